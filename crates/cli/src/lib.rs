@@ -1,0 +1,2 @@
+//! The command line of caudal.
+#![forbid(unsafe_code)]

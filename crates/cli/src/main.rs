@@ -1,0 +1,2 @@
+//! The `caudal` command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Values and arithmetic: units, plans, samples, statistics, predictions. Pure.
+#![forbid(unsafe_code)]

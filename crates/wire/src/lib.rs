@@ -1,0 +1,2 @@
+//! The bytes caudal exchanges. Pure.
+#![forbid(unsafe_code)]
