@@ -1,2 +1,10 @@
 //! Values and arithmetic: units, plans, samples, statistics, predictions. Pure.
 #![forbid(unsafe_code)]
+
+pub mod delay;
+pub mod framing;
+pub mod plan;
+pub mod sample;
+pub mod sequence;
+pub mod stats;
+pub mod units;

@@ -1,2 +1,29 @@
 //! Traffic: the threads and sockets that carry out a plan.
 #![forbid(unsafe_code)]
+
+pub mod allow;
+mod bell;
+pub mod carrier;
+pub mod client;
+mod conversation;
+mod counters;
+mod echo_server;
+mod environment;
+mod error;
+mod event;
+pub mod pacer;
+mod random;
+mod reception;
+pub mod server;
+mod session;
+mod socket;
+mod tcp;
+mod udp_receiver;
+mod udp_sender;
+
+pub use carrier::Manner;
+pub use client::{Client, CutShort, Family, FlowRecord, Target, TrafficRun};
+pub use error::RunError;
+pub use event::Event;
+pub use server::{PORT, Server, ServerEvent, ServerOptions};
+pub use socket::Origin;

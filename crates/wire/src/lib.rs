@@ -1,2 +1,10 @@
-//! The bytes caudal exchanges. Pure.
+//! The bytes caudal exchanges: preambles, framed control messages and datagram headers.
+//!
+//! Pure: bytes in, values out. `spec/protocol.md` tells the dialogue these make.
 #![forbid(unsafe_code)]
+
+pub mod datagram;
+pub mod echo;
+pub mod frame;
+pub mod message;
+pub mod preamble;

@@ -1,0 +1,263 @@
+//! What a payload becomes on an Ethernet wire, and what of the line rate is left for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::BitRate;
+
+/// Destination, source and type of an Ethernet frame (IEEE 802.3 clause 3).
+const ETHERNET_HEADER: u64 = 14;
+/// The frame check sequence.
+const CHECK_SEQUENCE: u64 = 4;
+/// The IEEE 802.1Q tag.
+const VLAN_TAG: u64 = 4;
+/// Preamble and start delimiter.
+const PREAMBLE: u64 = 8;
+/// The least gap between two frames, 96 bit times.
+const INTERFRAME_GAP: u64 = 12;
+/// The smallest frame from destination address to check sequence.
+const MINIMUM_FRAME: u64 = 64;
+const TCP_HEADER: u64 = 20;
+/// The timestamps option with its two bytes of padding (RFC 7323 section 3 and appendix A).
+const TCP_TIMESTAMPS: u64 = 12;
+const UDP_HEADER: u64 = 8;
+/// The extension header in every fragment of an IPv6 packet (RFC 8200 section 4.5).
+const IPV6_FRAGMENT_HEADER: u64 = 8;
+
+/// The version of the Internet Protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IpVersion {
+    /// IPv4, with a header of 20 bytes.
+    V4,
+    /// IPv6, with a header of 40 bytes.
+    V6,
+}
+
+impl IpVersion {
+    /// Bytes of the header without options or extensions.
+    #[must_use]
+    pub const fn header_bytes(self) -> u64 {
+        match self {
+            Self::V4 => 20,
+            Self::V6 => 40,
+        }
+    }
+}
+
+/// What surrounds a payload on an Ethernet link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Framing {
+    /// The largest IP packet in bytes.
+    pub mtu: u32,
+    /// The version of IP.
+    pub ip: IpVersion,
+    /// Whether frames carry an IEEE 802.1Q tag.
+    pub vlan: bool,
+    /// Whether TCP segments carry the timestamps option, as they do between Linux hosts.
+    pub timestamps: bool,
+}
+
+impl Default for Framing {
+    /// Untagged Ethernet with an MTU of 1500, IPv4 and TCP timestamps.
+    fn default() -> Self {
+        Self {
+            mtu: 1500,
+            ip: IpVersion::V4,
+            vlan: false,
+            timestamps: true,
+        }
+    }
+}
+
+impl Framing {
+    /// Bytes of wire time a frame around `packet_bytes` of IP takes: header, tag, padding, check, preamble and gap.
+    ///
+    /// Source: IEEE 802.3 clauses 3 and 4, RFC 2544 section 20 for the convention.
+    #[must_use]
+    pub fn wire_bytes(&self, packet_bytes: u64) -> u64 {
+        let tag = if self.vlan { VLAN_TAG } else { 0 };
+        let frame = (ETHERNET_HEADER + CHECK_SEQUENCE + tag).saturating_add(packet_bytes);
+        frame
+            .max(MINIMUM_FRAME)
+            .saturating_add(PREAMBLE + INTERFRAME_GAP)
+    }
+
+    /// Payload bytes in a full TCP segment; zero when the headers fill the MTU.
+    #[must_use]
+    pub fn tcp_payload_per_frame(&self) -> u32 {
+        let options = if self.timestamps { TCP_TIMESTAMPS } else { 0 };
+        let headers = self.ip.header_bytes() + TCP_HEADER + options;
+        // The headers are well below 2^32.
+        self.mtu.saturating_sub(headers as u32)
+    }
+
+    /// Full frames a second on a link of line rate `rate`, the fraction kept.
+    #[must_use]
+    pub fn frames_per_second(&self, rate: BitRate) -> f64 {
+        rate.as_f64() / (8.0 * self.wire_bytes(u64::from(self.mtu)) as f64)
+    }
+
+    /// The TCP goodput of a link of line rate `rate` filled with full segments.
+    ///
+    /// `rate · payload / wire bytes`, to the nearest bit per second. Source: RFC 6349 section 3.3.1, without its
+    /// rounding to whole frames.
+    #[must_use]
+    pub fn tcp_ceiling(&self, rate: BitRate) -> BitRate {
+        let payload = u64::from(self.tcp_payload_per_frame());
+        share(rate, payload, self.wire_bytes(u64::from(self.mtu)))
+    }
+
+    /// The UDP goodput of a link of line rate `rate` filled with datagrams of `payload` bytes.
+    ///
+    /// Datagrams larger than the MTU cross as IP fragments. Zero when the MTU is too small for any.
+    #[must_use]
+    pub fn udp_ceiling(&self, rate: BitRate, payload: u32) -> BitRate {
+        match self.udp_wire_bytes(payload) {
+            Some(wire) => share(rate, u64::from(payload), wire),
+            None => BitRate::ZERO,
+        }
+    }
+
+    /// Bytes of wire time a datagram of `payload` bytes takes, over all its fragments.
+    ///
+    /// `None` when the MTU is too small to carry even a fragment. Source: RFC 791 section 3.2, RFC 8200 section 4.5.
+    #[must_use]
+    pub fn udp_wire_bytes(&self, payload: u32) -> Option<u64> {
+        let mtu = u64::from(self.mtu);
+        let header = self.ip.header_bytes();
+        let body = u64::from(payload) + UDP_HEADER;
+        if header + body <= mtu {
+            return Some(self.wire_bytes(header + body));
+        }
+        let fragment_header = match self.ip {
+            IpVersion::V4 => header,
+            IpVersion::V6 => header + IPV6_FRAGMENT_HEADER,
+        };
+        let room = mtu.checked_sub(fragment_header)?;
+        // All but the last carry a multiple of 8 bytes.
+        let full = room / 8 * 8;
+        if full == 0 {
+            return None;
+        }
+        let before_last = body.saturating_sub(room).div_ceil(full);
+        let last = body - before_last * full;
+        Some(
+            before_last * self.wire_bytes(fragment_header + full)
+                + self.wire_bytes(fragment_header + last),
+        )
+    }
+}
+
+/// `rate · part / whole` to the nearest bit per second, for a part no larger than the whole.
+fn share(rate: BitRate, part: u64, whole: u64) -> BitRate {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    let bps = (u128::from(rate.bps()) * part + whole / 2) / whole.max(1);
+    BitRate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const FAST_ETHERNET: BitRate = BitRate::from_bps(100_000_000);
+
+    /// In Mbit/s, to the three decimals of the vectors.
+    fn megabits(rate: BitRate) -> String {
+        format!("{:.3}", rate.as_f64() / 1e6)
+    }
+
+    #[test]
+    fn full_frames_a_second_on_fast_ethernet() {
+        let frames = Framing::default().frames_per_second(FAST_ETHERNET);
+        assert_eq!(format!("{frames:.2}"), "8127.44");
+    }
+
+    #[test]
+    fn the_tcp_ceiling_depends_on_options_version_tag_and_mtu() {
+        let usual = Framing::default();
+        assert_eq!(usual.tcp_payload_per_frame(), 1448);
+        for (framing, ceiling) in [
+            (
+                Framing {
+                    timestamps: false,
+                    ..usual
+                },
+                "94.928",
+            ),
+            (usual, "94.148"),
+            (
+                Framing {
+                    ip: IpVersion::V6,
+                    ..usual
+                },
+                "92.848",
+            ),
+            (
+                Framing {
+                    vlan: true,
+                    ..usual
+                },
+                "93.904",
+            ),
+            (Framing { mtu: 9000, ..usual }, "99.004"),
+        ] {
+            assert_eq!(megabits(framing.tcp_ceiling(FAST_ETHERNET)), ceiling);
+        }
+    }
+
+    #[test]
+    fn the_udp_ceiling_of_full_datagrams() {
+        let framing = Framing::default();
+        assert_eq!(megabits(framing.udp_ceiling(FAST_ETHERNET, 1472)), "95.709");
+    }
+
+    #[test]
+    fn small_datagrams_are_padded_to_the_smallest_frame() {
+        let framing = Framing::default();
+        assert_eq!(framing.udp_wire_bytes(0), Some(84));
+        assert_eq!(framing.udp_wire_bytes(18), Some(84));
+        assert_eq!(framing.udp_wire_bytes(19), Some(85));
+    }
+
+    #[test]
+    fn a_datagram_larger_than_the_mtu_crosses_in_fragments() {
+        let framing = Framing::default();
+        // 1473 + 8 bytes: 1480 in a full fragment, one in a padded frame.
+        assert_eq!(framing.udp_wire_bytes(1473), Some(1538 + 84));
+        // 8192 + 8 = 5 · 1480 + 800.
+        assert_eq!(framing.udp_wire_bytes(8192), Some(5 * 1538 + 800 + 20 + 38));
+        // An IPv6 fragment has 8 bytes less: 1448 of 1452 are a multiple of 8.
+        let six = Framing {
+            ip: IpVersion::V6,
+            ..framing
+        };
+        assert_eq!(six.udp_wire_bytes(1452), Some(1538));
+        assert_eq!(
+            six.udp_wire_bytes(1453),
+            Some(1448 + 48 + 38 + 13 + 48 + 38)
+        );
+    }
+
+    #[test]
+    fn an_mtu_without_room_carries_nothing() {
+        let framing = Framing {
+            mtu: 27,
+            ..Framing::default()
+        };
+        assert_eq!(framing.tcp_ceiling(FAST_ETHERNET), BitRate::ZERO);
+        assert_eq!(framing.udp_ceiling(FAST_ETHERNET, 100), BitRate::ZERO);
+        assert_eq!(Framing { mtu: 0, ..framing }.udp_wire_bytes(0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn goodput_never_exceeds_the_line_rate(mtu: u32, bps: u64, payload: u32, six: bool, vlan: bool, timestamps: bool) {
+            let ip = if six { IpVersion::V6 } else { IpVersion::V4 };
+            let framing = Framing { mtu, ip, vlan, timestamps };
+            let rate = BitRate::from_bps(bps);
+            prop_assert!(framing.tcp_ceiling(rate) <= rate);
+            prop_assert!(framing.udp_ceiling(rate, payload) <= rate);
+        }
+    }
+}

@@ -1,0 +1,546 @@
+//! What is going to happen: a plan leaves nothing open, and both sides hold the same one.
+
+use crate::units::{BitRate, ByteCount};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The smallest datagram that carries our header, in bytes.
+pub const SMALLEST_DATAGRAM: u32 = 32;
+/// The largest UDP payload that IPv4 carries, in bytes: 65535 − 20 − 8 (RFC 768, RFC 791).
+pub const LARGEST_DATAGRAM: u32 = 65_507;
+/// The most flows a plan may have in one direction.
+pub const MOST_FLOWS: u32 = 1024;
+/// The largest TCP block one send may hand over, in bytes.
+pub const LARGEST_BLOCK: u32 = 16 << 20;
+/// The largest echo message, in bytes.
+pub const LARGEST_MESSAGE: u32 = 16 << 20;
+/// The longest test.
+pub const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+/// The shortest reporting interval.
+pub const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+/// The most intervals one test may report.
+pub const MOST_INTERVALS: u64 = 1_000_000;
+/// The most message sizes an echo test may go through.
+pub const MOST_SIZES: usize = 128;
+/// The most messages an echo test may send per size and client.
+pub const MOST_MESSAGES: u64 = 100_000_000;
+
+/// The transport protocol that carries the payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// The Transmission Control Protocol.
+    Tcp,
+    /// The User Datagram Protocol.
+    Udp,
+}
+
+/// Which way a flow's payload travels, seen from the side that asked for the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the client to the server.
+    Up,
+    /// From the server to the client.
+    Down,
+}
+
+impl Direction {
+    /// `up` or `down`, as JSON and tables write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// The directions a test measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Directions {
+    /// Client to server only.
+    Up,
+    /// Server to client only.
+    Down,
+    /// Both at once.
+    Both,
+}
+
+impl Directions {
+    /// The single directions this stands for, up first.
+    #[must_use]
+    pub const fn each(self) -> &'static [Direction] {
+        match self {
+            Self::Up => &[Direction::Up],
+            Self::Down => &[Direction::Down],
+            Self::Both => &[Direction::Up, Direction::Down],
+        }
+    }
+}
+
+/// What ends a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// A length of time, by the receiver's clock.
+    #[serde(with = "nanoseconds", rename = "time_ns")]
+    Time(Duration),
+    /// An amount of payload a direction, shared by its flows.
+    Bytes(ByteCount),
+}
+
+/// What is left out at the beginning as warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Omit {
+    /// Nothing.
+    Nothing,
+    /// This long.
+    #[serde(with = "nanoseconds", rename = "time_ns")]
+    Time(Duration),
+    /// As much as MSER finds to be warm-up, after the test.
+    Auto,
+}
+
+/// How fast a flow is asked to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// As fast as it goes.
+    Max,
+    /// Payload bits per second for each flow.
+    Limit(BitRate),
+}
+
+/// A throughput test with nothing left open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficPlan {
+    /// The protocol under test.
+    pub transport: Transport,
+    /// The directions measured.
+    pub directions: Directions,
+    /// Flows in each direction.
+    pub parallel: u32,
+    /// What ends the test.
+    pub end: End,
+    /// The reporting interval.
+    #[serde(with = "nanoseconds", rename = "interval_ns")]
+    pub interval: Duration,
+    /// The warm-up left out of the summary.
+    pub omit: Omit,
+    /// The rate asked of each flow.
+    pub rate: Rate,
+    /// Payload bytes of a send (TCP) or of a datagram (UDP).
+    pub length: u32,
+    /// Socket buffers asked for; `None` leaves them to the kernel (TCP) or to us (UDP).
+    pub window: Option<ByteCount>,
+    /// The largest segment asked for.
+    pub mss: Option<u32>,
+    /// The congestion control asked for.
+    pub congestion: Option<String>,
+    /// Whether Nagle's algorithm is off.
+    pub no_delay: bool,
+    /// The DSCP to send with.
+    pub dscp: Option<u8>,
+    /// Whether TCP flows are opened as Multipath TCP.
+    pub mptcp: bool,
+    /// Whether the receiver drops payload inside the kernel.
+    pub discard: bool,
+    /// Whether the sender hands over pages instead of copying.
+    pub zero_copy: bool,
+    /// Whether the receiver compares every payload byte.
+    pub verify: bool,
+    /// Whether both ends are one machine, so that the receiver may hold the sender back.
+    pub same_machine: bool,
+}
+
+/// The moments after the start at which a test's flows are read: every interval, counted anew from
+/// the end of the warm-up, and at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticks {
+    interval: Duration,
+    omit: Duration,
+    total: Option<Duration>,
+}
+
+impl Ticks {
+    /// The moment of tick number `tick`, after the start; `None` when the test is over by then.
+    #[must_use]
+    pub fn at(&self, tick: u64) -> Option<Duration> {
+        let interval = self.interval.as_nanos().max(1);
+        let omit = self.omit.as_nanos();
+        let warm = omit.div_ceil(interval);
+        let nth = u128::from(tick);
+        let at = if nth <= warm { (nth * interval).min(omit) } else { omit + (nth - warm) * interval };
+        let before = if nth <= warm { 0 } else { at - interval };
+        let at = match self.total {
+            Some(total) if tick > 0 && before >= total.as_nanos() => return None,
+            Some(total) => at.min(total.as_nanos()),
+            None => at,
+        };
+        u64::try_from(at).ok().map(Duration::from_nanos)
+    }
+
+    /// The tick at which the warm-up is over: 0 when there is none.
+    #[must_use]
+    pub fn first_measured(&self) -> u64 {
+        let warm = self.omit.as_nanos().div_ceil(self.interval.as_nanos().max(1));
+        u64::try_from(warm).unwrap_or(u64::MAX)
+    }
+
+    /// How long the test runs with its warm-up; `None` when it ends by bytes.
+    #[must_use]
+    pub const fn total(&self) -> Option<Duration> {
+        self.total
+    }
+}
+
+/// When the messages of an echo test leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EchoSchedule {
+    /// The next message leaves when the reply to the last one is in.
+    StopAndWait,
+    /// A message leaves every so often, whatever comes back.
+    Every {
+        /// The mean time between messages.
+        #[serde(with = "nanoseconds", rename = "period_ns")]
+        period: Duration,
+        /// Whether the gaps are exponential (RFC 2330) instead of fixed (RFC 3432).
+        poisson: bool,
+    },
+}
+
+/// A round-trip test with nothing left open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EchoPlan {
+    /// The protocol under test.
+    pub transport: Transport,
+    /// Connections at once.
+    pub clients: u32,
+    /// Message sizes in bytes, in the order they are measured.
+    pub sizes: Vec<u32>,
+    /// Messages for each size and client that are counted.
+    pub count: u64,
+    /// When messages leave.
+    pub schedule: EchoSchedule,
+    /// How long a reply may take before it counts as lost (UDP) or as a failure (TCP).
+    #[serde(with = "nanoseconds", rename = "timeout_ns")]
+    pub timeout: Duration,
+    /// Whether Nagle's algorithm is off.
+    pub no_delay: bool,
+    /// The congestion control asked for.
+    pub congestion: Option<String>,
+    /// The DSCP to send with.
+    pub dscp: Option<u8>,
+    /// Socket buffers asked for.
+    pub window: Option<ByteCount>,
+}
+
+/// What both sides agree to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Plan {
+    /// Bulk transfer over TCP or UDP.
+    Traffic(TrafficPlan),
+    /// Messages echoed whole.
+    Echo(EchoPlan),
+}
+
+/// One socket pair of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PlannedFlow {
+    /// Its number, counted from 0 over all directions.
+    pub id: u32,
+    /// Its direction.
+    pub direction: Direction,
+}
+
+/// Why a plan cannot be carried out by anybody.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is {value}; {allowed}")]
+pub struct PlanError {
+    /// What is out of range, as the flag is called.
+    pub what: &'static str,
+    /// What was asked for.
+    pub value: String,
+    /// What would be accepted.
+    pub allowed: String,
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(
+    what: &'static str,
+    value: &T,
+    low: &T,
+    high: &T,
+) -> Result<(), PlanError> {
+    if value < low || value > high {
+        return Err(PlanError {
+            what,
+            value: value.to_string(),
+            allowed: format!("it must lie between {low} and {high}"),
+        });
+    }
+    Ok(())
+}
+
+impl TrafficPlan {
+    /// The flows of this plan: all of the first direction, then all of the second.
+    pub fn flows(&self) -> impl Iterator<Item = PlannedFlow> + '_ {
+        self.directions
+            .each()
+            .iter()
+            .flat_map(move |direction| (0..self.parallel).map(move |_| *direction))
+            .zip(0..)
+            .map(|(direction, id)| PlannedFlow { id, direction })
+    }
+
+    /// How long the measured part is to run, without the warm-up; `None` when it ends by bytes.
+    #[must_use]
+    pub const fn duration(&self) -> Option<Duration> {
+        match self.end {
+            End::Time(time) => Some(time),
+            End::Bytes(_) => None,
+        }
+    }
+
+    /// When the flows are read.
+    #[must_use]
+    pub fn ticks(&self) -> Ticks {
+        let omit = match self.omit {
+            Omit::Time(omitted) => omitted,
+            Omit::Nothing | Omit::Auto => Duration::ZERO,
+        };
+        Ticks { interval: self.interval, omit, total: self.duration().map(|time| omit + time) }
+    }
+
+    /// Holds every number against its range.
+    ///
+    /// # Errors
+    /// Names the first number that is out of range, and the range.
+    pub fn check(&self) -> Result<(), PlanError> {
+        within("--parallel", &self.parallel, &1, &MOST_FLOWS)?;
+        match self.transport {
+            Transport::Tcp => within("--length", &self.length, &1, &LARGEST_BLOCK)?,
+            Transport::Udp => {
+                within("--length", &self.length, &SMALLEST_DATAGRAM, &LARGEST_DATAGRAM)?;
+            }
+        }
+        if let End::Time(time) = self.end {
+            within("--time", &time.as_secs_f64(), &0.01, &LONGEST.as_secs_f64())?;
+            let intervals = time.as_nanos() / self.interval.as_nanos().max(1);
+            if intervals > u128::from(MOST_INTERVALS) {
+                return Err(PlanError {
+                    what: "--interval",
+                    value: format!("{:?}", self.interval),
+                    allowed: format!("a test may report {MOST_INTERVALS} intervals at most"),
+                });
+            }
+        }
+        if self.end == End::Bytes(ByteCount::new(0)) {
+            return Err(PlanError {
+                what: "--bytes",
+                value: "0".to_owned(),
+                allowed: "it must be at least 1".to_owned(),
+            });
+        }
+        within(
+            "--interval",
+            &self.interval.as_secs_f64(),
+            &SHORTEST_INTERVAL.as_secs_f64(),
+            &LONGEST.as_secs_f64(),
+        )?;
+        if let Rate::Limit(rate) = self.rate {
+            within("--rate", &rate.bps(), &1_000, &10_000_000_000_000)?;
+        }
+        if let Some(mss) = self.mss {
+            within("--mss", &mss, &88, &65_495)?;
+        }
+        check_common(self.dscp, self.window, self.congestion.as_deref())
+    }
+}
+
+impl EchoPlan {
+    /// Holds every number against its range.
+    ///
+    /// # Errors
+    /// Names the first number that is out of range, and the range.
+    pub fn check(&self) -> Result<(), PlanError> {
+        within("--clients", &self.clients, &1, &MOST_FLOWS)?;
+        within("--count", &self.count, &1, &MOST_MESSAGES)?;
+        within("the number of --sizes", &self.sizes.len(), &1, &MOST_SIZES)?;
+        let largest = match self.transport {
+            Transport::Tcp => LARGEST_MESSAGE,
+            Transport::Udp => LARGEST_DATAGRAM,
+        };
+        for size in &self.sizes {
+            within("--sizes", size, &1, &largest)?;
+        }
+        within("--timeout", &self.timeout.as_secs_f64(), &0.001, &600.0)?;
+        if let EchoSchedule::Every { period, .. } = self.schedule {
+            within("--every", &period.as_secs_f64(), &0.000_01, &3600.0)?;
+        }
+        check_common(self.dscp, self.window, self.congestion.as_deref())
+    }
+}
+
+fn check_common(
+    dscp: Option<u8>,
+    window: Option<ByteCount>,
+    congestion: Option<&str>,
+) -> Result<(), PlanError> {
+    if let Some(dscp) = dscp {
+        within("--dscp", &dscp, &0, &63)?;
+    }
+    if let Some(window) = window {
+        within("--window", &window.get(), &1, &(1 << 30))?;
+    }
+    if let Some(name) = congestion
+        && (name.is_empty()
+            || name.len() > 15
+            || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'))
+    {
+        return Err(PlanError {
+            what: "--congestion",
+            value: format!("{name:?}"),
+            allowed: "it must be a name of at most 15 letters, such as cubic".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// Holds every number against its range.
+    ///
+    /// # Errors
+    /// Names the first number that is out of range, and the range.
+    pub fn check(&self) -> Result<(), PlanError> {
+        match self {
+            Self::Traffic(plan) => plan.check(),
+            Self::Echo(plan) => plan.check(),
+        }
+    }
+
+    /// The protocol under test.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        match self {
+            Self::Traffic(plan) => plan.transport,
+            Self::Echo(plan) => plan.transport,
+        }
+    }
+
+    /// Data sockets both sides open for this plan.
+    #[must_use]
+    pub const fn sockets(&self) -> u32 {
+        match self {
+            Self::Traffic(plan) => {
+                plan.parallel * if matches!(plan.directions, Directions::Both) { 2 } else { 1 }
+            }
+            Self::Echo(plan) => plan.clients,
+        }
+    }
+}
+
+/// Durations as integer nanoseconds.
+pub mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    /// Writes whole nanoseconds, saturating after 584 years.
+    ///
+    /// # Errors
+    /// What the serializer answers.
+    pub fn serialize<S: Serializer>(value: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Reads whole nanoseconds.
+    ///
+    /// # Errors
+    /// What the deserializer answers.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> TrafficPlan {
+        TrafficPlan {
+            transport: Transport::Tcp,
+            directions: Directions::Both,
+            parallel: 2,
+            end: End::Time(Duration::from_secs(10)),
+            interval: Duration::from_secs(1),
+            omit: Omit::Nothing,
+            rate: Rate::Max,
+            length: 128 << 10,
+            window: None,
+            mss: None,
+            congestion: None,
+            no_delay: false,
+            dscp: None,
+            mptcp: false,
+            discard: false,
+            zero_copy: false,
+            verify: false,
+            same_machine: true,
+        }
+    }
+
+    #[test]
+    fn flows_are_numbered_over_both_directions() {
+        let flows: Vec<_> = plan().flows().map(|f| (f.id, f.direction.name())).collect();
+        assert_eq!(flows, [(0, "up"), (1, "up"), (2, "down"), (3, "down")]);
+        assert_eq!(Plan::Traffic(plan()).sockets(), 4);
+    }
+
+    #[test]
+    fn flows_are_read_every_interval_counted_from_the_end_of_the_warm_up() {
+        let seconds = |plan: &TrafficPlan| -> Vec<f64> {
+            (0..20).map_while(|k| plan.ticks().at(k)).map(|at| at.as_secs_f64()).collect()
+        };
+        let end = End::Time(Duration::from_millis(2500));
+        let plain = TrafficPlan { end, ..plan() };
+        assert_eq!(seconds(&plain), [0.0, 1.0, 2.0, 2.5]);
+        let warm = TrafficPlan { omit: Omit::Time(Duration::from_millis(1500)), ..plain.clone() };
+        assert_eq!(seconds(&warm), [0.0, 1.0, 1.5, 2.5, 3.5, 4.0]);
+        assert_eq!(warm.ticks().first_measured(), 2);
+        let whole = TrafficPlan { end: End::Time(Duration::from_secs(2)), ..plain };
+        assert_eq!(seconds(&whole), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_plan_survives_the_trip_through_json() {
+        let plan = Plan::Traffic(TrafficPlan {
+            omit: Omit::Time(Duration::from_millis(1500)),
+            ..plan()
+        });
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_named_with_their_range() {
+        let bad: [(TrafficPlan, &str); 9] = [
+            (TrafficPlan { parallel: 0, ..plan() }, "--parallel"),
+            (TrafficPlan { parallel: 1025, ..plan() }, "--parallel"),
+            (TrafficPlan { length: 0, ..plan() }, "--length"),
+            (TrafficPlan { transport: Transport::Udp, length: 31, ..plan() }, "--length"),
+            (TrafficPlan { transport: Transport::Udp, length: 65_508, ..plan() }, "--length"),
+            (TrafficPlan { end: End::Bytes(ByteCount::new(0)), ..plan() }, "--bytes"),
+            (TrafficPlan { interval: Duration::from_nanos(1), ..plan() }, "--interval"),
+            (TrafficPlan { dscp: Some(64), ..plan() }, "--dscp"),
+            (TrafficPlan { congestion: Some("a b".into()), ..plan() }, "--congestion"),
+        ];
+        for (plan, what) in bad {
+            assert_eq!(plan.check().unwrap_err().what, what);
+        }
+        assert!(plan().check().is_ok());
+    }
+}

@@ -1,0 +1,226 @@
+//! Counters as they were read: they only grow, and rates are derived from two of them.
+
+use crate::sequence::SequenceCounts;
+use serde::{Deserialize, Serialize};
+
+/// Which end of a flow a counter was read at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The end that sends the payload.
+    Sender,
+    /// The end that receives the payload.
+    Receiver,
+}
+
+/// What the kernel knows of a TCP connection, as its sender sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TcpState {
+    /// Smoothed round-trip time, µs.
+    pub rtt_us: u32,
+    /// Mean deviation of the round-trip time, µs.
+    pub rttvar_us: u32,
+    /// Smallest round-trip time seen lately, µs; `None` when the kernel has none.
+    pub min_rtt_us: Option<u32>,
+    /// Congestion window, bytes.
+    pub cwnd_bytes: u64,
+    /// The window the receiver advertises, bytes.
+    pub receiver_window_bytes: Option<u64>,
+    /// Segments retransmitted since the connection opened.
+    pub retransmits: u64,
+    /// Bytes retransmitted since the connection opened.
+    pub retransmitted_bytes: Option<u64>,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: Option<u64>,
+    /// Payload bytes the receiver acknowledged.
+    pub bytes_acked: Option<u64>,
+    /// The kernel's latest estimate of the delivery rate, bit/s.
+    pub delivery_rate_bps: Option<u64>,
+    /// Whether that estimate was limited by the sending application.
+    pub app_limited: bool,
+    /// Time with data outstanding, µs.
+    pub busy_us: Option<u64>,
+    /// Time held back by the receiver's window, µs.
+    pub receiver_window_limited_us: Option<u64>,
+    /// Time held back by the send buffer, µs.
+    pub send_buffer_limited_us: Option<u64>,
+    /// The rate the kernel paces at, bit/s; `None` when it does not pace.
+    pub pacing_rate_bps: Option<u64>,
+    /// Sending maximum segment size, bytes.
+    pub mss: u32,
+    /// Path MTU, bytes.
+    pub path_mtu: u32,
+    /// Retransmission timeouts.
+    pub timeouts: Option<u64>,
+    /// Segments the receiver reported as received twice.
+    pub duplicate_sacks: Option<u64>,
+    /// Times reordering was seen.
+    pub reordering_seen: Option<u64>,
+}
+
+/// A sender's counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SenderCounters {
+    /// Payload bytes handed to the kernel.
+    pub bytes: u64,
+    /// Datagrams handed to the kernel (UDP).
+    pub datagrams: u64,
+    /// Datagrams the kernel refused (UDP): they never left the sender's own queue.
+    pub send_errors: u64,
+    /// System calls made to send.
+    pub calls: u64,
+    /// CPU time of the sending thread, ns.
+    pub cpu_ns: u64,
+    /// Time spent waiting for the receiver's credit, ns (UDP at `max` on one machine).
+    pub credit_wait_ns: u64,
+    /// The kernel's state (TCP).
+    pub tcp: Option<TcpState>,
+}
+
+/// A receiver's counters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReceiverCounters {
+    /// Payload bytes that arrived; datagrams received twice count once.
+    pub bytes: u64,
+    /// Distinct datagrams that arrived in time (UDP).
+    pub datagrams: u64,
+    /// Datagrams that arrived again (UDP).
+    pub duplicate: u64,
+    /// Datagrams that arrived after a later one (RFC 4737).
+    pub reordered: u64,
+    /// Datagrams that arrived after they had been given up.
+    pub late: u64,
+    /// Datagrams whose content was not what was sent.
+    pub corrupt: u64,
+    /// Datagrams missing so far below the highest sequence number seen.
+    pub lost: u64,
+    /// Datagrams the kernel dropped because the receiving socket's buffer was full.
+    pub socket_drops: u64,
+    /// Interarrival jitter after RFC 3550, ns.
+    pub jitter_rfc3550_ns: u64,
+    /// System calls made to receive.
+    pub calls: u64,
+    /// CPU time of the receiving thread, ns.
+    pub cpu_ns: u64,
+    /// When the first payload arrived, ns after the start; 0 before.
+    pub first_ns: u64,
+    /// When the latest payload arrived, ns after the start.
+    pub last_ns: u64,
+}
+
+/// The counters of one end of one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counters {
+    /// Read where the payload is sent.
+    Sender(SenderCounters),
+    /// Read where the payload arrives.
+    Receiver(ReceiverCounters),
+}
+
+/// One reading of one end of one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The flow's number.
+    pub flow: u32,
+    /// Which reading this is: 0 at the start, then one at the end of every interval.
+    pub tick: u64,
+    /// When it was read, ns after the start by the clock of the end that read it.
+    pub at_ns: u64,
+    /// What was read.
+    pub counters: Counters,
+}
+
+/// What the kernel granted a data socket, which need not be what was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Granted {
+    /// The socket's own address and port.
+    pub local: String,
+    /// The other end's address and port.
+    pub peer: String,
+    /// Send buffer, bytes, as the kernel accounts it (twice what may be asked for).
+    pub send_buffer_bytes: Option<u64>,
+    /// Receive buffer, bytes, as the kernel accounts it.
+    pub receive_buffer_bytes: Option<u64>,
+    /// Maximum segment size, bytes (TCP).
+    pub mss: Option<u32>,
+    /// Path MTU, bytes.
+    pub path_mtu: Option<u32>,
+    /// Congestion control in use (TCP).
+    pub congestion: Option<String>,
+    /// Whether Multipath TCP is in use, when it was asked for.
+    pub mptcp: Option<bool>,
+    /// Datagrams handed to the kernel in one call at most (UDP sender).
+    pub segments_per_send: Option<u32>,
+    /// Whether the kernel joins datagrams on receive (UDP receiver).
+    pub receive_offload: Option<bool>,
+}
+
+/// How evenly datagrams left the sender: the error of each departure against its schedule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spacing {
+    /// Departures that were scheduled.
+    pub departures: u64,
+    /// Datagrams in a departure, mean.
+    pub datagrams_per_departure: f64,
+    /// The gap the schedule asks for between departures, µs.
+    pub scheduled_gap_us: f64,
+    /// |actual gap − scheduled gap|, µs: median.
+    pub error_p50_us: f64,
+    /// |actual gap − scheduled gap|, µs: 99th percentile.
+    pub error_p99_us: f64,
+    /// |actual gap − scheduled gap|, µs: largest.
+    pub error_max_us: f64,
+    /// Time the schedule gave up because the sender had fallen too far behind, µs.
+    pub slipped_us: f64,
+}
+
+/// What one end of one flow has to say when all is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowEnd {
+    /// The flow's number.
+    pub flow: u32,
+    /// The last reading.
+    pub counters: Counters,
+    /// What the kernel granted this end.
+    pub granted: Granted,
+    /// How evenly datagrams left (UDP sender).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+    /// The exact account of datagrams (UDP receiver).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<SequenceCounts>,
+    /// Delay variation (UDP receiver).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<DelaySummary>,
+    /// Why the flow ended before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// Delay variation of the datagrams that arrived, each measure by its own definition.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DelaySummary {
+    /// Transit times measured: one a datagram, or one a batch where the kernel joined datagrams.
+    pub n: u64,
+    /// Smoothed interarrival jitter after RFC 3550 section 6.4.1, µs.
+    pub jitter_rfc3550_us: f64,
+    /// Mean |difference of consecutive transit times|, µs (RFC 3393).
+    pub ipdv_mean_abs_us: Option<f64>,
+    /// Transit time above the smallest, µs: median (RFC 5481).
+    pub pdv_p50_us: Option<f64>,
+    /// 90th percentile of the same, µs.
+    pub pdv_p90_us: Option<f64>,
+    /// 99th percentile of the same, µs.
+    pub pdv_p99_us: Option<f64>,
+    /// 99.9th percentile of the same, µs; absent below 2995 values.
+    pub pdv_p99_9_us: Option<f64>,
+    /// The largest of the same, µs.
+    pub pdv_max_us: Option<f64>,
+}

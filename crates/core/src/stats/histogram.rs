@@ -1,0 +1,253 @@
+//! Millions of latencies in fixed memory, to three significant digits.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::quantile::samples_needed;
+
+/// Latencies above this, an hour, are recorded as this.
+const LARGEST_NS: u64 = 3_600_000_000_000;
+const DIGITS: u8 = 3;
+
+/// The bucket of a histogram with a number of significant digits that a value falls into.
+///
+/// Source: Tene, HdrHistogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bucket {
+    /// Buckets of equal width within one power of two: `2^⌈log2(2·10^digits)⌉`.
+    pub sub_buckets: u64,
+    /// The power of two, the width of its sub-buckets being `2^index`.
+    pub index: u32,
+    /// The sub-bucket within it.
+    pub sub: u64,
+    /// The smallest value that falls into the same.
+    pub low: u64,
+    /// The largest value that falls into the same.
+    pub high: u64,
+}
+
+impl Bucket {
+    /// The bucket of `value` with one to five significant digits; `None` for other numbers of digits.
+    #[must_use]
+    pub fn of(value: u64, digits: u8) -> Option<Self> {
+        if !(1..=5).contains(&digits) {
+            return None;
+        }
+        let sub_buckets = (2 * 10_u64.pow(u32::from(digits))).next_power_of_two();
+        let index = (value | (sub_buckets - 1)).ilog2() + 1 - sub_buckets.ilog2();
+        let sub = value >> index;
+        let low = sub << index;
+        Some(Self {
+            sub_buckets,
+            index,
+            sub,
+            low,
+            high: low + ((1 << index) - 1),
+        })
+    }
+}
+
+/// Latencies in nanoseconds up to an hour, counted to three significant digits in about 270 kB.
+///
+/// As JSON it is a list of `[ns, count]`, one for every bucket in use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
+pub struct LatencyHistogram {
+    counts: Histogram<u64>,
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LatencyHistogram {
+    /// An empty histogram; all its memory is taken here.
+    #[must_use]
+    pub fn new() -> Self {
+        let counts = Histogram::new_with_bounds(1, LARGEST_NS, DIGITS)
+            .expect("the bounds are constants the crate accepts");
+        Self { counts }
+    }
+
+    /// Counts one latency, an hour at most.
+    #[inline]
+    pub fn record_ns(&mut self, ns: u64) {
+        self.counts.saturating_record(ns.min(LARGEST_NS));
+    }
+
+    /// Counts the same latency `count` times.
+    pub fn record_ns_n(&mut self, ns: u64, count: u64) {
+        self.counts.saturating_record_n(ns.min(LARGEST_NS), count);
+    }
+
+    /// Adds the counts of another, as of another host: the only way to combine percentiles.
+    pub fn merge(&mut self, other: &Self) {
+        for (ns, count) in other.iter() {
+            self.record_ns_n(ns, count);
+        }
+    }
+
+    /// How many latencies were counted.
+    #[must_use]
+    pub fn n(&self) -> u64 {
+        self.counts.len()
+    }
+
+    /// The latency in ns of rank `⌈q·n⌉`, as the upper edge of its bucket; `None` when empty or q is outside 0 to 1.
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<u64> {
+        (self.n() > 0 && (0.0..=1.0).contains(&q)).then(|| self.counts.value_at_quantile(q))
+    }
+
+    /// As [`quantile_ns`](Self::quantile_ns), but `None` too with fewer samples than the quantile needs.
+    ///
+    /// See [`samples_needed`].
+    #[must_use]
+    pub fn supported_quantile_ns(&self, q: f64) -> Option<u64> {
+        (self.n() >= samples_needed(q)?).then(|| self.quantile_ns(q))?
+    }
+
+    /// The smallest latency in ns, as the lower edge of its bucket; `None` when empty.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.n() > 0).then(|| self.counts.min())
+    }
+
+    /// The largest latency in ns, as the upper edge of its bucket; `None` when empty.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.n() > 0).then(|| self.counts.max())
+    }
+
+    /// The mean latency in ns, over the middles of the buckets; `None` when empty.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.n() > 0).then(|| self.counts.mean())
+    }
+
+    /// The lower edge in ns and the count of every bucket in use, from the smallest.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter_recorded().map(|step| {
+            let lower_edge = self.counts.lowest_equivalent(step.value_iterated_to());
+            (lower_edge, step.count_at_value())
+        })
+    }
+
+    /// Forgets everything counted.
+    pub fn clear(&mut self) {
+        self.counts.reset();
+    }
+}
+
+impl From<Vec<(u64, u64)>> for LatencyHistogram {
+    fn from(counts: Vec<(u64, u64)>) -> Self {
+        let mut histogram = Self::new();
+        for (ns, count) in counts {
+            histogram.record_ns_n(ns, count);
+        }
+        histogram
+    }
+}
+
+impl From<LatencyHistogram> for Vec<(u64, u64)> {
+    fn from(histogram: LatencyHistogram) -> Self {
+        histogram.iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn significant_digits_decide_the_width_of_a_bucket() {
+        let two = Bucket {
+            sub_buckets: 256,
+            index: 8,
+            sub: 212,
+            low: 54_272,
+            high: 54_527,
+        };
+        let three = Bucket {
+            sub_buckets: 2048,
+            index: 5,
+            sub: 1697,
+            low: 54_304,
+            high: 54_335,
+        };
+        assert_eq!(Bucket::of(54_321, 2), Some(two));
+        assert_eq!(Bucket::of(54_321, 3), Some(three));
+        assert_eq!(Bucket::of(54_321, 0), None);
+        assert!(Bucket::of(u64::MAX, 3).is_some());
+        assert_eq!(Bucket::of(0, 3).map(|bucket| bucket.high), Some(0));
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_percentiles() {
+        let empty = LatencyHistogram::new();
+        assert_eq!(
+            (empty.n(), empty.quantile_ns(0.5), empty.mean_ns()),
+            (0, None, None)
+        );
+    }
+
+    #[test]
+    fn latencies_beyond_an_hour_count_as_an_hour() {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record_ns(u64::MAX);
+        histogram.record_ns(0);
+        assert_eq!(histogram.n(), 2);
+        assert_eq!(histogram.min_ns(), Some(0));
+        let hour = Bucket::of(LARGEST_NS, DIGITS).unwrap();
+        assert_eq!(histogram.max_ns(), Some(hour.high));
+    }
+
+    #[test]
+    fn a_percentile_waits_for_enough_samples() {
+        let mut histogram = LatencyHistogram::new();
+        for ns in 1..=298 {
+            histogram.record_ns(ns);
+        }
+        assert_eq!(histogram.supported_quantile_ns(0.99), None);
+        histogram.record_ns(299);
+        assert_eq!(histogram.supported_quantile_ns(0.99), Some(297));
+        assert_eq!(histogram.quantile_ns(2.0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_equals_counting_it_all(left: Vec<u64>, right: Vec<u64>) {
+            let of = |values: &[u64]| {
+                let mut histogram = LatencyHistogram::new();
+                values.iter().for_each(|&ns| histogram.record_ns(ns >> 20));
+                histogram
+            };
+            let mut merged = of(&left);
+            merged.merge(&of(&right));
+            let all = of(&[left, right].concat());
+            prop_assert_eq!(merged.iter().collect::<Vec<_>>(), all.iter().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn json_keeps_every_bucket(values in proptest::collection::vec(0..LARGEST_NS, 0..40)) {
+            let mut histogram = LatencyHistogram::new();
+            values.iter().for_each(|&ns| histogram.record_ns(ns));
+            let json = serde_json::to_string(&histogram).unwrap();
+            let read: LatencyHistogram = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(read, histogram);
+        }
+
+        #[test]
+        fn a_value_is_counted_in_its_bucket(ns in 0..LARGEST_NS) {
+            let mut histogram = LatencyHistogram::new();
+            histogram.record_ns(ns);
+            let bucket = Bucket::of(ns, DIGITS).unwrap();
+            prop_assert!(bucket.low <= ns && ns <= bucket.high);
+            prop_assert_eq!(histogram.quantile_ns(0.5), Some(bucket.high));
+            prop_assert_eq!(histogram.min_ns(), Some(bucket.low));
+        }
+    }
+}

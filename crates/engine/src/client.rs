@@ -1,0 +1,785 @@
+//! The side that asks: connects, agrees on a plan, carries its half out, and gathers both halves' counts.
+
+use crate::carrier::{Carrier, Link, Manner};
+use crate::conversation::Conversation;
+use crate::environment::{Meter, describe};
+use crate::error::RunError;
+use crate::event::Event;
+use crate::socket::{self, Origin, SocketPlan};
+use caudal_core::plan::{Direction, Plan, PlannedFlow, TrafficPlan, Transport};
+use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_core::stats::ClockEstimate;
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::udp;
+use caudal_wire::datagram::{Kind, OPENING, Opening, tag};
+use caudal_wire::message::{Host, Refusal, ToClient, ToServer, Usage};
+use caudal_wire::preamble::{ANSWER, Answer, PROTOCOL, PreambleError, Purpose, Token};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+/// How long each step of setting a test up may take.
+const STEP: Duration = Duration::from_secs(10);
+/// How long the first answer may take: something that is not ours often says nothing.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long after the end of a test its last data may take to arrive, ns.
+const TRAILING_NS: u64 = 1_500_000_000;
+/// How often a datagram of the opening dialogue is sent again, ns.
+const AGAIN_NS: u64 = 100_000_000;
+
+/// An address family asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The family to use; `None` for whichever answers.
+    pub family: Option<Family>,
+    /// Where to leave from.
+    pub origin: Origin,
+}
+
+/// A connection to a server that has been greeted.
+pub struct Client {
+    conversation: Conversation,
+    origin: Origin,
+    /// What the server says of itself.
+    pub server: Host,
+    /// What this machine says of itself.
+    pub here: Host,
+    /// How long connecting took.
+    pub connecting: Duration,
+    /// Clock offset and idle round-trip time over the control connection.
+    pub clock: ClockEstimate,
+    interrupt: Option<&'static Interrupt>,
+}
+
+/// One flow after a test: what both ends have to say.
+#[derive(Debug, Clone)]
+pub struct FlowRecord {
+    /// The flow.
+    pub flow: PlannedFlow,
+    /// The sending end; `None` when it could not report.
+    pub sender: Option<FlowEnd>,
+    /// The receiving end; `None` when it could not report.
+    pub receiver: Option<FlowEnd>,
+}
+
+/// A plan that happened.
+#[derive(Debug, Clone)]
+pub struct TrafficRun {
+    /// The plan both sides held.
+    pub plan: TrafficPlan,
+    /// What the server had changed in it.
+    pub changed: Vec<String>,
+    /// Every flow.
+    pub flows: Vec<FlowRecord>,
+    /// Every reading, of both ends.
+    pub samples: Vec<Sample>,
+    /// What this machine used.
+    pub client_usage: Usage,
+    /// What the server used; `None` when it could not report.
+    pub server_usage: Option<Usage>,
+    /// Why the run ended before its plan did.
+    pub cut_short: Option<CutShort>,
+}
+
+/// Why a run ended before its plan did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CutShort {
+    /// The user ended it.
+    Interrupted,
+    /// The server ended it, for this reason.
+    ByServer(String),
+    /// The peer was lost, in this way.
+    Lost(String),
+}
+
+impl Client {
+    /// Connects to a server, greets it and measures its clock and the idle round-trip time.
+    ///
+    /// # Errors
+    /// When the host is unknown, nobody or somebody else answers, or the server refuses.
+    pub fn connect(
+        target: &Target,
+        tool: &str,
+        interrupt: Option<&'static Interrupt>,
+    ) -> Result<Self, RunError> {
+        let addresses = resolve(target)?;
+        let mut last = None;
+        for peer in addresses {
+            let began = monotonic_ns();
+            match socket::connect(peer, &target.origin, None) {
+                Ok(stream) => {
+                    let connecting = Duration::from_nanos(monotonic_ns() - began);
+                    return Self::greet(stream, peer, target, tool, connecting, interrupt);
+                }
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| RunError::Resolve {
+            host: target.host.clone(),
+            cause: io::Error::new(io::ErrorKind::NotFound, "it has no address of the family asked for"),
+        }))
+    }
+
+    fn greet(
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        target: &Target,
+        tool: &str,
+        connecting: Duration,
+        interrupt: Option<&'static Interrupt>,
+    ) -> Result<Self, RunError> {
+        let lost = |cause| RunError::Lost { doing: "greeting it", cause };
+        stream.set_nodelay(true).map_err(lost)?;
+        stream.write_all(&Purpose::Control.encode()).map_err(lost)?;
+        let here = describe(tool, Some(peer.ip()));
+        let answer = read_answer(&mut stream, peer, interrupt)?;
+        let mut conversation = Conversation::over(stream, peer).map_err(lost)?;
+        if answer == Answer::Refused {
+            return Err(refusal(&mut conversation));
+        }
+        conversation.say(&ToServer::Hello { host: here.clone(), required: Vec::new() })?;
+        let server = match conversation.hear(monotonic_ns() + STEP.as_nanos() as u64, &wakers(interrupt))? {
+            Some(ToClient::Welcome { host, .. }) => host,
+            Some(ToClient::Refused { reason, message }) => {
+                return Err(RunError::Refused { reason, message });
+            }
+            Some(_) => return Err(RunError::Protocol("a welcome was due".to_owned())),
+            None if interrupted(interrupt) => return Err(RunError::Interrupted),
+            None => {
+                return Err(RunError::Silent { waiting_for: "a welcome", seconds: STEP.as_secs() });
+            }
+        };
+        let mut client = Self {
+            conversation,
+            origin: target.origin.clone(),
+            server,
+            here,
+            connecting,
+            clock: ClockEstimate::default(),
+            interrupt,
+        };
+        client.measure_clock()?;
+        Ok(client)
+    }
+
+    /// The server's address.
+    #[must_use]
+    pub const fn peer(&self) -> SocketAddr {
+        self.conversation.peer()
+    }
+
+    /// The path MTU the kernel knows towards the server, bytes.
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<u32> {
+        udp::path_mtu(self.conversation.stream())
+    }
+
+    /// Whether the server runs on this very machine.
+    #[must_use]
+    pub fn is_same_machine(&self) -> bool {
+        self.here.boot_id.is_some() && self.here.boot_id == self.server.boot_id
+    }
+
+    /// Asks the server for its clock a few times: more often where answers are quick.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub fn measure_clock(&mut self) -> Result<(), RunError> {
+        let began = monotonic_ns();
+        for nth in 0..20 {
+            if nth >= 3 && monotonic_ns() - began > 200_000_000 {
+                break;
+            }
+            self.conversation.say(&ToServer::Ping { t1: monotonic_ns() as i64 })?;
+            match self.hear(STEP, "an answer to a ping")? {
+                ToClient::Pong { t1, t2, t3 } => self.clock.push(t1, t2, t3, monotonic_ns() as i64),
+                other => return Err(unexpected(other, "an answer to a ping")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message that says something, within `most`.
+    fn hear(&mut self, most: Duration, due: &'static str) -> Result<ToClient, RunError> {
+        let until = monotonic_ns() + most.as_nanos() as u64;
+        loop {
+            let wakers = wakers(self.interrupt);
+            match self.conversation.hear(until, &wakers)? {
+                Some(ToClient::Alive) => {}
+                Some(message) => return Ok(message),
+                None if interrupted(self.interrupt) => return Err(RunError::Interrupted),
+                None => return Err(RunError::Silent { waiting_for: due, seconds: most.as_secs() }),
+            }
+        }
+    }
+
+    /// Shows the server that this side is alive; to be called every few seconds between tests.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub fn keep_alive(&mut self) -> Result<(), RunError> {
+        if self.conversation.owes_heartbeat() {
+            self.conversation.say(&ToServer::Alive)?;
+        }
+        Ok(())
+    }
+
+    /// Proposes a plan; the plan both sides then hold, the test's token, and what the server changed.
+    pub(crate) fn offer(&mut self, plan: Plan) -> Result<(Plan, Token, Vec<String>), RunError> {
+        plan.check()?;
+        self.conversation.say(&ToServer::Offer { plan })?;
+        match self.hear(STEP, "an answer to the plan")? {
+            ToClient::Accepted { plan, token, changed } => {
+                plan.check()?;
+                let token = Token::from_hex(&token)
+                    .ok_or_else(|| RunError::Protocol("a token of another form".to_owned()))?;
+                Ok((plan, token, changed))
+            }
+            other => Err(unexpected(other, "an answer to the plan")),
+        }
+    }
+
+    /// Opens the data sockets of a plan and waits until the server has them all.
+    pub(crate) fn open(
+        &mut self,
+        plan: &Plan,
+        token: Token,
+        flows: &[PlannedFlow],
+    ) -> Result<Vec<(PlannedFlow, Link)>, RunError> {
+        let sockets = SocketPlan::of(plan);
+        let peer = self.peer();
+        let mut links = Vec::with_capacity(flows.len());
+        for flow in flows {
+            links.push((*flow, match sockets.transport {
+                Transport::Tcp => Link::Tcp(self.open_tcp(peer, token, flow.id, &sockets)?),
+                Transport::Udp => Link::Udp(socket::connect_udp(peer, &self.origin, &sockets)?),
+            }));
+        }
+        self.prove(&mut links, token)?;
+        Ok(links)
+    }
+
+    fn open_tcp(
+        &mut self,
+        peer: SocketAddr,
+        token: Token,
+        flow: u32,
+        sockets: &SocketPlan<'_>,
+    ) -> Result<TcpStream, RunError> {
+        let mut stream = socket::connect(peer, &self.origin, Some(sockets))?;
+        let lost = |cause| RunError::Lost { doing: "opening a data connection", cause };
+        stream.write_all(&Purpose::Data { token, flow }.encode()).map_err(lost)?;
+        let mut answer = [0; ANSWER];
+        let stream_fd = stream.as_fd();
+        // The server's refusal of the whole test comes over the control connection.
+        let ready = wait_readable(
+            &[stream_fd, self.conversation.stream().as_fd()],
+            STEP,
+            self.interrupt,
+        )?;
+        if ready.first() != Some(&true) {
+            if ready.get(1) == Some(&true) {
+                let message = self.hear(STEP, "a word on the data connections")?;
+                return Err(unexpected(message, "a data connection"));
+            }
+            return Err(RunError::Silent {
+                waiting_for: "an answer on a data connection",
+                seconds: STEP.as_secs(),
+            });
+        }
+        stream.set_read_timeout(Some(STEP)).map_err(lost)?;
+        stream.read_exact(&mut answer).map_err(lost)?;
+        stream.set_read_timeout(None).map_err(lost)?;
+        match Answer::decode(&answer) {
+            Ok(Answer::Attached) => Ok(stream),
+            _ => Err(RunError::Protocol("a data connection was not taken in".to_owned())),
+        }
+    }
+
+    /// Goes through the opening dialogue on every UDP socket until the server has them all.
+    fn prove(&mut self, links: &mut [(PlannedFlow, Link)], token: Token) -> Result<(), RunError> {
+        let until = monotonic_ns() + STEP.as_nanos() as u64;
+        let mut words: Vec<(PlannedFlow, &UdpSocket, Opening)> = links
+            .iter()
+            .filter_map(|(flow, link)| match link {
+                Link::Udp(socket) => {
+                    let hello =
+                        Opening { kind: Kind::Hello, flow: flow.id, token, challenge: [0; 16] };
+                    Some((*flow, socket, hello))
+                }
+                Link::Tcp(_) => None,
+            })
+            .collect();
+        let mut again_ns = 0;
+        loop {
+            let now = monotonic_ns();
+            if now >= again_ns {
+                for (_, socket, word) in &words {
+                    let _ = socket.send(&word.encode());
+                }
+                again_ns = now + AGAIN_NS;
+            }
+            let mut waiting = wakers(self.interrupt);
+            waiting.extend(words.iter().map(|(_, socket, _)| socket.as_fd()));
+            match self.conversation.hear(again_ns.min(until), &waiting)? {
+                Some(ToClient::Ready) => break,
+                Some(ToClient::Alive) => continue,
+                Some(other) => return Err(unexpected(other, "word that the flows are open")),
+                None if interrupted(self.interrupt) => return Err(RunError::Interrupted),
+                None => {}
+            }
+            if monotonic_ns() >= until {
+                return Err(RunError::Silent {
+                    waiting_for: if words.is_empty() {
+                        "word that the flows are open"
+                    } else {
+                        "an answer over UDP (does a firewall let UDP through?)"
+                    },
+                    seconds: STEP.as_secs(),
+                });
+            }
+            for (flow, socket, word) in &mut words {
+                while let Some(opening) = next_opening(socket) {
+                    if opening.kind == Kind::Challenge
+                        && opening.flow == flow.id
+                        && opening.token == token
+                    {
+                        *word = Opening { kind: Kind::Proof, ..opening };
+                        let _ = socket.send(&word.encode());
+                    }
+                }
+            }
+        }
+        for (_, link) in links {
+            if let Link::Udp(socket) = link {
+                while next_opening(socket).is_some() {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries a throughput plan out.
+    ///
+    /// A run that ended early after payload had begun to flow is an answer, not an error.
+    ///
+    /// # Errors
+    /// When nothing could be measured.
+    pub fn run(
+        &mut self,
+        plan: &TrafficPlan,
+        manner: &Manner,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<TrafficRun, RunError> {
+        let (agreed, token, changed) = self.offer(Plan::Traffic(plan.clone()))?;
+        let Plan::Traffic(plan) = agreed.clone() else {
+            return Err(RunError::Protocol("another kind of test was accepted".to_owned()));
+        };
+        on_event(Event::Agreed { plan: agreed.clone(), changed: changed.clone() });
+        let flows: Vec<PlannedFlow> = plan.flows().collect();
+        let links = self.open(&agreed, token, &flows)?;
+        let meter = Meter::start(self.peer().ip());
+        let (up, down): (Vec<_>, Vec<_>) =
+            links.into_iter().partition(|(flow, _)| flow.direction == Direction::Up);
+        let mut halves = Vec::new();
+        for half in [up, down] {
+            if !half.is_empty() {
+                let sends = half[0].0.direction == Direction::Up;
+                let carrier = Carrier::new(&plan, tag(token), half, true, manner, None)?;
+                halves.push(Half { carrier, sends, started: false, tick: 0 });
+            }
+        }
+        self.conversation.say(&ToServer::Start)?;
+        let mut test = Test { plan, flows, halves, samples: Vec::new(), server: None };
+        let ended = self.attend(&mut test, on_event);
+        let finished = test.server.take();
+        let mut ends: Vec<(FlowEnd, bool)> = Vec::new();
+        for half in test.halves {
+            half.carrier.stop_all();
+            ends.extend(half.carrier.finish().into_iter().map(|end| (end, true)));
+        }
+        let client_usage = meter.read();
+        let mut cut_short = ended?;
+        let mut server_usage = None;
+        if let Some((flows, usage, stopped)) = finished {
+            ends.extend(flows.into_iter().map(|end| (end, false)));
+            server_usage = Some(usage);
+            if let (None, Some(why)) = (&cut_short, stopped) {
+                cut_short = Some(CutShort::ByServer(why));
+            }
+        }
+        let flows: Vec<FlowRecord> = test
+            .flows
+            .iter()
+            .map(|flow| {
+                let of = |role: Role| {
+                    ends.iter().map(|(end, _)| end).find(|end| {
+                        end.flow == flow.id
+                            && matches!(
+                                (end.counters, role),
+                                (Counters::Sender(_), Role::Sender)
+                                    | (Counters::Receiver(_), Role::Receiver)
+                            )
+                    })
+                };
+                FlowRecord {
+                    flow: *flow,
+                    sender: of(Role::Sender).cloned(),
+                    receiver: of(Role::Receiver).cloned(),
+                }
+            })
+            .collect();
+        Ok(TrafficRun {
+            plan: test.plan,
+            changed,
+            flows,
+            samples: test.samples,
+            client_usage,
+            server_usage,
+            cut_short,
+        })
+    }
+
+    /// Watches over a running test until both halves are over; why it ended early, if it did.
+    fn attend(
+        &mut self,
+        test: &mut Test,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Option<CutShort>, RunError> {
+        let ticks = test.plan.ticks();
+        let mut cut_short = None;
+        let mut said_stop = false;
+        let mut deadline: Option<u64> = None;
+        let began = monotonic_ns();
+        // Upload begins with the word to start: data arrives right behind it.
+        for half in test.halves.iter_mut().filter(|half| half.sends) {
+            half.start(&mut test.samples, on_event);
+        }
+        if test.halves.iter().all(|half| half.sends) {
+            on_event(Event::Started);
+        }
+        loop {
+            let mut until = self.conversation.heartbeat_due_ns();
+            until = until.min(deadline.unwrap_or(u64::MAX));
+            for half in &test.halves {
+                until = until.min(half.due_ns(&ticks).unwrap_or(u64::MAX));
+            }
+            let heard = {
+                let mut waiting = wakers(self.interrupt.filter(|_| cut_short.is_none()));
+                waiting.extend(test.halves.iter_mut().map(|half| half.carrier.ended().fd()));
+                self.conversation.hear(until, &waiting)
+            };
+            match heard {
+                Ok(Some(message)) => match message {
+                    ToClient::Started => {
+                        for half in test.halves.iter_mut().filter(|half| !half.started) {
+                            half.start(&mut test.samples, on_event);
+                        }
+                        on_event(Event::Started);
+                    }
+                    ToClient::Samples { samples } => {
+                        for sample in samples {
+                            // A peer's word is taken for flows of the plan only.
+                            if test.flows.iter().any(|flow| flow.id == sample.flow) {
+                                test.samples.push(sample);
+                                on_event(Event::Sampled(sample));
+                            }
+                        }
+                    }
+                    ToClient::Sent { sent } => {
+                        for (flow, datagrams) in sent {
+                            for half in test.halves.iter().filter(|half| !half.sends) {
+                                half.carrier.expect(flow, datagrams);
+                            }
+                        }
+                    }
+                    ToClient::Finished { flows, usage, stopped } => {
+                        test.server = Some((flows, usage, stopped));
+                        return Ok(cut_short);
+                    }
+                    ToClient::Refused { reason, message } => {
+                        if test.has_moved() {
+                            return Ok(Some(CutShort::ByServer(message)));
+                        }
+                        return Err(RunError::Refused { reason, message });
+                    }
+                    ToClient::Alive | ToClient::Pong { .. } => {}
+                    other => return Err(unexpected(other, "the test's end")),
+                },
+                Ok(None) => {}
+                Err(error) => {
+                    if test.has_moved() {
+                        return Ok(Some(cut_short.unwrap_or(CutShort::Lost(error.to_string()))));
+                    }
+                    return Err(error);
+                }
+            }
+            let now = monotonic_ns();
+            for half in &mut test.halves {
+                let _ = half.carrier.ended().was_rung();
+                half.tick_if_due(now, &ticks, &mut test.samples, on_event);
+            }
+            if interrupted(self.interrupt) && cut_short.is_none() {
+                cut_short = Some(CutShort::Interrupted);
+                for half in &test.halves {
+                    half.carrier.stop_senders();
+                }
+                self.conversation.say(&ToServer::Stop { now: true, sent: test.sent() })?;
+                deadline = Some(now + 2 * TRAILING_NS);
+            }
+            if self.interrupt.is_some_and(|interrupt| interrupt.count() > 1) {
+                return Ok(cut_short);
+            }
+            let over = test.halves.iter().all(Half::is_over);
+            if over && !said_stop {
+                said_stop = true;
+                on_event(Event::Ending);
+                if cut_short.is_none() || test.plan.transport == Transport::Udp {
+                    let now = cut_short.is_some();
+                    self.conversation.say(&ToServer::Stop { now, sent: test.sent() })?;
+                }
+                deadline = Some(now + 2 * TRAILING_NS + STEP.as_nanos() as u64);
+            }
+            if let Some(total) = ticks.total() {
+                let end = began + total.as_nanos() as u64 + self.slack_ns();
+                if !said_stop && deadline.is_none() && now >= end {
+                    // What has not arrived by now is given up; the counts at the end of the time stand.
+                    for half in test.halves.iter().filter(|half| !half.is_over()) {
+                        half.carrier.stop_all();
+                    }
+                    deadline = Some(end + 2 * TRAILING_NS);
+                } else if deadline.is_none() {
+                    // Woken at the latest when the trailing data has had its time.
+                    if now + 100_000_000 >= end {
+                        deadline = None;
+                    }
+                }
+            }
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                if test.has_moved() {
+                    let why = "the peer's last counts did not come in time".to_owned();
+                    return Ok(Some(cut_short.unwrap_or(CutShort::Lost(why))));
+                }
+                return Err(RunError::Silent {
+                    waiting_for: "the peer's last counts",
+                    seconds: 2 * TRAILING_NS / 1_000_000_000,
+                });
+            }
+            if self.conversation.owes_heartbeat() {
+                // A peer that is gone is noticed when it is listened to.
+                let _ = self.conversation.say(&ToServer::Alive);
+            }
+        }
+    }
+
+    /// How long after its end a test's data may trail, on top of what the path itself takes.
+    fn slack_ns(&self) -> u64 {
+        TRAILING_NS + self.clock.min_rtt_ns().map_or(0, i64::unsigned_abs) * 4
+    }
+}
+
+struct Half {
+    carrier: Carrier,
+    sends: bool,
+    started: bool,
+    tick: u64,
+}
+
+impl Half {
+    fn start(&mut self, samples: &mut Vec<Sample>, on_event: &mut dyn FnMut(Event)) {
+        self.carrier.start();
+        self.started = true;
+        self.take(samples, on_event);
+    }
+
+    fn take(&mut self, samples: &mut Vec<Sample>, on_event: &mut dyn FnMut(Event)) {
+        for sample in self.carrier.sample(self.tick) {
+            samples.push(sample);
+            on_event(Event::Sampled(sample));
+        }
+        self.tick += 1;
+    }
+
+    fn due_ns(&self, ticks: &caudal_core::plan::Ticks) -> Option<u64> {
+        let at = ticks.at(self.tick).filter(|_| self.started)?;
+        Some(self.carrier.start_ns() + at.as_nanos() as u64)
+    }
+
+    fn tick_if_due(
+        &mut self,
+        now: u64,
+        ticks: &caudal_core::plan::Ticks,
+        samples: &mut Vec<Sample>,
+        on_event: &mut dyn FnMut(Event),
+    ) {
+        if self.due_ns(ticks).is_some_and(|due| now >= due) {
+            self.take(samples, on_event);
+            if ticks.at(self.tick).is_none() {
+                self.carrier.stop_senders();
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.started && self.carrier.is_over(if self.sends { Role::Sender } else { Role::Receiver })
+    }
+}
+
+struct Test {
+    plan: TrafficPlan,
+    flows: Vec<PlannedFlow>,
+    halves: Vec<Half>,
+    samples: Vec<Sample>,
+    server: Option<(Vec<FlowEnd>, Usage, Option<String>)>,
+}
+
+impl Test {
+    fn sent(&self) -> Vec<(u32, u64)> {
+        self.halves.iter().flat_map(|half| half.carrier.sent()).collect()
+    }
+
+    fn has_moved(&self) -> bool {
+        self.halves.iter().any(|half| half.carrier.progress() > 0)
+    }
+}
+
+fn resolve(target: &Target) -> Result<Vec<SocketAddr>, RunError> {
+    let host = target.host.as_str();
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let addresses = (bare, target.port)
+        .to_socket_addrs()
+        .map_err(|cause| RunError::Resolve { host: host.to_owned(), cause })?;
+    let wanted = |address: &SocketAddr| match target.family {
+        Some(Family::V4) => address.is_ipv4(),
+        Some(Family::V6) => address.is_ipv6(),
+        None => target.origin.address.is_none_or(|from: IpAddr| from.is_ipv4() == address.is_ipv4()),
+    };
+    Ok(addresses.filter(wanted).collect())
+}
+
+fn wakers(interrupt: Option<&'static Interrupt>) -> Vec<BorrowedFd<'static>> {
+    interrupt.map(Interrupt::fd).into_iter().collect()
+}
+
+fn interrupted(interrupt: Option<&'static Interrupt>) -> bool {
+    interrupt.is_some_and(|interrupt| interrupt.count() > 0)
+}
+
+fn wait_readable(
+    fds: &[BorrowedFd<'_>],
+    most: Duration,
+    interrupt: Option<&'static Interrupt>,
+) -> Result<Vec<bool>, RunError> {
+    let until = monotonic_ns() + most.as_nanos() as u64;
+    loop {
+        let mut waiting = fds.to_vec();
+        waiting.extend(wakers(interrupt));
+        let left = Duration::from_nanos(until.saturating_sub(monotonic_ns()));
+        match poll_readable(&waiting, Some(left)) {
+            Ok(ready) if interrupted(interrupt) && !ready[..fds.len()].contains(&true) => {
+                return Err(RunError::Interrupted);
+            }
+            Ok(ready) => return Ok(ready[..fds.len()].to_vec()),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(RunError::Lost { doing: "waiting", cause }),
+        }
+    }
+}
+
+fn next_opening(socket: &UdpSocket) -> Option<Opening> {
+    let ready = poll_readable(&[socket.as_fd()], Some(Duration::ZERO)).ok()?;
+    if !ready.contains(&true) {
+        return None;
+    }
+    let mut datagram = [0; OPENING + 1];
+    let size = socket.recv(&mut datagram).ok()?;
+    Opening::decode(&datagram[..size])
+}
+
+fn read_answer(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    interrupt: Option<&'static Interrupt>,
+) -> Result<Answer, RunError> {
+    let mut said = Vec::new();
+    let until = monotonic_ns() + GREETING.as_nanos() as u64;
+    while said.len() < ANSWER {
+        let left = Duration::from_nanos(until.saturating_sub(monotonic_ns()));
+        let ready = wait_readable(&[stream.as_fd()], left, interrupt)?;
+        if !ready.contains(&true) {
+            let found = format!("it said nothing for {} s (is it another program?)", GREETING.as_secs());
+            return Err(RunError::Foreign { peer, found });
+        }
+        let mut chunk = [0; ANSWER];
+        let room = ANSWER - said.len();
+        match stream.read(&mut chunk[..room]) {
+            Ok(0) => break,
+            Ok(count) => said.extend_from_slice(&chunk[..count]),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) if said.is_empty() => {
+                let found = format!("it cut the connection ({cause})");
+                return Err(RunError::Foreign { peer, found });
+            }
+            Err(_) => break,
+        }
+        if said[..] != caudal_wire::preamble::MAGIC[..said.len().min(6)] && said.len() <= 6 {
+            break;
+        }
+    }
+    match <&[u8; ANSWER]>::try_from(said.as_slice()).map(Answer::decode) {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(PreambleError::Version(theirs))) => {
+            Err(RunError::Version { ours: PROTOCOL, theirs })
+        }
+        _ => Err(RunError::Foreign { peer, found: recognise(&said) }),
+    }
+}
+
+/// What a peer that is not ours seems to be, by the first bytes it said.
+fn recognise(said: &[u8]) -> String {
+    match said {
+        [] => "it closed the connection without a word".to_owned(),
+        [9, ..] | [0xff, ..] | [0xfe, ..] => "it answers like iperf3".to_owned(),
+        _ if said.starts_with(b"HTTP") => "it answers like a web server".to_owned(),
+        _ if said.starts_with(b"SSH-") => "it answers like an SSH server".to_owned(),
+        _ => {
+            let shown: String = said.iter().flat_map(|b| std::ascii::escape_default(*b)).map(char::from).collect();
+            format!("it answers \"{shown}\"")
+        }
+    }
+}
+
+fn refusal(conversation: &mut Conversation) -> RunError {
+    match conversation.hear(monotonic_ns() + STEP.as_nanos() as u64, &[]) {
+        Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
+        Ok(_) => RunError::Refused {
+            reason: Refusal::Other,
+            message: "it gave no reason".to_owned(),
+        },
+        Err(error) => error,
+    }
+}
+
+fn unexpected(message: ToClient, due: &'static str) -> RunError {
+    match message {
+        ToClient::Refused { reason, message } => RunError::Refused { reason, message },
+        ToClient::Finished { stopped: Some(why), .. } => {
+            RunError::Refused { reason: Refusal::Stopping, message: why }
+        }
+        _ => RunError::Protocol(format!("{due} was due")),
+    }
+}

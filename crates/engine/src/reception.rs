@@ -1,0 +1,296 @@
+//! The server's front desk: takes connections in, reads who they are, and shows them to their place.
+//!
+//! One thread, nothing in it waits for anybody: a connection that says nothing costs a descriptor until
+//! its deadline, and the oldest of too many is shown out.
+
+use crate::server::{Arrival, ServerEvent, Shared};
+use crate::session;
+use crate::socket::{answer_udp, plain};
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::signal::poll_readable;
+use caudal_sys::udp::receive_with_destination;
+use caudal_wire::datagram::{Kind, OPENING, Opening};
+use caudal_wire::frame;
+use caudal_wire::message::{Refusal, ToClient};
+use caudal_wire::preamble::{Answer, PREAMBLE, PreambleError, Purpose};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a connection may take to say what it is.
+const INTRODUCTION_NS: u64 = 5_000_000_000;
+/// How long a connection that was turned away is kept so that it can read why.
+const FAREWELL_NS: u64 = 1_000_000_000;
+/// Connections that have not said what they are, at most.
+const MOST_PENDING: usize = 512;
+const SESSION_STACK: usize = 512 << 10;
+
+struct Pending {
+    stream: TcpStream,
+    peer: SocketAddr,
+    preamble: [u8; PREAMBLE],
+    filled: usize,
+    deadline_ns: u64,
+    /// Turned away: only read until it has gone.
+    leaving: bool,
+}
+
+/// Serves the front desk until the server is stopped, or its one client has left.
+pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) {
+    let _ = tcp.set_nonblocking(true);
+    let _ = udp.set_nonblocking(true);
+    let port = tcp.local_addr().map_or(0, |local| local.port());
+    let mut pending: Vec<Pending> = Vec::new();
+    let mut clients = 0;
+    while !shared.is_stopping() && !shared.is_done() {
+        let mut waiting: Vec<BorrowedFd<'_>> = vec![tcp.as_fd(), udp.as_fd(), shared.stop_fd()];
+        waiting.extend(pending.iter().map(|pending| pending.stream.as_fd()));
+        let soonest = pending.iter().map(|pending| pending.deadline_ns).min();
+        let mut wait = soonest.map_or(Duration::from_secs(1), |at| {
+            Duration::from_nanos(at.saturating_sub(monotonic_ns()))
+        });
+        if shared.options.one_off {
+            // The last client's leaving is seen by looking.
+            wait = wait.min(Duration::from_millis(50));
+        }
+        let ready = match poll_readable(&waiting, Some(wait)) {
+            Ok(ready) => ready,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => {
+                // Out of memory at worst: try again, not at full speed.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+        };
+        let is_ready = |nth: usize| ready.get(nth).copied().unwrap_or(false);
+        let now = monotonic_ns();
+        let mut kept = Vec::with_capacity(pending.len());
+        for (nth, mut one) in pending.drain(..).enumerate() {
+            if is_ready(3 + nth) {
+                match one.read() {
+                    Reading::More => {}
+                    Reading::Gone => continue,
+                    Reading::Whole => match place(shared, &mut one, &mut clients) {
+                        Placed::Away => one.leaving = true,
+                        Placed::Inside(move_in) => {
+                            move_in(one.stream);
+                            continue;
+                        }
+                    },
+                }
+            }
+            if now < one.deadline_ns {
+                kept.push(one);
+            } else if !one.leaving {
+                let why = "it did not say what it is within 5 s".to_owned();
+                shared.tell(ServerEvent::Refused { peer: one.peer, why });
+            }
+        }
+        pending = kept;
+        if is_ready(0) {
+            accept(shared, tcp, &mut pending);
+        }
+        if is_ready(1) {
+            open_udp(shared, udp, port);
+        }
+        reap(shared);
+    }
+}
+
+fn reap(shared: &Shared) {
+    let mut sessions = shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut nth = 0;
+    while nth < sessions.len() {
+        if sessions[nth].is_finished() {
+            let _ = sessions.swap_remove(nth).join();
+        } else {
+            nth += 1;
+        }
+    }
+}
+
+fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>) {
+    // A bound on one round, so that a flood of connections does not starve those inside.
+    for _ in 0..64 {
+        let (stream, peer) = match tcp.accept() {
+            Ok(accepted) => accepted,
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return,
+            Err(_) => {
+                // Out of descriptors, or a connection that went away: the oldest waiting one makes room.
+                if !pending.is_empty() {
+                    pending.remove(0);
+                }
+                thread::sleep(Duration::from_millis(1));
+                return;
+            }
+        };
+        let peer = plain(peer);
+        if stream.set_nonblocking(true).is_err() || stream.set_nodelay(true).is_err() {
+            continue;
+        }
+        if pending.len() >= MOST_PENDING {
+            pending.remove(0);
+        }
+        let mut one = Pending {
+            stream,
+            peer,
+            preamble: [0; PREAMBLE],
+            filled: 0,
+            deadline_ns: monotonic_ns() + INTRODUCTION_NS,
+            leaving: false,
+        };
+        let allow = &shared.options.allow;
+        if !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip())) {
+            let message = format!("{} is not among the networks this server answers", peer.ip());
+            one.turn_away(shared, Refusal::Denied, message);
+        }
+        pending.push(one);
+    }
+}
+
+enum Reading {
+    More,
+    Whole,
+    Gone,
+}
+
+impl Pending {
+    fn read(&mut self) -> Reading {
+        if self.leaving {
+            let mut nothing = [0; 4096];
+            return match self.stream.read(&mut nothing) {
+                Ok(0) => Reading::Gone,
+                Err(cause) if cause.kind() != io::ErrorKind::WouldBlock => Reading::Gone,
+                _ => Reading::More,
+            };
+        }
+        match self.stream.read(&mut self.preamble[self.filled..]) {
+            Ok(0) => Reading::Gone,
+            Ok(count) => {
+                self.filled += count;
+                let known = caudal_wire::preamble::MAGIC.len().min(self.filled);
+                // Another protocol is recognised without waiting for a whole preamble of it.
+                let foreign = self.preamble[..known] != caudal_wire::preamble::MAGIC[..known];
+                if foreign || self.filled == PREAMBLE { Reading::Whole } else { Reading::More }
+            }
+            Err(cause)
+                if matches!(
+                    cause.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                Reading::More
+            }
+            Err(_) => Reading::Gone,
+        }
+    }
+
+    fn turn_away(&mut self, shared: &Shared, reason: Refusal, message: String) {
+        let _ = self.stream.write_all(&Answer::Refused.encode());
+        if let Ok(bytes) = frame::encode(&ToClient::Refused { reason, message: message.clone() }) {
+            let _ = self.stream.write_all(&bytes);
+        }
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.leaving = true;
+        self.deadline_ns = monotonic_ns() + FAREWELL_NS;
+        shared.tell(ServerEvent::Refused { peer: self.peer, why: message });
+    }
+}
+
+enum Placed {
+    Away,
+    Inside(Box<dyn FnOnce(TcpStream)>),
+}
+
+fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
+    match Purpose::decode(&one.preamble) {
+        Ok(Purpose::Control) => {
+            let taken = shared.clients.load(Ordering::Acquire);
+            if taken >= shared.options.max_clients || shared.options.one_off && taken > 0 {
+                let message = format!("all {taken} places are taken; try again later");
+                one.turn_away(shared, Refusal::Full, message);
+                return Placed::Away;
+            }
+            shared.clients.fetch_add(1, Ordering::AcqRel);
+            *clients += 1;
+            let (shared, peer, number) = (Arc::clone(shared), one.peer, *clients);
+            Placed::Inside(Box::new(move |stream| {
+                let inside = Arc::clone(&shared);
+                let session = thread::Builder::new()
+                    .name(format!("client {number}"))
+                    .stack_size(SESSION_STACK)
+                    .spawn(move || session::serve(&inside, stream, peer, number));
+                match session {
+                    Ok(session) => shared
+                        .sessions
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(session),
+                    Err(cause) => {
+                        shared.clients.fetch_sub(1, Ordering::AcqRel);
+                        let why = format!("no thread for it: {cause}");
+                        shared.tell(ServerEvent::Refused { peer, why });
+                    }
+                }
+            }))
+        }
+        Ok(Purpose::Data { token, flow }) => {
+            let shared = Arc::clone(shared);
+            if !shared.mailboxes().contains_key(&token) {
+                let message = "no test here has this token".to_owned();
+                one.turn_away(&shared, Refusal::Protocol, message);
+                return Placed::Away;
+            }
+            Placed::Inside(Box::new(move |stream| {
+                if let Some(mailbox) = shared.mailboxes().get_mut(&token) {
+                    let _ = mailbox.arrivals.send(Arrival::Tcp(flow, stream));
+                    mailbox.bell.ring();
+                }
+            }))
+        }
+        Err(PreambleError::Version(theirs)) => {
+            let message = format!(
+                "the client speaks protocol {theirs}, this server {}; update the older one",
+                caudal_wire::preamble::PROTOCOL
+            );
+            one.turn_away(shared, Refusal::Version, message);
+            Placed::Away
+        }
+        Err(error) => {
+            // Nothing is said to a stranger: what we would say means nothing in its protocol.
+            shared.tell(ServerEvent::Refused { peer: one.peer, why: error.to_string() });
+            let _ = one.stream.shutdown(Shutdown::Write);
+            one.leaving = true;
+            one.deadline_ns = monotonic_ns() + FAREWELL_NS;
+            Placed::Away
+        }
+    }
+}
+
+/// Opens a socket towards every address that asks with the token of a test; the test challenges it.
+fn open_udp(shared: &Shared, udp: &UdpSocket, port: u16) {
+    let mut datagram = [0; OPENING + 1];
+    for _ in 0..64 {
+        let Ok((size, peer, local)) = receive_with_destination(udp, &mut datagram) else { return };
+        let Some(opening) = Opening::decode(&datagram[..size]) else { continue };
+        if opening.kind != Kind::Hello {
+            continue;
+        }
+        let peer = plain(peer);
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let local = SocketAddr::new(local.map_or(any, |local| local.to_canonical()), port);
+        let mut mailboxes = shared.mailboxes();
+        let Some(mailbox) = mailboxes.get_mut(&opening.token) else { continue };
+        if let Ok(socket) = answer_udp(local, peer) {
+            let _ = mailbox.arrivals.send(Arrival::Udp(opening.flow, socket, peer));
+            mailbox.bell.ring();
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Data sockets: opened, set up as the plan says, and asked what was granted.
+
+use crate::error::RunError;
+use caudal_core::plan::{Plan, TrafficPlan, Transport};
+use caudal_core::sample::Granted;
+use caudal_sys::{buffers, options, tcp, udp};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+/// Receive buffer asked for on UDP flows, bytes: enough for a stall of the reader, little enough to stay
+/// in the processor's cache on one machine.
+pub const UDP_BUFFER: usize = 4 << 20;
+/// How long connecting may take.
+pub const CONNECTING: Duration = Duration::from_secs(5);
+/// How long sent data may stay unacknowledged before the kernel gives the connection up.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
+/// Where a client's sockets leave from.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// The local address to bind to.
+    pub address: Option<IpAddr>,
+    /// The interface to bind to.
+    pub device: Option<String>,
+}
+
+/// The options of a plan that concern its sockets.
+#[derive(Debug, Clone)]
+pub struct SocketPlan<'a> {
+    /// The protocol.
+    pub transport: Transport,
+    /// Buffers asked for, bytes.
+    pub window: Option<usize>,
+    /// Largest segment.
+    pub mss: Option<u32>,
+    /// Congestion control.
+    pub congestion: Option<&'a str>,
+    /// Whether Nagle's algorithm is off.
+    pub no_delay: bool,
+    /// DSCP.
+    pub dscp: Option<u8>,
+    /// Whether TCP is opened as Multipath TCP.
+    pub mptcp: bool,
+}
+
+impl<'a> SocketPlan<'a> {
+    /// What `plan` says of its sockets.
+    #[must_use]
+    pub fn of(plan: &'a Plan) -> Self {
+        match plan {
+            Plan::Traffic(plan) => Self {
+                transport: plan.transport,
+                window: plan.window.map(|bytes| bytes.get() as usize),
+                mss: plan.mss,
+                congestion: plan.congestion.as_deref(),
+                no_delay: plan.no_delay,
+                dscp: plan.dscp,
+                mptcp: plan.mptcp,
+            },
+            Plan::Echo(plan) => Self {
+                transport: plan.transport,
+                window: plan.window.map(|bytes| bytes.get() as usize),
+                mss: None,
+                congestion: plan.congestion.as_deref(),
+                no_delay: plan.no_delay,
+                dscp: plan.dscp,
+                mptcp: false,
+            },
+        }
+    }
+
+    /// Sets an open socket up; what must come before connecting is set before connecting.
+    ///
+    /// # Errors
+    /// Names the option the kernel refused.
+    pub fn apply(&self, socket: impl AsFd, v6: bool) -> Result<(), RunError> {
+        let socket = socket.as_fd();
+        match self.transport {
+            Transport::Tcp => {
+                if let Some(bytes) = self.window {
+                    buffers::set_send_buffer(socket, bytes, false)
+                        .and_then(|_| buffers::set_receive_buffer(socket, bytes, false))
+                        .map_err(|cause| RunError::local("setting --window", cause))?;
+                }
+                if let Some(name) = self.congestion {
+                    set_congestion(socket, name)?;
+                }
+                if self.no_delay {
+                    socket2::SockRef::from(&socket)
+                        .set_tcp_nodelay(true)
+                        .map_err(|cause| RunError::local("setting --nodelay", cause))?;
+                }
+                // A peer that vanished without a word is noticed; a kernel without the option waits longer.
+                let _ = socket2::SockRef::from(&socket).set_tcp_user_timeout(Some(UNACKNOWLEDGED));
+            }
+            Transport::Udp => {
+                let bytes = self.window.unwrap_or(UDP_BUFFER);
+                let force = self.window.is_none();
+                buffers::set_receive_buffer(socket, bytes, force)
+                    .and_then(|_| buffers::set_send_buffer(socket, bytes, force))
+                    .map_err(|cause| RunError::local("setting --window", cause))?;
+                // Without these the kernel hands datagrams over one by one, and stamps are our own.
+                udp::enable_gro(socket);
+                let _ = udp::enable_receive_timestamps(socket);
+            }
+        }
+        if let Some(dscp) = self.dscp {
+            options::set_dscp(socket, v6, dscp)
+                .map_err(|cause| RunError::local("setting --dscp", cause))?;
+        }
+        Ok(())
+    }
+}
+
+fn set_congestion(socket: impl AsFd, name: &str) -> Result<(), RunError> {
+    tcp::set_congestion(socket, name).map_err(|cause| {
+        let offered = tcp::available_congestion_controls().join(", ");
+        RunError::local(
+            format!("no congestion control {name:?} here (this kernel offers {offered})"),
+            cause,
+        )
+    })
+}
+
+/// Connects a TCP data or control socket to `peer`.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected within five seconds.
+pub fn connect(
+    peer: SocketAddr,
+    origin: &Origin,
+    plan: Option<&SocketPlan<'_>>,
+) -> Result<TcpStream, RunError> {
+    let domain = Domain::for_address(peer);
+    let socket = if plan.is_some_and(|plan| plan.mptcp) {
+        tcp::mptcp_socket(domain)
+            .map_err(|cause| RunError::local("opening a Multipath TCP socket", cause))?
+    } else {
+        Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+            .map_err(|cause| RunError::local("opening a TCP socket", cause))?
+    };
+    leave_from(&socket, origin, peer)?;
+    if let Some(plan) = plan {
+        plan.apply(&socket, peer.is_ipv6())?;
+        if let Some(mss) = plan.mss {
+            tcp::set_max_segment(&socket, mss)
+                .map_err(|cause| RunError::local("setting --mss", cause))?;
+        }
+    }
+    socket
+        .connect_timeout(&SockAddr::from(peer), CONNECTING)
+        .map_err(|cause| RunError::Connect { peer, cause })?;
+    Ok(socket.into())
+}
+
+/// Opens a UDP data socket connected to `peer`.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected.
+pub fn connect_udp(
+    peer: SocketAddr,
+    origin: &Origin,
+    plan: &SocketPlan<'_>,
+) -> Result<UdpSocket, RunError> {
+    let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))
+        .map_err(|cause| RunError::local("opening a UDP socket", cause))?;
+    leave_from(&socket, origin, peer)?;
+    plan.apply(&socket, peer.is_ipv6())?;
+    socket
+        .connect(&SockAddr::from(peer))
+        .map_err(|cause| RunError::Connect { peer, cause })?;
+    Ok(socket.into())
+}
+
+fn leave_from(socket: &Socket, origin: &Origin, peer: SocketAddr) -> Result<(), RunError> {
+    if let Some(device) = &origin.device {
+        options::bind_device(socket, device)
+            .map_err(|cause| RunError::local(format!("binding to the device {device:?}"), cause))?;
+    }
+    if let Some(address) = origin.address {
+        if address.is_ipv4() != peer.is_ipv4() {
+            return Err(RunError::Local {
+                wanted: format!("binding to {address}"),
+                cause: io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!("{peer} is of the other address family"),
+                ),
+            });
+        }
+        socket
+            .bind(&SockAddr::from(SocketAddr::new(address, 0)))
+            .map_err(|cause| RunError::local(format!("binding to {address}"), cause))?;
+    }
+    Ok(())
+}
+
+/// A listening TCP socket and a UDP socket on one port; IPv4 and IPv6 on both where no address is given.
+///
+/// # Errors
+/// When the address or port cannot be had.
+pub fn listen(
+    address: Option<IpAddr>,
+    port: u16,
+) -> io::Result<(std::net::TcpListener, UdpSocket, SocketAddr)> {
+    match address {
+        Some(address) => listen_on(address, port),
+        None => listen_on(Ipv6Addr::UNSPECIFIED.into(), port)
+            .or_else(|cause| match cause.raw_os_error() {
+                // A host without IPv6.
+                Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) => {
+                    listen_on(Ipv4Addr::UNSPECIFIED.into(), port)
+                }
+                _ => Err(cause),
+            }),
+    }
+}
+
+fn listen_on(
+    address: IpAddr,
+    port: u16,
+) -> io::Result<(std::net::TcpListener, UdpSocket, SocketAddr)> {
+    let mut attempts = 0;
+    loop {
+        let tcp = Socket::new(
+            Domain::for_address(SocketAddr::new(address, port)),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
+        if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+            tcp.set_only_v6(false)?;
+        }
+        tcp.set_reuse_address(true)?;
+        tcp.bind(&SockAddr::from(SocketAddr::new(address, port)))?;
+        tcp.listen(1024)?;
+        let local = tcp.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        match udp_on(local) {
+            Ok(udp) => return Ok((tcp.into(), udp.into(), local)),
+            // With port 0 the kernel chose one that UDP had taken: another will do.
+            Err(_) if port == 0 && attempts < 16 => attempts += 1,
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+fn udp_on(local: SocketAddr) -> io::Result<Socket> {
+    let udp = Socket::new(Domain::for_address(local), Type::DGRAM, Some(Protocol::UDP))?;
+    if local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        udp.set_only_v6(false)?;
+    }
+    // A server that already listens here must be noticed: reuse comes after binding.
+    udp.bind(&SockAddr::from(local))?;
+    options::set_reuse(&udp)?;
+    udp::enable_packet_info(&udp, local.is_ipv6())?;
+    Ok(udp)
+}
+
+/// A server's UDP socket for one flow: from the address the client wrote to, back to the client.
+///
+/// # Errors
+/// When the kernel does not grant it.
+pub fn answer_udp(local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
+    if peer.is_ipv6() {
+        socket.set_only_v6(false)?;
+    }
+    options::set_reuse(&socket)?;
+    socket.bind(&SockAddr::from(local))?;
+    socket.connect(&SockAddr::from(peer))?;
+    Ok(socket.into())
+}
+
+/// What the kernel granted a TCP connection.
+#[must_use]
+pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
+    let name = |address: io::Result<SocketAddr>| address.map(plain).map_or(String::new(), |a| a.to_string());
+    Granted {
+        local: name(stream.local_addr()),
+        peer: name(stream.peer_addr()),
+        send_buffer_bytes: buffers::send_buffer(stream).ok().map(u64::from),
+        receive_buffer_bytes: buffers::receive_buffer(stream).ok().map(u64::from),
+        mss: tcp::tcp_info(stream).ok().map(|info| info.snd_mss),
+        path_mtu: tcp::tcp_info(stream).ok().map(|info| info.pmtu),
+        congestion: tcp::congestion(stream).ok(),
+        mptcp: if mptcp { tcp::is_mptcp_active(stream) } else { None },
+        ..Granted::default()
+    }
+}
+
+/// What the kernel granted a UDP socket.
+#[must_use]
+pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
+    let name = |address: io::Result<SocketAddr>| address.map(plain).map_or(String::new(), |a| a.to_string());
+    Granted {
+        local: name(socket.local_addr()),
+        peer: name(socket.peer_addr()),
+        send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
+        receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
+        path_mtu: udp::path_mtu(socket),
+        segments_per_send: Some(
+            (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
+        ),
+        receive_offload: Some(udp::enable_gro(socket)),
+        ..Granted::default()
+    }
+}
+
+/// An IPv4 address that a dual-stack socket shows as IPv6, as IPv4.
+#[must_use]
+pub fn plain(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}

@@ -1,0 +1,274 @@
+//! Bulk TCP: the loops that send and receive, with nothing in them but the system calls.
+
+use crate::counters::{FlowCounters, Orders};
+use crate::pacer::ByteSchedule;
+use caudal_core::sample::TcpState;
+use caudal_core::units::BitRate;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::tcp::{self, SplicedSource, TcpInfo};
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The least a receiver asks the kernel for in one call, bytes.
+const RECEIVE_BLOCK: usize = 128 << 10;
+/// The most a receiver that discards asks the kernel to drop in one call, bytes.
+const DISCARD_BLOCK: usize = 1 << 20;
+/// A rate kept in user space hands over at most this much time's worth at once, ns.
+const PACED_SLICE_NS: u64 = 2_000_000;
+/// How long a sleep may be before orders are looked at again, ns.
+const LONGEST_SLEEP_NS: u64 = 50_000_000;
+
+/// Bytes a direction still has to move, shared by its flows.
+#[derive(Debug)]
+pub struct Budget(AtomicU64);
+
+impl Budget {
+    /// A budget of this many bytes; `None` for no end.
+    #[must_use]
+    pub fn new(bytes: Option<u64>) -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(bytes.unwrap_or(u64::MAX))))
+    }
+
+    /// Takes up to `wanted` bytes out; 0 when it is used up.
+    pub fn claim(&self, wanted: u64) -> u64 {
+        if self.0.load(Relaxed) == u64::MAX {
+            return wanted;
+        }
+        let mut claimed = 0;
+        let _ = self.0.fetch_update(Relaxed, Relaxed, |left| {
+            claimed = left.min(wanted);
+            Some(left - claimed)
+        });
+        claimed
+    }
+}
+
+/// Where a sender's payload comes from.
+#[derive(Debug)]
+pub enum Payload {
+    /// The same block over and over.
+    Block(Vec<u8>),
+    /// The same pages over and over, handed over without a copy.
+    Pages(SplicedSource),
+    /// A regular file, handed over by the kernel.
+    File {
+        /// The file.
+        file: File,
+        /// How far it has been sent.
+        offset: u64,
+    },
+    /// Anything that can only be read, such as a pipe.
+    Stream {
+        /// The source.
+        source: File,
+        /// Room for one block.
+        buffer: Vec<u8>,
+    },
+}
+
+/// How a sender's rate is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Payload bits per second.
+    pub rate: BitRate,
+}
+
+fn retry(cause: &io::Error) -> bool {
+    matches!(cause.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+}
+
+/// Sends until the budget or the payload is used up, or orders say stop.
+///
+/// # Errors
+/// What the kernel said, unless the flow had been told to stop.
+pub fn send(
+    stream: &TcpStream,
+    mut payload: Payload,
+    length: usize,
+    pace: Option<Pace>,
+    budget: &Budget,
+    counters: &FlowCounters,
+    orders: &Orders,
+) -> io::Result<()> {
+    let fd = stream.as_fd();
+    let start_ns = monotonic_ns();
+    let schedule = pace.map(|pace| ByteSchedule::new(start_ns, pace.rate));
+    let most = pace.map_or(length, |pace| {
+        let slice = u128::from(pace.rate.bps()) * u128::from(PACED_SLICE_NS) / 8_000_000_000;
+        length.min(usize::try_from(slice).unwrap_or(length).max(1448.min(length)))
+    });
+    let mut sent: u64 = 0;
+    let mut calls: u64 = 0;
+    'blocks: while !orders.stopped() {
+        let mut left = budget.claim(most as u64) as usize;
+        if left == 0 {
+            break;
+        }
+        if let Some(schedule) = &schedule {
+            loop {
+                let now = monotonic_ns();
+                let wait = schedule.wait(now, sent, left as u64).as_nanos() as u64;
+                if wait == 0 {
+                    break;
+                }
+                sleep_until(now + wait.min(LONGEST_SLEEP_NS));
+                if orders.stopped() {
+                    break 'blocks;
+                }
+            }
+        }
+        let mut at = 0;
+        while left > 0 {
+            let outcome = match &mut payload {
+                Payload::Block(block) => tcp::send_some(fd, &block[at..at + left]),
+                Payload::Pages(pages) => pages.send_some(fd, left),
+                Payload::File { file, offset } => tcp::send_file_some(fd, file.as_fd(), offset, left),
+                Payload::Stream { source, buffer } => {
+                    if at == 0 {
+                        let room = left.min(buffer.len());
+                        match source.read(&mut buffer[..room]) {
+                            Ok(0) => break 'blocks,
+                            Ok(count) => left = count,
+                            Err(cause) if retry(&cause) => continue,
+                            Err(cause) => return Err(cause),
+                        }
+                    }
+                    tcp::send_some(fd, &buffer[at..at + left])
+                }
+            };
+            calls += 1;
+            match outcome {
+                // The end of a file.
+                Ok(0) => break 'blocks,
+                Ok(count) => {
+                    left -= count.min(left);
+                    at += count;
+                    sent += count as u64;
+                    counters.bytes.store(sent, Relaxed);
+                    counters.calls.store(calls, Relaxed);
+                }
+                Err(_) if orders.stopped() => break 'blocks,
+                Err(cause) if retry(&cause) => {}
+                Err(cause) => return Err(cause),
+            }
+            if left > 0 && orders.stopped() {
+                break 'blocks;
+            }
+        }
+    }
+    counters.last_ns.store(monotonic_ns(), Relaxed);
+    Ok(())
+}
+
+/// Receives until the other end has finished or orders say stop.
+///
+/// # Errors
+/// What the kernel said, unless the flow had been told to stop.
+pub fn receive(
+    stream: &TcpStream,
+    length: usize,
+    discard: bool,
+    counters: &FlowCounters,
+    orders: &Orders,
+) -> io::Result<()> {
+    let fd = stream.as_fd();
+    let mut buffer = vec![0; if discard { 0 } else { length.max(RECEIVE_BLOCK) }];
+    let mut received: u64 = 0;
+    let mut calls: u64 = 0;
+    loop {
+        let outcome = if discard {
+            tcp::discard_some(fd, DISCARD_BLOCK)
+        } else {
+            tcp::receive_some(fd, &mut buffer)
+        };
+        calls += 1;
+        match outcome {
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                let now = monotonic_ns();
+                if received == 0 {
+                    counters.first_ns.store(now, Relaxed);
+                }
+                received += count as u64;
+                counters.bytes.store(received, Relaxed);
+                counters.last_ns.store(now, Relaxed);
+                counters.calls.store(calls, Relaxed);
+            }
+            Err(_) if orders.stopped() => return Ok(()),
+            Err(cause) if retry(&cause) => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+/// What the kernel knows of a connection, in the words of a sample; `None` when it does not say.
+#[must_use]
+pub fn state(stream: &TcpStream) -> Option<TcpState> {
+    tcp::tcp_info(stream).ok().map(|info| translate(&info))
+}
+
+fn translate(info: &TcpInfo) -> TcpState {
+    let segment = u64::from(info.snd_mss);
+    let bits = |bytes: Option<u64>| bytes.map(|bytes| bytes.saturating_mul(8));
+    TcpState {
+        rtt_us: info.rtt_us,
+        rttvar_us: info.rttvar_us,
+        // The kernel answers all ones while it has no measurement.
+        min_rtt_us: info.min_rtt_us.filter(|rtt| *rtt != u32::MAX),
+        cwnd_bytes: u64::from(info.snd_cwnd) * segment,
+        receiver_window_bytes: info.snd_wnd.map(u64::from),
+        retransmits: u64::from(info.total_retrans),
+        retransmitted_bytes: info.bytes_retrans,
+        bytes_sent: info.bytes_sent,
+        bytes_acked: info.bytes_acked,
+        delivery_rate_bps: bits(info.delivery_rate),
+        app_limited: info.delivery_rate_app_limited,
+        busy_us: info.busy_time_us,
+        receiver_window_limited_us: info.rwnd_limited_us,
+        send_buffer_limited_us: info.sndbuf_limited_us,
+        pacing_rate_bps: bits(info.pacing_rate.filter(|rate| *rate != u64::MAX)),
+        mss: info.snd_mss,
+        path_mtu: info.pmtu,
+        timeouts: info.total_rto.map(u64::from),
+        duplicate_sacks: info.dsack_dups.map(u64::from),
+        reordering_seen: info.reord_seen.map(u64::from),
+    }
+}
+
+/// Waits until the kernel has delivered everything, for `most_ns` at most; whether it has.
+#[must_use]
+pub fn drain(stream: &TcpStream, most_ns: u64) -> bool {
+    let until = monotonic_ns() + most_ns;
+    let mut pause = 20_000;
+    loop {
+        match tcp::out_queue(stream) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        let now = monotonic_ns();
+        if now >= until {
+            return false;
+        }
+        sleep_until((now + pause).min(until));
+        pause = (pause * 2).min(5_000_000);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_given_out_to_the_last_byte_and_no_further() {
+        let budget = Budget::new(Some(100_000));
+        assert_eq!(budget.claim(65_536), 65_536);
+        assert_eq!(budget.claim(65_536), 34_464);
+        assert_eq!(budget.claim(1), 0);
+        assert_eq!(Budget::new(None).claim(7), 7);
+    }
+}

@@ -1,0 +1,205 @@
+//! Clocks, waiting, and the processor time a thread or the process has used.
+
+use std::io;
+use std::mem;
+use std::time::Duration;
+
+use crate::raw::number;
+
+/// Nanoseconds on the clock that never steps, counted from some time at or before the boot.
+pub fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC).map_or(0, nanoseconds)
+}
+
+/// Nanoseconds of the wall clock since 1970-01-01 UTC. The administrator may step this clock.
+pub fn realtime_ns() -> u64 {
+    read(libc::CLOCK_REALTIME).map_or(0, nanoseconds)
+}
+
+/// Waits until [`monotonic_ns`] has reached the deadline; at once when it has already.
+///
+/// Signals do not shorten the wait.
+pub fn sleep_until(deadline_monotonic_ns: u64) {
+    // SAFETY: the structure is made of integers, for which all zero bits are a value.
+    let mut deadline: libc::timespec = unsafe { mem::zeroed() };
+    deadline.tv_sec = (deadline_monotonic_ns / 1_000_000_000) as libc::time_t;
+    deadline.tv_nsec = (deadline_monotonic_ns % 1_000_000_000) as libc::c_long;
+    let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
+    loop {
+        // SAFETY: `deadline` is a live local; no remainder is written for an absolute deadline.
+        let answer =
+            unsafe { libc::clock_nanosleep(clock, absolute, &deadline, std::ptr::null_mut()) };
+        if answer != libc::EINTR {
+            return;
+        }
+    }
+}
+
+/// Lets the kernel wake the calling thread up to `slack` nanoseconds late, to save wake-ups.
+///
+/// The default is 50 µs; 1 is the least, as 0 means the default. Source: prctl(2), `PR_SET_TIMERSLACK`.
+///
+/// # Errors
+/// Whatever the kernel has against it.
+pub fn set_timer_slack_ns(slack: u64) -> io::Result<()> {
+    let slack = libc::c_ulong::try_from(slack).unwrap_or(libc::c_ulong::MAX);
+    // SAFETY: the call takes a number and changes nothing but the calling thread's timers.
+    number(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) }).map(drop)
+}
+
+/// The processor time of one thread, readable from any thread of the same process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuClock {
+    id: libc::clockid_t,
+}
+
+impl CpuClock {
+    /// The clock of the calling thread.
+    ///
+    /// It names the thread by its kernel id, not by its memory, and may therefore outlive it.
+    /// Source: `make_thread_cpuclock`, include/linux/posix-timers.h; the 6 is "one thread, its time
+    /// scheduled".
+    pub fn of_this_thread() -> Self {
+        // SAFETY: the call takes nothing and cannot fail.
+        let thread = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
+        Self::of_thread(thread)
+    }
+
+    fn of_thread(thread: libc::pid_t) -> Self {
+        Self {
+            id: (!thread << 3) | 6,
+        }
+    }
+
+    /// The processor time the thread has used, in user space and in the kernel together.
+    ///
+    /// `None` once the thread has ended. Should its id have been given to a later thread of this
+    /// process, the answer is that thread's.
+    pub fn read(self) -> Option<Duration> {
+        read(self.id)
+    }
+}
+
+/// The processor time all threads of this process have used, ended ones included.
+pub fn process_cpu() -> Duration {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
+}
+
+/// What the kernel has charged for running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rusage {
+    /// Time spent in user space.
+    pub user: Duration,
+    /// Time spent in the kernel on its behalf.
+    pub system: Duration,
+    /// Times the processor was given up to wait for something.
+    pub voluntary_switches: u64,
+    /// Times the processor was taken away.
+    pub involuntary_switches: u64,
+}
+
+impl Rusage {
+    /// What all threads of this process were charged, ended ones included.
+    pub fn of_process() -> Option<Self> {
+        Self::of(libc::RUSAGE_SELF)
+    }
+
+    /// What the calling thread was charged.
+    pub fn of_this_thread() -> Option<Self> {
+        Self::of(libc::RUSAGE_THREAD)
+    }
+
+    fn of(who: libc::c_int) -> Option<Self> {
+        // SAFETY: the structure is made of integers, for which all zero bits are a value.
+        let mut usage: libc::rusage = unsafe { mem::zeroed() };
+        // SAFETY: `usage` is a live local of the type the call fills.
+        number(unsafe { libc::getrusage(who, &mut usage) }).ok()?;
+        Some(Self {
+            user: time_of_day(usage.ru_utime),
+            system: time_of_day(usage.ru_stime),
+            voluntary_switches: usage.ru_nvcsw as u64,
+            involuntary_switches: usage.ru_nivcsw as u64,
+        })
+    }
+}
+
+fn time_of_day(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+fn read(clock: libc::clockid_t) -> Option<Duration> {
+    // SAFETY: the structure is made of integers, for which all zero bits are a value.
+    let mut time: libc::timespec = unsafe { mem::zeroed() };
+    // SAFETY: `time` is a live local of the type the call fills.
+    number(unsafe { libc::clock_gettime(clock, &mut time) }).ok()?;
+    Some(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::sync::mpsc;
+    use std::thread;
+
+    /// Beyond `PID_MAX_LIMIT`, include/linux/threads.h.
+    const NO_THREAD: libc::pid_t = 4_194_305;
+
+    fn work() {
+        for number in 0..2_000_000_u64 {
+            black_box(number);
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_never_left_early() {
+        for wait in [0, 50_000, 1_000_000] {
+            let deadline = monotonic_ns() + wait;
+            sleep_until(deadline);
+            assert!(monotonic_ns() >= deadline);
+        }
+        sleep_until(0);
+    }
+
+    #[test]
+    fn the_wall_clock_is_past_the_year_2020() {
+        assert!(realtime_ns() > 1_577_836_800_000_000_000);
+    }
+
+    #[test]
+    fn the_timer_slack_can_be_lowered() {
+        set_timer_slack_ns(1).unwrap();
+    }
+
+    #[test]
+    fn another_thread_can_read_how_busy_a_thread_is() {
+        let (tell, told) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let busy = thread::spawn(move || {
+            work();
+            tell.send(CpuClock::of_this_thread()).unwrap();
+            released.recv().unwrap_err();
+        });
+        let clock = told.recv().unwrap();
+        assert!(clock.read().unwrap() > Duration::ZERO);
+        drop(release);
+        busy.join().unwrap();
+        assert_eq!(CpuClock::of_thread(NO_THREAD).read(), None);
+    }
+
+    #[test]
+    fn work_shows_in_every_account() {
+        let (thread, process) = (CpuClock::of_this_thread(), process_cpu());
+        let before = thread.read().unwrap();
+        work();
+        assert!(thread.read().unwrap() > before);
+        assert!(process_cpu() > process);
+        let usage = Rusage::of_process().unwrap();
+        assert!(usage.user + usage.system > Duration::ZERO);
+        assert!(Rusage::of_this_thread().is_some());
+    }
+}

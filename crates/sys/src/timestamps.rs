@@ -1,0 +1,145 @@
+//! When the kernel handed a message to the device, and when it got one: software stamps.
+//!
+//! The stamps are on the wall clock and leave out the time a program takes to run again, so the
+//! difference of two of them on one machine is closer to what the network did. They work for UDP
+//! and for TCP. Source: Documentation/networking/timestamping.rst.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::raw;
+
+/// Has the socket stamp what it receives, and what [`send_stamped`] sends.
+///
+/// On TCP the socket has to be connected already. The kernel turns arrival stamps on a moment later,
+/// so what comes right after the first `enable` on a machine may have none.
+///
+/// # Errors
+/// `EINVAL` for a TCP socket that is not connected; `ENOPROTOOPT` or `EINVAL` on kernels before 4.6.
+pub fn enable(socket: impl AsFd) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY
+        | libc::SOF_TIMESTAMPING_OPT_CMSG;
+    raw::set_option(
+        socket,
+        libc::SOL_SOCKET,
+        libc::SO_TIMESTAMPING,
+        &flags.to_ne_bytes(),
+    )
+}
+
+/// Sends `payload` on a connected socket, and has the moment it leaves noted for
+/// [`transmit_stamp`].
+///
+/// # Errors
+/// Those of any send.
+pub fn send_stamped(socket: impl AsFd, payload: &[u8]) -> io::Result<usize> {
+    let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
+    raw::send_with_control(
+        socket,
+        payload,
+        libc::SOL_SOCKET,
+        libc::SO_TIMESTAMPING,
+        &flags,
+    )
+}
+
+/// Receives into `buffer` and answers the length, and when the kernel got it on the wall clock.
+///
+/// On TCP the time is that of the last segment read from; a length of 0 is the end of the stream.
+///
+/// # Errors
+/// `WouldBlock` when the socket's timeout is over; `Interrupted` by a signal.
+pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+    let arrival = raw::receive_with_control(socket, buffer, 0)?;
+    Ok((arrival.length, software_stamp(&arrival)))
+}
+
+/// When the latest message of [`send_stamped`] whose stamp is there was handed to the device.
+///
+/// Takes all stamps that are there and does not wait; a stamp follows its send within microseconds
+/// unless the message waits in a queue. `None` when there is none.
+pub fn transmit_stamp(socket: impl AsFd) -> Option<u64> {
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    let mut latest = None;
+    while let Ok(arrival) = raw::receive_with_control(&socket, &mut [], flags) {
+        latest = software_stamp(&arrival).or(latest);
+    }
+    latest
+}
+
+fn software_stamp(arrival: &raw::Arrival) -> Option<u64> {
+    arrival
+        .control()
+        .find_map(|(level, kind, data)| match (level, kind) {
+            // The first of three times is the software's; the others are the hardware's.
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => raw::timespec_ns(data),
+            _ => None,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::realtime_ns;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::time::Duration;
+
+    fn pairs() -> io::Result<Vec<(OwnedFd, OwnedFd)>> {
+        let (near, far) = (
+            UdpSocket::bind("127.0.0.1:0")?,
+            UdpSocket::bind("127.0.0.1:0")?,
+        );
+        near.connect(far.local_addr()?)?;
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let stream = TcpStream::connect(listener.local_addr()?)?;
+        let (accepted, _) = listener.accept()?;
+        Ok(vec![
+            (near.into(), far.into()),
+            (stream.into(), accepted.into()),
+        ])
+    }
+
+    /// Over loopback the stamp is there as soon as the send is over, or very nearly.
+    fn stamp_soon(socket: BorrowedFd<'_>) -> Option<u64> {
+        (0..100_000).find_map(|_| transmit_stamp(socket))
+    }
+
+    /// Before, departure, arrival and after of one message; `None` while arrivals have no stamps.
+    fn probe(near: &OwnedFd, far: &OwnedFd) -> io::Result<Option<[u64; 4]>> {
+        let before = realtime_ns();
+        assert_eq!(send_stamped(near, b"probe")?, 5);
+        let left = stamp_soon(near.as_fd()).unwrap();
+        let mut buffer = [0; 16];
+        let (length, arrived) = receive_stamped(far, &mut buffer)?;
+        assert_eq!(&buffer[..length], b"probe");
+        Ok(arrived.map(|arrived| [before, left, arrived, realtime_ns()]))
+    }
+
+    #[test]
+    fn a_message_is_stamped_when_it_leaves_and_when_it_arrives() -> io::Result<()> {
+        for (near, far) in pairs()? {
+            crate::udp::set_receive_timeout(&far, Some(Duration::from_secs(10)))?;
+            enable(&near)?;
+            enable(&far)?;
+            let stamped = (0..10_000).find_map(|_| probe(&near, &far).transpose());
+            let [before, left, arrived, after] = stamped.unwrap()?;
+            assert!(before <= left && left <= arrived && arrived <= after);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_plain_send_leaves_no_stamp() -> io::Result<()> {
+        for (near, far) in pairs()? {
+            enable(&near)?;
+            crate::tcp::send_some(&near, b"plain")?;
+            crate::tcp::receive_some(&far, &mut [0; 16])?;
+            assert_eq!(transmit_stamp(&near), None);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Control messages on a byte stream: four big-endian bytes of length, then JSON.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// The longest message either side accepts, in bytes.
+pub const LONGEST_MESSAGE: usize = 4 << 20;
+
+/// Why bytes do not make a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// A length beyond what any message of ours has.
+    #[error("a message of {0} bytes was announced; {LONGEST_MESSAGE} are allowed")]
+    TooLong(u32),
+    /// Not the JSON that was due.
+    #[error("a message does not read as one of ours: {0}")]
+    Malformed(String),
+}
+
+/// Puts a message into its frame.
+///
+/// # Errors
+/// When the message does not serialise, or is longer than the other side would accept.
+pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message)
+        .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+    let length = bytes.len() - 4;
+    let announced = u32::try_from(length).unwrap_or(u32::MAX);
+    if length > LONGEST_MESSAGE {
+        return Err(FrameError::TooLong(announced));
+    }
+    bytes[..4].copy_from_slice(&announced.to_be_bytes());
+    Ok(bytes)
+}
+
+/// Collects bytes as they arrive and gives messages as they become whole.
+///
+/// Holds at most one message and the start of the next, however the bytes are cut.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    held: Vec<u8>,
+    read: usize,
+}
+
+impl Decoder {
+    /// Takes in bytes from the peer.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        if self.read > 0 {
+            self.held.drain(..self.read);
+            self.read = 0;
+        }
+        self.held.extend_from_slice(bytes);
+    }
+
+    /// Gives the next whole message, or `None` when more bytes are needed.
+    ///
+    /// # Errors
+    /// When the announced length is beyond [`LONGEST_MESSAGE`], before anything is kept for it,
+    /// and when the bytes are not JSON of the type that is due.
+    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
+        let held = &self.held[self.read..];
+        let Some((length, rest)) = held.split_first_chunk::<4>() else {
+            return Ok(None);
+        };
+        let announced = u32::from_be_bytes(*length);
+        let length = announced as usize;
+        if length > LONGEST_MESSAGE {
+            return Err(FrameError::TooLong(announced));
+        }
+        let Some(body) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let message = serde_json::from_slice(body)
+            .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+        self.read += 4 + length;
+        Ok(Some(message))
+    }
+
+    /// The bytes held that no message has used yet.
+    #[must_use]
+    pub fn rest(&self) -> &[u8] {
+        &self.held[self.read..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::ToServer;
+    use proptest::prelude::*;
+
+    #[test]
+    fn messages_come_out_however_the_bytes_were_cut() {
+        let mut bytes = encode(&ToServer::Start).unwrap();
+        bytes.extend(encode(&ToServer::Alive).unwrap());
+        for cut in 1..bytes.len() {
+            let mut decoder = Decoder::default();
+            let mut seen = Vec::new();
+            for part in bytes.chunks(cut) {
+                decoder.feed(part);
+                while let Some(message) = decoder.next::<ToServer>().unwrap() {
+                    seen.push(message);
+                }
+            }
+            assert_eq!(seen, [ToServer::Start, ToServer::Alive]);
+        }
+    }
+
+    #[test]
+    fn a_length_of_two_gigabytes_is_refused_before_anything_is_kept() {
+        let mut decoder = Decoder::default();
+        decoder.feed(&0x8000_0000_u32.to_be_bytes());
+        assert_eq!(decoder.next::<ToServer>(), Err(FrameError::TooLong(0x8000_0000)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_decoder_panic(bytes: Vec<u8>) {
+            let mut decoder = Decoder::default();
+            decoder.feed(&bytes);
+            while let Ok(Some(_)) = decoder.next::<ToServer>() {}
+        }
+
+        #[test]
+        fn no_json_makes_a_message_panic(text in "[\\[\\]{}\":a-z0-9,.]{0,60}") {
+            let mut decoder = Decoder::default();
+            decoder.feed(&(text.len() as u32).to_be_bytes());
+            decoder.feed(text.as_bytes());
+            let _ = decoder.next::<ToServer>();
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The control messages, both ways. Unknown fields are ignored; unknown messages are refused.
+
+use caudal_core::plan::Plan;
+use caudal_core::sample::{FlowEnd, Sample};
+use serde::{Deserialize, Serialize};
+
+/// What an end of a test says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// The program and its version.
+    pub tool: String,
+    /// The host's name.
+    pub name: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The processor's model.
+    pub cpu: String,
+    /// Processors this program may use.
+    pub cpus: u32,
+    /// Which boot of which machine this is: equal on both ends, they are one machine.
+    pub boot_id: Option<String>,
+    /// The default congestion control.
+    pub congestion_control: Option<String>,
+    /// The interface towards the other end.
+    pub interface: Option<String>,
+    /// Its MTU, bytes.
+    pub mtu: Option<u32>,
+    /// Its speed, Mbit/s, as it says.
+    pub speed_mbps: Option<u32>,
+    /// Its driver.
+    pub driver: Option<String>,
+    /// Its queueing discipline.
+    pub qdisc: Option<String>,
+    /// Its offloads that are on.
+    pub offloads: Vec<String>,
+    /// The kernel settings that bound socket buffers, by name.
+    pub sysctls: std::collections::BTreeMap<String, String>,
+    /// Processes ready to run, averaged over the last minute.
+    pub load_average: Option<f64>,
+}
+
+/// What an end used of its machine during a test.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// CPU time of the whole program, ns.
+    pub cpu_ns: u64,
+    /// Time the hypervisor gave to others, ns, over all processors.
+    pub steal_ns: Option<u64>,
+    /// How long that was measured, ns.
+    pub wall_ns: u64,
+    /// Datagrams dropped by the queueing discipline of the sending interface, where it says.
+    pub qdisc_drops: Option<u64>,
+    /// Datagrams the kernel dropped for full receive buffers, over all sockets of the host.
+    pub host_receive_drops: Option<u64>,
+}
+
+/// Why a server does not do what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// All places for clients are taken.
+    Full,
+    /// The client's address is not among those allowed.
+    Denied,
+    /// The versions do not fit.
+    Version,
+    /// A feature the client cannot do without is unknown here.
+    Feature,
+    /// The plan is beyond what this server allows.
+    Limit,
+    /// The plan makes no sense.
+    Plan,
+    /// The kernel here did not grant what the plan needs.
+    Host,
+    /// The peer broke the protocol.
+    Protocol,
+    /// The server is being stopped.
+    Stopping,
+    /// Anything newer than this program.
+    #[serde(other)]
+    Other,
+}
+
+/// What a client says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum ToServer {
+    /// The first message.
+    Hello {
+        /// The client.
+        host: Host,
+        /// Features the client cannot do without.
+        #[serde(default)]
+        required: Vec<String>,
+    },
+    /// Asks for the server's clock.
+    Ping {
+        /// The client's clock when it asked, ns.
+        t1: i64,
+    },
+    /// Proposes a test.
+    Offer {
+        /// What is to be done.
+        plan: Plan,
+    },
+    /// All data connections are attached: go.
+    Start,
+    /// The client's own sending is over; the server's is to end too when `now`.
+    Stop {
+        /// Whether the server's senders are to stop at once.
+        now: bool,
+        /// Datagrams sent on each UDP flow of the client: (flow, datagrams).
+        #[serde(default)]
+        sent: Vec<(u32, u64)>,
+    },
+    /// Nothing to say, but still here.
+    Alive,
+}
+
+/// What a server says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "one message at a time is alive")]
+pub enum ToClient {
+    /// Answers a hello.
+    Welcome {
+        /// The server.
+        host: Host,
+        /// What this server can do beyond the version's base.
+        #[serde(default)]
+        features: Vec<String>,
+    },
+    /// Answers anything the server will not do, and ends the conversation.
+    Refused {
+        /// The kind of reason.
+        reason: Refusal,
+        /// The reason in words.
+        message: String,
+    },
+    /// Answers a ping.
+    Pong {
+        /// The client's clock, as sent.
+        t1: i64,
+        /// The server's clock when the question came in, ns.
+        t2: i64,
+        /// The server's clock when the answer went out, ns.
+        t3: i64,
+    },
+    /// Accepts a plan.
+    Accepted {
+        /// The plan within the server's limits: what both sides now hold.
+        plan: Plan,
+        /// Names the data connections, 32 hexadecimal digits.
+        token: String,
+        /// What the server changed, in words.
+        #[serde(default)]
+        changed: Vec<String>,
+    },
+    /// Every data connection has arrived.
+    Ready,
+    /// The server's clock of the test runs from here.
+    Started,
+    /// Readings of the server's ends of the flows.
+    Samples {
+        /// The readings.
+        samples: Vec<Sample>,
+    },
+    /// The server's senders have sent all: (flow, datagrams) for each UDP flow.
+    Sent {
+        /// Datagrams sent on each UDP flow of the server.
+        sent: Vec<(u32, u64)>,
+    },
+    /// The server's part is over.
+    Finished {
+        /// The last word on each flow.
+        flows: Vec<FlowEnd>,
+        /// What the server used.
+        usage: Usage,
+        /// Why it ended early, if it did.
+        #[serde(default)]
+        stopped: Option<String>,
+    },
+    /// Nothing to say, but still here.
+    Alive,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_fields_are_ignored_and_unknown_messages_refused() {
+        let text = r#"{"say":"ping","t1":5,"colour":"red"}"#;
+        assert_eq!(serde_json::from_str::<ToServer>(text).unwrap(), ToServer::Ping { t1: 5 });
+        assert!(serde_json::from_str::<ToServer>(r#"{"say":"dance"}"#).is_err());
+    }
+
+    #[test]
+    fn a_newer_refusal_still_reads() {
+        let text = r#"{"say":"refused","reason":"too_tired","message":"later"}"#;
+        assert!(matches!(
+            serde_json::from_str::<ToClient>(text).unwrap(),
+            ToClient::Refused { reason: Refusal::Other, .. }
+        ));
+    }
+}
