@@ -3,8 +3,13 @@
 
 pub mod delay;
 pub mod framing;
+pub mod host;
+pub mod interval;
 pub mod plan;
 pub mod sample;
 pub mod sequence;
 pub mod stats;
+pub mod summary;
 pub mod units;
+pub mod verdict;
+pub mod warning;

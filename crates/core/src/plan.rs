@@ -25,6 +25,11 @@ pub const MOST_SIZES: usize = 128;
 /// The most messages an echo test may send per size and client.
 pub const MOST_MESSAGES: u64 = 100_000_000;
 
+/// The most values an echo test may keep: 64 MB of them, of which the statistics need a few times as much.
+pub const MOST_ECHO_VALUES: u64 = 8_000_000;
+/// The most bytes the messages of all connections of an echo test may hold at once.
+pub const MOST_ECHO_BYTES: u64 = 1 << 30;
+
 /// The transport protocol that carries the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -381,8 +386,70 @@ impl EchoPlan {
         within("--timeout", &self.timeout.as_secs_f64(), &0.001, &600.0)?;
         if let EchoSchedule::Every { period, .. } = self.schedule {
             within("--every", &period.as_secs_f64(), &0.000_01, &3600.0)?;
+            if self.transport == Transport::Udp {
+                self.check_numbering(period)?;
+            }
         }
+        self.check_memory()?;
         check_common(self.dscp, self.window, self.congestion.as_deref())
+    }
+}
+
+impl EchoPlan {
+    /// Values kept of each message: its round trip; on a schedule also when it was to leave, how late
+    /// it was, and one time for each direction.
+    #[must_use]
+    pub const fn values_per_message(&self) -> u64 {
+        match self.schedule {
+            EchoSchedule::StopAndWait => 1,
+            EchoSchedule::Every { .. } => 6,
+        }
+    }
+
+    /// Holds what both ends have to keep in memory against what they may.
+    fn check_memory(&self) -> Result<(), PlanError> {
+        let kept = u64::from(self.clients) * self.sizes.len() as u64 * self.values_per_message();
+        let most = (MOST_ECHO_VALUES / kept).saturating_sub(1);
+        if self.count > most {
+            return Err(PlanError {
+                what: "--count",
+                value: self.count.to_string(),
+                allowed: format!(
+                    "of {} sizes from {} clients at most {most} each fit in memory: \
+                     reduce --count, --clients or --sizes",
+                    self.sizes.len(),
+                    self.clients
+                ),
+            });
+        }
+        let largest = self.sizes.iter().max().copied().unwrap_or(0);
+        let most = MOST_ECHO_BYTES / u64::from(self.clients);
+        if u64::from(largest) > most {
+            return Err(PlanError {
+                what: "--sizes",
+                value: largest.to_string(),
+                allowed: format!("messages of {} clients may have {most} bytes each", self.clients),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the numbers a small datagram has room for last as long as a reply may take.
+    fn check_numbering(&self, period: Duration) -> Result<(), PlanError> {
+        let smallest = self.sizes.iter().min().copied().unwrap_or(1);
+        let numbers = 1_u128.checked_shl(8 * smallest).unwrap_or(u128::MAX);
+        let under_way = self.timeout.as_nanos() / period.as_nanos().max(1);
+        if under_way >= numbers {
+            return Err(PlanError {
+                what: "--sizes",
+                value: smallest.to_string(),
+                allowed: format!(
+                    "it has room for {numbers} numbers, and {under_way} replies may be due at once: \
+                     leave small sizes out, or reduce --timeout"
+                ),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -523,6 +590,58 @@ mod tests {
         });
         let text = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    }
+
+    fn echo() -> EchoPlan {
+        EchoPlan {
+            transport: Transport::Udp,
+            clients: 2,
+            sizes: (0..=15).map(|power| 1 << power).collect(),
+            count: 1000,
+            schedule: EchoSchedule::StopAndWait,
+            timeout: Duration::from_secs(1),
+            no_delay: true,
+            congestion: None,
+            dscp: None,
+            window: None,
+        }
+    }
+
+    #[test]
+    fn an_echo_test_that_would_not_fit_in_memory_is_refused_with_what_would() {
+        assert!(echo().check().is_ok());
+        let error = EchoPlan { count: 1_000_000, clients: 4, ..echo() }.check().unwrap_err();
+        assert_eq!(error.what, "--count");
+        assert!(error.allowed.contains("at most 124999"), "{error}");
+        assert!(EchoPlan { count: 124_999, clients: 4, ..echo() }.check().is_ok());
+        let tcp = EchoPlan { transport: Transport::Tcp, ..echo() };
+        let big = EchoPlan { sizes: vec![16 << 20], clients: 65, ..tcp };
+        assert_eq!(big.check().unwrap_err().what, "--sizes");
+        assert!(EchoPlan { clients: 64, ..big }.check().is_ok());
+    }
+
+    #[test]
+    fn a_schedule_too_dense_to_tell_small_datagrams_apart_is_refused() {
+        let every = |ms| EchoSchedule::Every { period: Duration::from_millis(ms), poisson: false };
+        let dense = EchoPlan { schedule: every(1), ..echo() };
+        assert_eq!(dense.check().unwrap_err().what, "--sizes");
+        assert!(EchoPlan { schedule: every(10), ..dense.clone() }.check().is_ok());
+        assert!(EchoPlan { sizes: vec![2, 64], ..dense }.check().is_ok());
+    }
+
+    #[test]
+    fn echo_numbers_out_of_range_are_named_with_their_range() {
+        let bad: [(EchoPlan, &str); 6] = [
+            (EchoPlan { clients: 0, ..echo() }, "--clients"),
+            (EchoPlan { count: 0, ..echo() }, "--count"),
+            (EchoPlan { sizes: Vec::new(), ..echo() }, "the number of --sizes"),
+            (EchoPlan { sizes: vec![0], ..echo() }, "--sizes"),
+            (EchoPlan { sizes: vec![65_508], ..echo() }, "--sizes"),
+            (EchoPlan { timeout: Duration::ZERO, ..echo() }, "--timeout"),
+        ];
+        for (plan, what) in bad {
+            assert_eq!(plan.check().unwrap_err().what, what);
+        }
     }
 
     #[test]

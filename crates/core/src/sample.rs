@@ -1,5 +1,6 @@
 //! Counters as they were read: they only grow, and rates are derived from two of them.
 
+use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
 use serde::{Deserialize, Serialize};
 
@@ -223,4 +224,35 @@ pub struct DelaySummary {
     pub pdv_p99_9_us: Option<f64>,
     /// The largest of the same, µs.
     pub pdv_max_us: Option<f64>,
+}
+
+/// One flow after a test: what both ends have to say.
+#[derive(Debug, Clone)]
+pub struct FlowRecord {
+    /// The flow.
+    pub flow: PlannedFlow,
+    /// The sending end; `None` when it could not report.
+    pub sender: Option<FlowEnd>,
+    /// The receiving end; `None` when it could not report.
+    pub receiver: Option<FlowEnd>,
+}
+
+impl FlowRecord {
+    /// The sender's last counters.
+    #[must_use]
+    pub fn sent(&self) -> Option<&SenderCounters> {
+        match &self.sender.as_ref()?.counters {
+            Counters::Sender(counters) => Some(counters),
+            Counters::Receiver(_) => None,
+        }
+    }
+
+    /// The receiver's last counters.
+    #[must_use]
+    pub fn received(&self) -> Option<&ReceiverCounters> {
+        match &self.receiver.as_ref()?.counters {
+            Counters::Receiver(counters) => Some(counters),
+            Counters::Sender(_) => None,
+        }
+    }
 }

@@ -271,7 +271,7 @@ impl Carrier {
         self.flows
             .iter()
             .filter(|carried| carried.role == role)
-            .all(|carried| carried.thread.as_ref().is_none_or(JoinHandle::is_finished))
+            .all(|carried| carried.orders.over.load(Relaxed))
     }
 
     /// Waits for all threads, which must have been told to end, and gives the last word on each flow.
@@ -411,6 +411,7 @@ impl Job {
             (Role::Receiver, Link::Udp(socket)) => self.receive_udp(socket),
         };
         self.counters.release();
+        self.orders.over.store(true, Relaxed);
         tell.ring();
         outcome
     }

@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::event::Event;
 use crate::socket::{self, Origin, SocketPlan};
 use caudal_core::plan::{Direction, Plan, PlannedFlow, TrafficPlan, Transport};
-use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
 use caudal_core::stats::ClockEstimate;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::{Interrupt, poll_readable};
@@ -64,17 +64,6 @@ pub struct Client {
     /// Clock offset and idle round-trip time over the control connection.
     pub clock: ClockEstimate,
     interrupt: Option<&'static Interrupt>,
-}
-
-/// One flow after a test: what both ends have to say.
-#[derive(Debug, Clone)]
-pub struct FlowRecord {
-    /// The flow.
-    pub flow: PlannedFlow,
-    /// The sending end; `None` when it could not report.
-    pub sender: Option<FlowEnd>,
-    /// The receiving end; `None` when it could not report.
-    pub receiver: Option<FlowEnd>,
 }
 
 /// A plan that happened.

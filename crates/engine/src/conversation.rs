@@ -84,7 +84,7 @@ impl Conversation {
     ) -> Result<Option<M>, RunError> {
         let mut chunk = [0; 16 << 10];
         loop {
-            if let Some(message) = self.decoder.next()? {
+            if let Some(message) = self.decoder.next_message()? {
                 return Ok(Some(message));
             }
             let now = monotonic_ns();
@@ -146,11 +146,5 @@ impl Conversation {
     #[must_use]
     pub fn heartbeat_due_ns(&self) -> u64 {
         self.last_said_ns + HEARTBEAT.as_nanos() as u64
-    }
-
-    /// The bytes received that made no message: what a foreign peer said.
-    #[must_use]
-    pub fn leftover(&self) -> &[u8] {
-        self.decoder.rest()
     }
 }

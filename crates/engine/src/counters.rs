@@ -94,11 +94,13 @@ impl FlowCounters {
     }
 }
 
-/// What others may tell a flow's thread.
+/// What others may tell a flow's thread, and what it tells them.
 #[derive(Debug, Default)]
 pub struct Orders {
     /// The flow is to end now.
     pub stop: AtomicBool,
+    /// The flow's thread has counted its last.
+    pub over: AtomicBool,
     /// Datagrams the other end has sent in all, plus one; 0 while that is unknown.
     pub expected_plus_one: AtomicU64,
 }

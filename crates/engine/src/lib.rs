@@ -22,7 +22,7 @@ mod udp_receiver;
 mod udp_sender;
 
 pub use carrier::Manner;
-pub use client::{Client, CutShort, Family, FlowRecord, Target, TrafficRun};
+pub use client::{Client, CutShort, Family, Target, TrafficRun};
 pub use error::RunError;
 pub use event::Event;
 pub use server::{PORT, Server, ServerEvent, ServerOptions};

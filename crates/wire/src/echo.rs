@@ -1,4 +1,17 @@
-//! What an echo client says before each series of messages on a TCP connection: how long they are.
+//! The bytes of an echo test: what is said before a series of messages over TCP, and what a message
+//! over UDP carries.
+//!
+//! A TCP message is payload and nothing else: an [`Announcement`] tells how long the following ones are,
+//! and they come back in order. A UDP message begins with its number, counted over the flow from 0, as
+//! a big-endian integer of its lowest 8 bytes, or of as many as the message has. On a schedule a message
+//! of [`STAMPED`] bytes or more also carries times, and the server writes its own into the copy it sends
+//! back:
+//!
+//! ```text
+//!  0  number                     8  client's monotonic clock when it was sent, ns
+//! 16  server's clock when it came in, ns; 0 on the way there
+//! 24  server's clock when it went out again, ns; 0 on the way there
+//! ```
 
 /// Bytes in an announcement.
 pub const ANNOUNCEMENT: usize = 16;
@@ -36,12 +49,145 @@ impl Announcement {
     }
 }
 
+/// The shortest UDP message that carries times, in bytes.
+pub const STAMPED: usize = 32;
+
+/// What a UDP message on a schedule carries in front.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// The message's number.
+    pub number: u64,
+    /// The client's clock when it was sent, ns.
+    pub sent_ns: u64,
+    /// The server's clock when it came in, ns; 0 on the way there.
+    pub received_ns: u64,
+    /// The server's clock when it went out again, ns; 0 on the way there.
+    pub answered_ns: u64,
+}
+
+impl Stamps {
+    /// Writes over the first bytes of a message; `false` when it is too short and left as it is.
+    pub fn write(&self, message: &mut [u8]) -> bool {
+        let Some(front) = message.first_chunk_mut::<STAMPED>() else { return false };
+        let words = [self.number, self.sent_ns, self.received_ns, self.answered_ns];
+        for (part, word) in front.chunks_exact_mut(8).zip(words) {
+            part.copy_from_slice(&word.to_be_bytes());
+        }
+        true
+    }
+
+    /// Reads them from a message; `None` when it is too short.
+    #[must_use]
+    pub fn read(message: &[u8]) -> Option<Self> {
+        let front = message.first_chunk::<STAMPED>()?;
+        let (words, _) = front.as_chunks::<8>();
+        let [number, sent_ns, received_ns, answered_ns] = <[[u8; 8]; 4]>::try_from(words).ok()?;
+        Some(Self {
+            number: u64::from_be_bytes(number),
+            sent_ns: u64::from_be_bytes(sent_ns),
+            received_ns: u64::from_be_bytes(received_ns),
+            answered_ns: u64::from_be_bytes(answered_ns),
+        })
+    }
+}
+
+/// Writes the server's times into a message that goes back; one too short for them is left as it is.
+pub fn stamp_answer(message: &mut [u8], received_ns: u64, answered_ns: u64) {
+    if message.len() >= STAMPED {
+        message[16..24].copy_from_slice(&received_ns.to_be_bytes());
+        message[24..32].copy_from_slice(&answered_ns.to_be_bytes());
+    }
+}
+
+/// Writes as much of a message's number as fits in front of it.
+#[inline]
+pub fn write_number(message: &mut [u8], number: u64) {
+    let bytes = number.to_be_bytes();
+    let room = message.len().min(8);
+    message[..room].copy_from_slice(&bytes[8 - room..]);
+}
+
+/// Whether a message carries `number`, as far as it has room for one.
+#[inline]
+#[must_use]
+pub fn carries_number(message: &[u8], number: u64) -> bool {
+    let room = message.len().min(8);
+    message[..room] == number.to_be_bytes()[8 - room..]
+}
+
+/// The number of a message that is known to be `latest` or less: the greatest that fits what it carries.
+///
+/// `None` when there is none, and for an empty message.
+#[must_use]
+pub fn number_up_to(message: &[u8], latest: u64) -> Option<u64> {
+    let room = message.len().min(8);
+    let low = message[..room].iter().fold(0, |low, byte| low << 8 | u64::from(*byte));
+    match room {
+        0 => None,
+        8 => (low <= latest).then_some(low),
+        _ => {
+            let turn = 1_u64 << (8 * room);
+            let behind = latest.wrapping_sub(low) % turn;
+            latest.checked_sub(behind)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_short_message_carries_the_lowest_bytes_of_its_number() {
+        let mut message = [0xEE; 2];
+        write_number(&mut message, 0x01_02_03);
+        assert_eq!(message, [2, 3]);
+        assert!(carries_number(&message, 0x01_02_03) && !carries_number(&message, 0x01_02_04));
+        assert_eq!(number_up_to(&message, 0x01_02_03), Some(0x01_02_03));
+        assert_eq!(number_up_to(&message, 0x01_02_02), Some(0x02_03));
+        assert_eq!(number_up_to(&message, 0x02_02), None);
+        assert_eq!(number_up_to(&[], 5), None);
+    }
+
+    #[test]
+    fn the_servers_times_leave_the_rest_of_a_message_alone() {
+        let mut message: Vec<u8> = (0..40).collect();
+        let sent = Stamps { number: 7, sent_ns: 8, ..Stamps::default() };
+        assert!(sent.write(&mut message));
+        stamp_answer(&mut message, 9, 10);
+        let answered = Stamps { received_ns: 9, answered_ns: 10, ..sent };
+        assert_eq!(Stamps::read(&message), Some(answered));
+        assert_eq!(message[32..], [32, 33, 34, 35, 36, 37, 38, 39]);
+        let mut short = [1; 31];
+        stamp_answer(&mut short, 9, 10);
+        assert_eq!(short, [1; 31]);
+        assert!(!sent.write(&mut short) && Stamps::read(&short).is_none());
+    }
+
     proptest! {
+        #[test]
+        fn stamps_and_numbers_survive_the_trip(number: u64, sent_ns: u64, received_ns: u64, answered_ns: u64, length in 1_usize..80, behind in 0_u64..200) {
+            let stamps = Stamps { number, sent_ns, received_ns, answered_ns };
+            let mut message = vec![0; length];
+            prop_assert_eq!(stamps.write(&mut message), length >= STAMPED);
+            prop_assert_eq!(Stamps::read(&message), (length >= STAMPED).then_some(stamps));
+            write_number(&mut message, number);
+            prop_assert!(carries_number(&message, number));
+            prop_assert_eq!(number_up_to(&message, number.saturating_add(behind)), Some(number));
+        }
+
+        #[test]
+        fn no_message_makes_the_readers_panic(bytes: Vec<u8>, number: u64) {
+            let mut message = bytes;
+            let _ = (Stamps::read(&message), carries_number(&message, number), number_up_to(&message, number));
+            stamp_answer(&mut message, number, number);
+            write_number(&mut message, number);
+            if let Some(announced) = message.first_chunk::<ANNOUNCEMENT>() {
+                let _ = Announcement::decode(announced, number as u32);
+            }
+        }
+
         #[test]
         fn an_announcement_survives_the_trip_within_its_bounds(size: u32, count: u64) {
             let said = Announcement { size, count };

@@ -57,7 +57,7 @@ impl Decoder {
     /// # Errors
     /// When the announced length is beyond [`LONGEST_MESSAGE`], before anything is kept for it,
     /// and when the bytes are not JSON of the type that is due.
-    pub fn next<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
+    pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         let held = &self.held[self.read..];
         let Some((length, rest)) = held.split_first_chunk::<4>() else {
             return Ok(None);
@@ -74,12 +74,6 @@ impl Decoder {
             .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
         self.read += 4 + length;
         Ok(Some(message))
-    }
-
-    /// The bytes held that no message has used yet.
-    #[must_use]
-    pub fn rest(&self) -> &[u8] {
-        &self.held[self.read..]
     }
 }
 
@@ -98,7 +92,7 @@ mod tests {
             let mut seen = Vec::new();
             for part in bytes.chunks(cut) {
                 decoder.feed(part);
-                while let Some(message) = decoder.next::<ToServer>().unwrap() {
+                while let Some(message) = decoder.next_message::<ToServer>().unwrap() {
                     seen.push(message);
                 }
             }
@@ -110,7 +104,7 @@ mod tests {
     fn a_length_of_two_gigabytes_is_refused_before_anything_is_kept() {
         let mut decoder = Decoder::default();
         decoder.feed(&0x8000_0000_u32.to_be_bytes());
-        assert_eq!(decoder.next::<ToServer>(), Err(FrameError::TooLong(0x8000_0000)));
+        assert_eq!(decoder.next_message::<ToServer>(), Err(FrameError::TooLong(0x8000_0000)));
     }
 
     proptest! {
@@ -118,7 +112,7 @@ mod tests {
         fn no_bytes_make_the_decoder_panic(bytes: Vec<u8>) {
             let mut decoder = Decoder::default();
             decoder.feed(&bytes);
-            while let Ok(Some(_)) = decoder.next::<ToServer>() {}
+            while let Ok(Some(_)) = decoder.next_message::<ToServer>() {}
         }
 
         #[test]
@@ -126,7 +120,7 @@ mod tests {
             let mut decoder = Decoder::default();
             decoder.feed(&(text.len() as u32).to_be_bytes());
             decoder.feed(text.as_bytes());
-            let _ = decoder.next::<ToServer>();
+            let _ = decoder.next_message::<ToServer>();
         }
     }
 }

@@ -1,0 +1,348 @@
+//! What limited a flow, and how one can tell.
+//!
+//! For TCP the kernel keeps account of what its sender waited for (`tcp_info`: busy time, of which held
+//! back by the receiver's window and by the send buffer); for the programs at both ends their threads'
+//! processor time says whether they could have done more.
+
+use crate::interval::Measured;
+use serde::Serialize;
+
+/// The share of a thread's time on a processor from which it counts as out of CPU.
+pub const CPU_BOUND: f64 = 0.85;
+/// The share of time held back by one thing from which that is what limits.
+const SHARE: f64 = 0.2;
+/// The part of the rate asked for that counts as reaching it.
+pub const REACHED: f64 = 0.98;
+
+/// What limited a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The network: the congestion window (TCP), or loss on the way (UDP).
+    Network,
+    /// The window the receiver advertises.
+    ReceiverWindow,
+    /// The sender's socket buffer.
+    SendBuffer,
+    /// The rate that was asked for.
+    Pacing,
+    /// The sending application, or its processor.
+    Sender,
+    /// The receiving application, or its processor.
+    Receiver,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Limit {
+    /// The limit in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Network => "the network (congestion window)",
+            Self::ReceiverWindow => "the receiver's window",
+            Self::SendBuffer => "the send buffer",
+            Self::Pacing => "the rate asked for (pacing)",
+            Self::Sender => "the sending application (CPU)",
+            Self::Receiver => "the receiving application (CPU)",
+            Self::Unknown => "cannot tell",
+        }
+    }
+}
+
+/// What limited a flow, and on what evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitedBy {
+    /// What limited it.
+    pub limit: Limit,
+    /// What was seen that says so.
+    pub evidence: String,
+}
+
+/// What is known of a flow when it is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The flow over the measured part.
+    pub measured: &'a Measured,
+    /// The rate asked of it, bit/s.
+    pub asked_bps: Option<u64>,
+    /// Datagrams lost between the two kernels.
+    pub lost_on_path: u64,
+    /// Datagrams dropped at the receiving socket.
+    pub socket_drops: u64,
+    /// Whether buffers were set by hand.
+    pub window_set: bool,
+    /// Whether all processors of a machine that both ends share were busy.
+    pub machine_busy: bool,
+    /// Whether the flow is UDP.
+    pub is_udp: bool,
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Judges what limited a flow. The first that applies is named; see the module for the sources.
+#[must_use]
+pub fn judge(evidence: &Evidence<'_>) -> LimitedBy {
+    let measured = evidence.measured;
+    let found = |limit, evidence: String| LimitedBy { limit, evidence };
+    let sender_cpu = measured.sender_cpu.unwrap_or(0.0);
+    let sent_bps = measured.sender_bytes.zip(measured.sender_elapsed_ns).map_or(
+        measured.goodput_bps(),
+        |(bytes, ns)| bytes as f64 * 8e9 / ns.max(1) as f64,
+    );
+    if let Some(asked) = evidence.asked_bps
+        && sent_bps >= REACHED * asked as f64
+        && (!evidence.is_udp || measured.goodput_bps() >= REACHED * asked as f64)
+    {
+        return found(
+            Limit::Pacing,
+            format!("the sender kept {} of the rate asked for", percent(sent_bps / asked as f64)),
+        );
+    }
+    if evidence.is_udp { judge_udp(evidence, sender_cpu) } else { judge_tcp(evidence, sender_cpu) }
+}
+
+fn judge_udp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
+    let measured = evidence.measured;
+    let found = |limit, evidence: String| LimitedBy { limit, evidence };
+    if evidence.socket_drops > evidence.lost_on_path {
+        return found(
+            Limit::Receiver,
+            format!("{} datagrams dropped at the receiving socket", evidence.socket_drops),
+        );
+    }
+    if evidence.lost_on_path > 0 && evidence.lost_on_path >= evidence.socket_drops {
+        let rate = measured.goodput_bps();
+        let sent = measured.sender_bytes.zip(measured.sender_elapsed_ns).map_or(
+            rate,
+            |(bytes, ns)| bytes as f64 * 8e9 / ns.max(1) as f64,
+        );
+        if rate < REACHED * sent {
+            return found(
+                Limit::Network,
+                format!("{} datagrams lost on the way", evidence.lost_on_path),
+            );
+        }
+    }
+    if measured.credit_wait >= SHARE {
+        return found(
+            Limit::Receiver,
+            format!("the sender waited for the receiver {} of the time", percent(measured.credit_wait)),
+        );
+    }
+    if sender_cpu >= CPU_BOUND {
+        return found(
+            Limit::Sender,
+            format!("its thread was on a processor {} of the time", percent(sender_cpu)),
+        );
+    }
+    if measured.receiver_cpu >= CPU_BOUND {
+        return found(
+            Limit::Receiver,
+            format!("its thread was on a processor {} of the time", percent(measured.receiver_cpu)),
+        );
+    }
+    if evidence.machine_busy {
+        return found(Limit::Sender, "all processors of the machine both ends share were busy".to_owned());
+    }
+    if measured.sender_cpu.is_some() {
+        return found(
+            Limit::Network,
+            format!(
+                "the sender was blocked by its own interface: its thread ran {} of the time",
+                percent(sender_cpu)
+            ),
+        );
+    }
+    found(Limit::Unknown, "the sender did not report".to_owned())
+}
+
+fn judge_tcp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
+    let measured = evidence.measured;
+    let found = |limit, evidence: String| LimitedBy { limit, evidence };
+    let receiver_cpu = measured.receiver_cpu;
+    let Some((first, last)) = measured.tcp else {
+        return found(Limit::Unknown, "the sender's kernel did not report".to_owned());
+    };
+    let elapsed_us = measured.sender_elapsed_ns.unwrap_or(measured.elapsed_ns) as f64 / 1e3;
+    let share = |then: Option<u64>, now: Option<u64>| {
+        Some((now?.saturating_sub(then?) as f64 / elapsed_us).min(1.0))
+    };
+    let busy = share(first.busy_us, last.busy_us);
+    let window = share(first.receiver_window_limited_us, last.receiver_window_limited_us);
+    let buffer = share(first.send_buffer_limited_us, last.send_buffer_limited_us);
+    if let Some(window) = window.filter(|share| *share >= SHARE) {
+        if receiver_cpu >= CPU_BOUND {
+            return found(
+                Limit::Receiver,
+                format!(
+                    "its thread was on a processor {} of the time, and its window held the sender back {}",
+                    percent(receiver_cpu),
+                    percent(window)
+                ),
+            );
+        }
+        let why = if evidence.window_set { " (set by --window)" } else { "" };
+        return found(
+            Limit::ReceiverWindow,
+            format!(
+                "it held the sender back {} of the time; {} bytes{why}",
+                percent(window),
+                last.receiver_window_bytes.unwrap_or(0)
+            ),
+        );
+    }
+    if sender_cpu >= CPU_BOUND {
+        return found(
+            Limit::Sender,
+            format!("its thread was on a processor {} of the time", percent(sender_cpu)),
+        );
+    }
+    if receiver_cpu >= CPU_BOUND {
+        return found(
+            Limit::Receiver,
+            format!("its thread was on a processor {} of the time", percent(receiver_cpu)),
+        );
+    }
+    if let Some(buffer) = buffer.filter(|share| *share >= SHARE) {
+        return found(Limit::SendBuffer, format!("the kernel waited for data {} of the time", percent(buffer)));
+    }
+    if let Some(busy) = busy.filter(|busy| *busy <= 1.0 - SHARE) {
+        return found(
+            Limit::Sender,
+            format!("the connection had nothing to send {} of the time", percent(1.0 - busy)),
+        );
+    }
+    if evidence.machine_busy {
+        return found(Limit::Sender, "all processors of the machine both ends share were busy".to_owned());
+    }
+    // The kernel's own account of the send buffer often stays at 0: a writer that is always ahead of
+    // the network and still leaves the connection without data has too small a buffer.
+    if measured.app_limited > 0.5 && evidence.window_set {
+        return found(
+            Limit::SendBuffer,
+            format!(
+                "the delivery rate was application-limited in {} of the readings while the sender was blocked",
+                percent(measured.app_limited)
+            ),
+        );
+    }
+    match busy {
+        Some(busy) => {
+            let lost = last.retransmits.saturating_sub(first.retransmits);
+            found(
+                Limit::Network,
+                format!(
+                    "data was outstanding {} of the time with nothing else in the way; {lost} segments retransmitted, rtt {:.2} ms over a least of {:.2} ms",
+                    percent(busy),
+                    f64::from(last.rtt_us) / 1e3,
+                    f64::from(last.min_rtt_us.unwrap_or(last.rtt_us)) / 1e3,
+                ),
+            )
+        }
+        None => found(Limit::Unknown, "this kernel does not say what a connection waits for".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::TcpState;
+
+    fn measured() -> Measured {
+        let state = TcpState {
+            busy_us: Some(0),
+            receiver_window_limited_us: Some(0),
+            send_buffer_limited_us: Some(0),
+            ..TcpState::default()
+        };
+        let later = TcpState { busy_us: Some(1_000_000), ..state };
+        Measured {
+            bytes: 1_000_000,
+            start_ns: 0,
+            elapsed_ns: 1_000_000_000,
+            receiver_cpu: 0.1,
+            sender_cpu: Some(0.1),
+            sender_bytes: Some(1_000_000),
+            sender_elapsed_ns: Some(1_000_000_000),
+            credit_wait: 0.0,
+            tcp: Some((state, later)),
+            app_limited: 0.0,
+        }
+    }
+
+    fn judged(change: impl FnOnce(&mut Measured, &mut Evidence<'static>)) -> Limit {
+        let mut of = measured();
+        let placeholder: &'static Measured = Box::leak(Box::new(measured()));
+        let mut evidence = Evidence {
+            measured: placeholder,
+            asked_bps: None,
+            lost_on_path: 0,
+            socket_drops: 0,
+            window_set: false,
+            machine_busy: false,
+            is_udp: false,
+        };
+        change(&mut of, &mut evidence);
+        evidence.measured = Box::leak(Box::new(of));
+        judge(&evidence).limit
+    }
+
+    fn later(measured: &mut Measured) -> &mut TcpState {
+        &mut measured.tcp.as_mut().unwrap().1
+    }
+
+    #[test]
+    fn each_limit_is_told_by_its_own_evidence() {
+        assert_eq!(judged(|_, _| {}), Limit::Network);
+        assert_eq!(judged(|_, e| e.asked_bps = Some(8_000_000)), Limit::Pacing);
+        assert_eq!(judged(|_, e| e.asked_bps = Some(80_000_000)), Limit::Network);
+        assert_eq!(
+            judged(|m, _| later(m).receiver_window_limited_us = Some(900_000)),
+            Limit::ReceiverWindow
+        );
+        assert_eq!(
+            judged(|m, _| {
+                later(m).receiver_window_limited_us = Some(900_000);
+                m.receiver_cpu = 0.99;
+            }),
+            Limit::Receiver
+        );
+        assert_eq!(
+            judged(|m, _| later(m).send_buffer_limited_us = Some(500_000)),
+            Limit::SendBuffer
+        );
+        assert_eq!(judged(|m, _| m.sender_cpu = Some(0.97)), Limit::Sender);
+        assert_eq!(judged(|m, _| later(m).busy_us = Some(300_000)), Limit::Sender);
+        assert_eq!(judged(|m, _| m.tcp = None), Limit::Unknown);
+        assert_eq!(judged(|_, e| e.machine_busy = true), Limit::Sender);
+    }
+
+    #[test]
+    fn datagrams_are_judged_by_where_they_were_lost() {
+        assert_eq!(
+            judged(|_, e| {
+                e.is_udp = true;
+                e.socket_drops = 10;
+            }),
+            Limit::Receiver
+        );
+        assert_eq!(
+            judged(|m, e| {
+                e.is_udp = true;
+                e.lost_on_path = 500;
+                m.sender_bytes = Some(2_000_000);
+            }),
+            Limit::Network
+        );
+        assert_eq!(
+            judged(|m, e| {
+                e.is_udp = true;
+                m.sender_cpu = Some(1.0);
+            }),
+            Limit::Sender
+        );
+    }
+}
