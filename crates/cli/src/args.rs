@@ -1,0 +1,317 @@
+//! The command line: every flag with its default, as `--help`, the man page and the reference show it.
+
+use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
+use caudal_engine::allow::Network;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Measures what a network gives TCP and UDP, and says why.
+#[derive(Debug, Parser)]
+#[command(
+    name = "caudal",
+    version,
+    about,
+    long_about = "Measures what a network gives TCP and UDP, with the statistics that make a number \
+                  believable, and says what limited it.\n\nWithout a HOST, tcp, udp and rtt measure this \
+                  machine: they start a server of their own on loopback. For a network, run \
+                  `caudal serve` on the far host.",
+    after_help = "Rates take decimal suffixes (k, M, G, T); sizes take those and binary ones (Ki, Mi, Gi).\n\
+                  Exit codes: 0 done; 1 the test failed or was cut short; 2 bad usage; 3 peer unreachable \
+                  or refused; 4 not permitted here.",
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// The far side: answers any number of clients at once
+    Serve(ServeArgs),
+    /// Bulk TCP: goodput, round-trip time under load, and what limited it
+    Tcp(TcpArgs),
+    /// Bulk UDP: goodput, loss and where it happened, delay variation, reordering
+    Udp(UdpArgs),
+    /// Round-trip time by message size, stop-and-wait or on a schedule
+    Rtt(crate::rtt::RttArgs),
+}
+
+/// Where the server is, and where to leave from.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Peer")]
+pub struct TargetArgs {
+    /// The host that runs `caudal serve`; without it this machine is measured over loopback
+    pub host: Option<String>,
+    /// The server's port, for control and data, TCP and UDP
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT)]
+    pub port: u16,
+    /// Use IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub ipv4: bool,
+    /// Use IPv6 only
+    #[arg(short = '6', long)]
+    pub ipv6: bool,
+    /// The local address to leave from
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// The interface to leave from (may need privileges)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+}
+
+/// What is printed, and where.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Print one JSON object (schema caudal.run/1) when done
+    #[arg(long, conflicts_with_all = ["json_stream", "csv"])]
+    pub json: bool,
+    /// Print one JSON event a line as they happen; the last is the whole run
+    #[arg(long, conflicts_with = "csv")]
+    pub json_stream: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    pub csv: bool,
+    /// Write the output to FILE; with --json or --csv the text is still shown
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the closing block only
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Show every column of every interval
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The confidence of intervals, as 0.95 or 95%
+    #[arg(long, value_name = "P", default_value = "0.95", value_parser = confidence)]
+    pub confidence: f64,
+}
+
+/// What the throughput tests have in common.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Test")]
+pub struct TrafficArgs {
+    /// How long to measure; a warm-up left out with --omit comes before
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, conflicts_with = "bytes")]
+    pub time: Duration,
+    /// End after exactly so many payload bytes a direction instead
+    #[arg(short = 'n', long, value_name = "SIZE")]
+    pub bytes: Option<ByteCount>,
+    /// How often to report
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    pub interval: Duration,
+    /// Leave a warm-up out: a time, or `auto` to let MSER find it among the intervals
+    #[arg(long, value_name = "TIME|auto", value_parser = omit)]
+    pub omit: Option<OmitArg>,
+    /// Measure from the server to here
+    #[arg(short = 'R', long, conflicts_with = "bidir")]
+    pub reverse: bool,
+    /// Measure both directions at once
+    #[arg(long)]
+    pub bidir: bool,
+    /// Flows in each direction, a thread each
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
+    pub parallel: u32,
+    /// Socket buffers to ask for, instead of the kernel's own choice (TCP) or 4 MiB (UDP)
+    #[arg(short, long, value_name = "SIZE")]
+    pub window: Option<ByteCount>,
+    /// The DSCP to send with, 0 to 63
+    #[arg(long, value_name = "N")]
+    pub dscp: Option<u8>,
+    /// Pin the flows' threads of this end to these processors, in turn
+    #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
+    pub affinity: Vec<usize>,
+    /// The rate of the link, to compare with, where the interface does not say it
+    #[arg(long, value_name = "RATE")]
+    pub link_rate: Option<BitRate>,
+    /// Run the test N times, each with new connections, and summarise over the runs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repeat: u32,
+    /// Repeat until the interval of the mean is within this part of it, as 5% (5 to 100 runs unless --repeat says more)
+    #[arg(long, value_name = "PART", value_parser = parse_fraction)]
+    pub until: Option<f64>,
+}
+
+/// `caudal tcp`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES_TCP)]
+pub struct TcpArgs {
+    /// Where the server is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What the throughput tests have in common.
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+    /// Payload a second for each flow; `max` for as fast as it goes
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP")]
+    pub rate: RateArg,
+    /// Bytes handed to the kernel in one call
+    #[arg(short, long, value_name = "SIZE", default_value = "128Ki", help_heading = "TCP")]
+    pub length: ByteCount,
+    /// The largest segment, in bytes
+    #[arg(short = 'M', long, value_name = "BYTES", help_heading = "TCP")]
+    pub mss: Option<u32>,
+    /// The congestion control at the sender, such as cubic, reno or bbr
+    #[arg(short = 'C', long, value_name = "NAME", help_heading = "TCP")]
+    pub congestion: Option<String>,
+    /// Turn Nagle's algorithm off
+    #[arg(short = 'N', long, help_heading = "TCP")]
+    pub nodelay: bool,
+    /// Open the flows as Multipath TCP
+    #[arg(long, help_heading = "TCP")]
+    pub mptcp: bool,
+    /// Let the receiver drop payload inside the kernel: measures the network, not the copy
+    #[arg(long, help_heading = "TCP")]
+    pub discard: bool,
+    /// Hand pages over instead of copying at the sender
+    #[arg(short = 'Z', long, help_heading = "TCP")]
+    pub zerocopy: bool,
+    /// Send this file, or standard input with `-`, up to its end (unless --time or --bytes ends it before)
+    #[arg(short = 'F', long, value_name = "FILE", help_heading = "TCP", conflicts_with_all = ["reverse", "bidir", "zerocopy"])]
+    pub file: Option<PathBuf>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `caudal udp`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES_UDP)]
+pub struct UdpArgs {
+    /// Where the server is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// What the throughput tests have in common.
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+    /// Payload a second for each flow; `max` for as fast as it goes
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "1M", value_parser = rate, help_heading = "UDP")]
+    pub rate: RateArg,
+    /// Payload bytes in a datagram, 32 to 65507; by default the largest that fits the path MTU
+    #[arg(short, long, value_name = "SIZE", help_heading = "UDP")]
+    pub length: Option<ByteCount>,
+    /// Compare every payload byte at the receiver
+    #[arg(long, help_heading = "UDP")]
+    pub verify: bool,
+    /// Search for the highest rate with at most this loss, as 0.1% (0 for none); --rate bounds the search
+    #[arg(long, value_name = "LOSS", value_parser = loss, conflicts_with_all = ["bytes", "bidir", "repeat", "until"], help_heading = "UDP")]
+    pub find_rate: Option<f64>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `caudal serve`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES_SERVE)]
+pub struct ServeArgs {
+    /// The address to listen on; all of them, IPv4 and IPv6, when left out
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// The port, for control and data, TCP and UDP
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT)]
+    pub port: u16,
+    /// End after one client's visit
+    #[arg(short = '1', long)]
+    pub one_off: bool,
+    /// Clients at once
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub max_clients: usize,
+    /// The most one test may carry in one direction
+    #[arg(long, value_name = "RATE")]
+    pub max_rate: Option<BitRate>,
+    /// The longest one test may take
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Answer only clients from this network (may be given several times, or with commas)
+    #[arg(long, value_name = "CIDR", value_delimiter = ',')]
+    pub allow: Vec<Network>,
+    /// How long a client may do nothing
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    pub idle_timeout: Duration,
+    /// Log one JSON object a line
+    #[arg(long)]
+    pub json_log: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+const EXAMPLES_TCP: &str = "Examples:\n  \
+    caudal tcp                          this machine's own TCP\n  \
+    caudal tcp far.example -R -P 4      download with four flows\n  \
+    caudal tcp far.example --bidir --until 5%   repeat until the mean is known to 5 %\n  \
+    caudal tcp far.example --json -o run.json";
+const EXAMPLES_UDP: &str = "Examples:\n  \
+    caudal udp far.example -b 100M -l 1448\n  \
+    caudal udp far.example --find-rate 0.1% -b 1G   the highest rate with at most 0.1 % loss\n  \
+    caudal udp --rate max -l 1448       this machine's own UDP";
+const EXAMPLES_SERVE: &str = "Examples:\n  \
+    caudal serve\n  \
+    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s";
+
+/// What to leave out as warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OmitArg {
+    /// This long.
+    Time(Duration),
+    /// What MSER finds.
+    Auto,
+}
+
+/// A rate, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateArg {
+    /// As fast as it goes.
+    Max,
+    /// This fast.
+    Limit(BitRate),
+}
+
+/// A transport protocol by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolArg {
+    /// The Transmission Control Protocol.
+    Tcp,
+    /// The User Datagram Protocol.
+    Udp,
+}
+
+fn omit(text: &str) -> Result<OmitArg, String> {
+    if text == "auto" {
+        return Ok(OmitArg::Auto);
+    }
+    parse_duration(text).map(OmitArg::Time).map_err(|error| error.to_string())
+}
+
+fn rate(text: &str) -> Result<RateArg, String> {
+    if text == "max" {
+        return Ok(RateArg::Max);
+    }
+    text.parse().map(RateArg::Limit).map_err(|error: caudal_core::units::ParseUnitError| error.to_string())
+}
+
+/// Reads a confidence between 0.5 and 0.9999, also as a percentage.
+///
+/// # Errors
+/// Says what would be accepted.
+pub fn confidence(text: &str) -> Result<f64, String> {
+    parse_fraction(text)
+        .ok()
+        .filter(|level| (0.5..=0.9999).contains(level))
+        .ok_or_else(|| format!("{text:?} is not a confidence between 0.5 and 0.9999, such as 0.95"))
+}
+
+fn loss(text: &str) -> Result<f64, String> {
+    if matches!(text.trim(), "0" | "0%" | "0.0" | "0 %") {
+        return Ok(0.0);
+    }
+    parse_fraction(text)
+        .ok()
+        .filter(|loss| *loss <= 0.5)
+        .ok_or_else(|| format!("{text:?} is not a loss between 0 and 50%, such as 0.1%"))
+}

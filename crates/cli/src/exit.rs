@@ -1,0 +1,147 @@
+//! What every kind of failure means to a script, and what a person can do about it: one line, one code.
+
+use caudal_engine::RunError;
+use caudal_wire::message::Refusal;
+use std::fmt;
+use std::process::ExitCode;
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Done,
+    /// The test failed, or was cut short.
+    Failed,
+    /// The command makes no sense.
+    Usage,
+    /// The peer cannot be reached, is not ours, or refused.
+    Peer,
+    /// This user or this machine is not permitted, or not able, to do that.
+    NotPermitted,
+}
+
+impl Exit {
+    /// The number a script sees.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Peer => 3,
+            Self::NotPermitted => 4,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// A failure as the command reports it.
+#[derive(Debug)]
+pub struct Failure {
+    /// What happened, and with what.
+    pub message: String,
+    /// What to do about it; empty when there is nothing.
+    pub advice: String,
+    /// How the command ends.
+    pub exit: Exit,
+}
+
+impl Failure {
+    /// A failure of `exit`'s kind.
+    #[must_use]
+    pub fn new(exit: Exit, message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { message: message.into(), advice: advice.into(), exit }
+    }
+
+    /// Something in the command line that makes no sense.
+    #[must_use]
+    pub fn usage(message: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message, advice)
+    }
+
+    /// A file that cannot be written.
+    #[must_use]
+    pub fn writing(what: &str, cause: &std::io::Error) -> Self {
+        let exit = match cause.kind() {
+            std::io::ErrorKind::PermissionDenied => Exit::NotPermitted,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, format!("cannot write {what}: {cause}"), "name another place with -o")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, whatever the parts hold: a peer's words must not pass for ours.
+        let clean = |text: &str| -> String {
+            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        };
+        write!(f, "caudal: {}", clean(&self.message))?;
+        if !self.advice.is_empty() {
+            write!(f, "; {}", clean(&self.advice))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let (exit, advice) = match &error {
+            RunError::Resolve { .. } => (Exit::Peer, "check the name, or give an address"),
+            RunError::Connect { cause, .. } => (Exit::Peer, match cause.kind() {
+                std::io::ErrorKind::ConnectionRefused => "start `caudal serve` there, or give its port with -p",
+                std::io::ErrorKind::TimedOut => "is the host up, and does a firewall let the port through?",
+                _ => "check the address, the route and the port (-p)",
+            }),
+            RunError::Foreign { .. } => {
+                (Exit::Peer, "start `caudal serve` there, or give its port with -p")
+            }
+            RunError::Version { .. } => (Exit::Peer, "update the older of the two"),
+            RunError::Refused { reason, .. } => match reason {
+                Refusal::Full => (Exit::Peer, "try again later, or raise --max-clients there"),
+                Refusal::Denied => (Exit::Peer, "add this network to its --allow"),
+                Refusal::Version => (Exit::Peer, "update the older of the two"),
+                Refusal::Limit => (Exit::Peer, "ask for less"),
+                Refusal::Plan | Refusal::Feature => (Exit::Peer, "ask for something else"),
+                Refusal::Host => (Exit::Peer, "ask without that option, or change the server's host"),
+                Refusal::Stopping => (Exit::Peer, "start it again"),
+                Refusal::Protocol | Refusal::Other => (Exit::Peer, "see the server's log"),
+            },
+            RunError::Silent { .. } => (Exit::Peer, "is the peer still up, and does a firewall drop it?"),
+            RunError::Lost { .. } => (Exit::Peer, "see whether the peer was stopped, and try again"),
+            RunError::Protocol(_) => (Exit::Peer, "is the peer caudal, of this version?"),
+            RunError::Local { .. } => (Exit::NotPermitted, "ask for something this machine has"),
+            RunError::Forbidden { .. } => (Exit::NotPermitted, "run as a user who may, or without that option"),
+            RunError::Flows(_) => (Exit::Failed, "see whether a firewall cuts connections"),
+            RunError::Plan(_) => (Exit::Usage, "see --help"),
+            RunError::Interrupted => (Exit::Failed, ""),
+        };
+        Self::new(exit, error.to_string(), advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_one_line_whatever_a_peer_says() {
+        let error = RunError::Refused { reason: Refusal::Other, message: "no\ncaudal: all is well\x1b[2J".into() };
+        let text = Failure::from(error).to_string();
+        assert!(!text.contains('\n') && !text.contains('\x1b'), "{text:?}");
+    }
+
+    #[test]
+    fn exit_codes_are_the_documented_ones() {
+        let codes: Vec<u8> = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Peer, Exit::NotPermitted]
+            .into_iter()
+            .map(Exit::code)
+            .collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4]);
+    }
+}

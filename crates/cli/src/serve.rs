@@ -1,0 +1,165 @@
+//! `caudal serve`: the far side, until it is told to stop.
+
+use crate::args::ServeArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::json::rfc3339;
+use crate::output::text;
+use crate::traffic::TOOL;
+use caudal_core::plan::{Directions, End, Plan, Transport};
+use caudal_engine::{Server, ServerEvent, ServerOptions};
+use caudal_sys::clock::realtime_ns;
+use caudal_sys::signal::Interrupt;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Runs `caudal serve`.
+///
+/// # Errors
+/// When the port cannot be had.
+pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    if args.max_clients == 0 {
+        return Err(Failure::usage("--max-clients is 0", "it must be at least 1"));
+    }
+    if args.idle_timeout < Duration::from_secs(1) {
+        return Err(Failure::usage(
+            format!("--idle-timeout is {:?}", args.idle_timeout),
+            "it must be at least 1s",
+        ));
+    }
+    let options = ServerOptions {
+        bind: args.bind,
+        port: args.port,
+        one_off: args.one_off,
+        max_clients: args.max_clients,
+        max_rate: args.max_rate.map(caudal_core::units::BitRate::bps),
+        max_time: args.max_time,
+        allow: args.allow.clone(),
+        idle_timeout: args.idle_timeout,
+        tool: TOOL.to_owned(),
+    };
+    let (sender, events) = channel();
+    let server = Server::start(options, Some(sender)).map_err(|error| {
+        let in_use = error.to_string().contains("in use");
+        let mut failure = Failure::from(error);
+        if in_use {
+            failure.advice = "stop what listens there, or choose another with -p".to_owned();
+        }
+        failure
+    })?;
+    let log = Log { json: args.json_log, quiet: args.quiet };
+    let local = server.local();
+    log.write(
+        &format!("listening on {local}, TCP and UDP, {TOOL}, protocol {}", caudal_wire::preamble::PROTOCOL),
+        || json!({"event": "listening", "address": local.ip().to_string(), "port": local.port(),
+                  "version": env!("CARGO_PKG_VERSION"), "protocol": caudal_wire::preamble::PROTOCOL}),
+    );
+    loop {
+        // Signals are looked for often enough that ^C feels immediate.
+        match events.recv_timeout(Duration::from_millis(50)) {
+            Ok(event) => log.event(&event),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if interrupt.count() > 0 {
+            log.write("stopping: running tests are ended and reported", || json!({"event": "stopping"}));
+            server.stop();
+            break;
+        }
+        if server.is_over() {
+            break;
+        }
+    }
+    while let Ok(event) = events.try_recv() {
+        log.event(&event);
+    }
+    Ok(Exit::Done)
+}
+
+struct Log {
+    json: bool,
+    quiet: bool,
+}
+
+impl Log {
+    fn write(&self, line: &str, value: impl FnOnce() -> Value) {
+        if self.quiet {
+            return;
+        }
+        let text = if self.json {
+            let mut value = value();
+            if let Value::Object(map) = &mut value {
+                map.insert("time".to_owned(), json!(rfc3339(realtime_ns())));
+            }
+            value.to_string()
+        } else {
+            line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        };
+        // A log nobody reads any more must not stop a server that others use.
+        let _ = writeln!(std::io::stdout().lock(), "{text}");
+    }
+
+    fn event(&self, event: &ServerEvent) {
+        match event {
+            ServerEvent::Connected { client, peer, tool } => self.write(
+                &format!("client {client}: {peer} ({tool})"),
+                || json!({"event": "connected", "client": client, "peer": peer.to_string(), "tool": tool}),
+            ),
+            ServerEvent::Started { client, plan } => self.write(
+                &format!("client {client}: {}", describe(plan)),
+                || json!({"event": "started", "client": client, "plan": plan}),
+            ),
+            ServerEvent::Finished { client, received, sent, took, stopped } => {
+                let why = stopped.as_ref().map_or_else(String::new, |why| format!("; ended early: {why}"));
+                self.write(
+                    &format!(
+                        "client {client}: done in {:.2} s, {} received, {} sent{why}",
+                        took.as_secs_f64(),
+                        text::bytes(*received),
+                        text::bytes(*sent)
+                    ),
+                    || json!({"event": "finished", "client": client, "received_bytes": received,
+                              "sent_bytes": sent, "took_s": took.as_secs_f64(), "stopped": stopped}),
+                );
+            }
+            ServerEvent::Refused { peer, why } => self.write(
+                &format!("{peer}: turned away: {why}"),
+                || json!({"event": "refused", "peer": peer.to_string(), "why": why}),
+            ),
+            ServerEvent::Left { client } => {
+                self.write(&format!("client {client}: left"), || json!({"event": "left", "client": client}));
+            }
+        }
+    }
+}
+
+fn describe(plan: &Plan) -> String {
+    match plan {
+        Plan::Traffic(plan) => {
+            let what = match plan.transport {
+                Transport::Tcp => "TCP",
+                Transport::Udp => "UDP",
+            };
+            let way = match plan.directions {
+                Directions::Up => "upload",
+                Directions::Down => "download",
+                Directions::Both => "both directions",
+            };
+            let end = match plan.end {
+                End::Time(time) => caudal_core::units::format_duration(time),
+                End::Bytes(bytes) => bytes.to_string(),
+            };
+            format!("{what} {way}, {} flow(s), {end}", plan.parallel)
+        }
+        Plan::Echo(plan) => format!(
+            "echo over {}, {} connection(s), {} size(s)",
+            match plan.transport {
+                Transport::Tcp => "TCP",
+                Transport::Udp => "UDP",
+            },
+            plan.clients,
+            plan.sizes.len()
+        ),
+    }
+}
