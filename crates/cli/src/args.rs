@@ -95,9 +95,9 @@ pub struct OutputArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Test")]
 pub struct TrafficArgs {
-    /// How long to measure; a warm-up left out with --omit comes before
-    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, conflicts_with = "bytes")]
-    pub time: Duration,
+    /// How long to measure; a warm-up left out with --omit comes before [default: 10s; 2s for each trial of --find-rate]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "bytes")]
+    pub time: Option<Duration>,
     /// End after exactly so many payload bytes a direction instead
     #[arg(short = 'n', long, value_name = "SIZE")]
     pub bytes: Option<ByteCount>,
@@ -122,7 +122,7 @@ pub struct TrafficArgs {
     /// The DSCP to send with, 0 to 63
     #[arg(long, value_name = "N")]
     pub dscp: Option<u8>,
-    /// Pin the flows' threads of this end to these processors, in turn
+    /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
     /// The rate of the link, to compare with, where the interface does not say it
@@ -150,7 +150,13 @@ pub struct TcpArgs {
     #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP")]
     pub rate: RateArg,
     /// Bytes handed to the kernel in one call
-    #[arg(short, long, value_name = "SIZE", default_value = "128Ki", help_heading = "TCP")]
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        default_value = "128Ki",
+        help_heading = "TCP"
+    )]
     pub length: ByteCount,
     /// The largest segment, in bytes
     #[arg(short = 'M', long, value_name = "BYTES", help_heading = "TCP")]
@@ -171,7 +177,7 @@ pub struct TcpArgs {
     #[arg(short = 'Z', long, help_heading = "TCP")]
     pub zerocopy: bool,
     /// Send this file, or standard input with `-`, up to its end (unless --time or --bytes ends it before)
-    #[arg(short = 'F', long, value_name = "FILE", help_heading = "TCP", conflicts_with_all = ["reverse", "bidir", "zerocopy"])]
+    #[arg(short = 'F', long, value_name = "FILE", help_heading = "TCP", conflicts_with_all = ["reverse", "bidir", "zerocopy", "parallel", "repeat", "until"])]
     pub file: Option<PathBuf>,
     /// What is printed.
     #[command(flatten)]
@@ -285,14 +291,18 @@ fn omit(text: &str) -> Result<OmitArg, String> {
     if text == "auto" {
         return Ok(OmitArg::Auto);
     }
-    parse_duration(text).map(OmitArg::Time).map_err(|error| error.to_string())
+    parse_duration(text)
+        .map(OmitArg::Time)
+        .map_err(|error| error.to_string())
 }
 
 fn rate(text: &str) -> Result<RateArg, String> {
     if text == "max" {
         return Ok(RateArg::Max);
     }
-    text.parse().map(RateArg::Limit).map_err(|error: caudal_core::units::ParseUnitError| error.to_string())
+    text.parse()
+        .map(RateArg::Limit)
+        .map_err(|error: caudal_core::units::ParseUnitError| error.to_string())
 }
 
 /// Reads a confidence between 0.5 and 0.9999, also as a percentage.

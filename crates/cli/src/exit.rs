@@ -55,7 +55,11 @@ impl Failure {
     /// A failure of `exit`'s kind.
     #[must_use]
     pub fn new(exit: Exit, message: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { message: message.into(), advice: advice.into(), exit }
+        Self {
+            message: message.into(),
+            advice: advice.into(),
+            exit,
+        }
     }
 
     /// Something in the command line that makes no sense.
@@ -71,7 +75,11 @@ impl Failure {
             std::io::ErrorKind::PermissionDenied => Exit::NotPermitted,
             _ => Exit::Failed,
         };
-        Self::new(exit, format!("cannot write {what}: {cause}"), "name another place with -o")
+        Self::new(
+            exit,
+            format!("cannot write {what}: {cause}"),
+            "name another place with -o",
+        )
     }
 }
 
@@ -79,7 +87,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, whatever the parts hold: a peer's words must not pass for ours.
         let clean = |text: &str| -> String {
-            text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+            text.chars()
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect()
         };
         write!(f, "caudal: {}", clean(&self.message))?;
         if !self.advice.is_empty() {
@@ -93,14 +103,22 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let (exit, advice) = match &error {
             RunError::Resolve { .. } => (Exit::Peer, "check the name, or give an address"),
-            RunError::Connect { cause, .. } => (Exit::Peer, match cause.kind() {
-                std::io::ErrorKind::ConnectionRefused => "start `caudal serve` there, or give its port with -p",
-                std::io::ErrorKind::TimedOut => "is the host up, and does a firewall let the port through?",
-                _ => "check the address, the route and the port (-p)",
-            }),
-            RunError::Foreign { .. } => {
-                (Exit::Peer, "start `caudal serve` there, or give its port with -p")
-            }
+            RunError::Connect { cause, .. } => (
+                Exit::Peer,
+                match cause.kind() {
+                    std::io::ErrorKind::ConnectionRefused => {
+                        "start `caudal serve` there, or give its port with -p"
+                    }
+                    std::io::ErrorKind::TimedOut => {
+                        "is the host up, and does a firewall let the port through?"
+                    }
+                    _ => "check the address, the route and the port (-p)",
+                },
+            ),
+            RunError::Foreign { .. } => (
+                Exit::Peer,
+                "start `caudal serve` there, or give its port with -p",
+            ),
             RunError::Version { .. } => (Exit::Peer, "update the older of the two"),
             RunError::Refused { reason, .. } => match reason {
                 Refusal::Full => (Exit::Peer, "try again later, or raise --max-clients there"),
@@ -108,15 +126,27 @@ impl From<RunError> for Failure {
                 Refusal::Version => (Exit::Peer, "update the older of the two"),
                 Refusal::Limit => (Exit::Peer, "ask for less"),
                 Refusal::Plan | Refusal::Feature => (Exit::Peer, "ask for something else"),
-                Refusal::Host => (Exit::Peer, "ask without that option, or change the server's host"),
+                Refusal::Host => (
+                    Exit::Peer,
+                    "ask without that option, or change the server's host",
+                ),
                 Refusal::Stopping => (Exit::Peer, "start it again"),
                 Refusal::Protocol | Refusal::Other => (Exit::Peer, "see the server's log"),
             },
-            RunError::Silent { .. } => (Exit::Peer, "is the peer still up, and does a firewall drop it?"),
-            RunError::Lost { .. } => (Exit::Peer, "see whether the peer was stopped, and try again"),
+            RunError::Silent { .. } => (
+                Exit::Peer,
+                "is the peer still up, and does a firewall drop it?",
+            ),
+            RunError::Lost { .. } => (
+                Exit::Peer,
+                "see whether the peer was stopped, and try again",
+            ),
             RunError::Protocol(_) => (Exit::Peer, "is the peer caudal, of this version?"),
             RunError::Local { .. } => (Exit::NotPermitted, "ask for something this machine has"),
-            RunError::Forbidden { .. } => (Exit::NotPermitted, "run as a user who may, or without that option"),
+            RunError::Forbidden { .. } => (
+                Exit::NotPermitted,
+                "run as a user who may, or without that option",
+            ),
             RunError::Flows(_) => (Exit::Failed, "see whether a firewall cuts connections"),
             RunError::Plan(_) => (Exit::Usage, "see --help"),
             RunError::Interrupted => (Exit::Failed, ""),
@@ -131,17 +161,26 @@ mod tests {
 
     #[test]
     fn a_failure_is_one_line_whatever_a_peer_says() {
-        let error = RunError::Refused { reason: Refusal::Other, message: "no\ncaudal: all is well\x1b[2J".into() };
+        let error = RunError::Refused {
+            reason: Refusal::Other,
+            message: "no\ncaudal: all is well\x1b[2J".into(),
+        };
         let text = Failure::from(error).to_string();
         assert!(!text.contains('\n') && !text.contains('\x1b'), "{text:?}");
     }
 
     #[test]
     fn exit_codes_are_the_documented_ones() {
-        let codes: Vec<u8> = [Exit::Done, Exit::Failed, Exit::Usage, Exit::Peer, Exit::NotPermitted]
-            .into_iter()
-            .map(Exit::code)
-            .collect();
+        let codes: Vec<u8> = [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Usage,
+            Exit::Peer,
+            Exit::NotPermitted,
+        ]
+        .into_iter()
+        .map(Exit::code)
+        .collect();
         assert_eq!(codes, [0, 1, 2, 3, 4]);
     }
 }

@@ -23,13 +23,20 @@ pub fn main() -> ExitCode {
             // Help and version are answers; anything else is bad usage, code 2.
             let asked = !error.use_stderr();
             let _ = error.print();
-            return if asked { Exit::Done.into() } else { Exit::Usage.into() };
+            return if asked {
+                Exit::Done.into()
+            } else {
+                Exit::Usage.into()
+            };
         }
     };
     match run(&cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{failure}\n").as_bytes());
+            let _ = std::io::Write::write_all(
+                &mut std::io::stderr(),
+                format!("{failure}\n").as_bytes(),
+            );
             failure.exit.into()
         }
     }
@@ -37,7 +44,11 @@ pub fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<Exit, Failure> {
     let prepared = |cause: std::io::Error| {
-        Failure::new(Exit::NotPermitted, format!("cannot prepare for signals: {cause}"), "")
+        Failure::new(
+            Exit::NotPermitted,
+            format!("cannot prepare for signals: {cause}"),
+            "",
+        )
     };
     ignore_sigpipe().map_err(prepared)?;
     let interrupt = Interrupt::install().map_err(prepared)?;

@@ -20,7 +20,10 @@ use std::time::Duration;
 /// When the port cannot be had.
 pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     if args.max_clients == 0 {
-        return Err(Failure::usage("--max-clients is 0", "it must be at least 1"));
+        return Err(Failure::usage(
+            "--max-clients is 0",
+            "it must be at least 1",
+        ));
     }
     if args.idle_timeout < Duration::from_secs(1) {
         return Err(Failure::usage(
@@ -48,7 +51,10 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         }
         failure
     })?;
-    let log = Log { json: args.json_log, quiet: args.quiet };
+    let log = Log {
+        json: args.json_log,
+        quiet: args.quiet,
+    };
     let local = server.local();
     log.write(
         &format!("listening on {local}, TCP and UDP, {TOOL}, protocol {}", caudal_wire::preamble::PROTOCOL),
@@ -63,7 +69,10 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if interrupt.count() > 0 {
-            log.write("stopping: running tests are ended and reported", || json!({"event": "stopping"}));
+            log.write(
+                "stopping: running tests are ended and reported",
+                || json!({"event": "stopping"}),
+            );
             server.stop();
             break;
         }
@@ -94,7 +103,9 @@ impl Log {
             }
             value.to_string()
         } else {
-            line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+            line.chars()
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect()
         };
         // A log nobody reads any more must not stop a server that others use.
         let _ = writeln!(std::io::stdout().lock(), "{text}");

@@ -28,6 +28,10 @@ use std::time::Duration;
 
 /// What a program is called when it speaks to another.
 pub const TOOL: &str = concat!("caudal ", env!("CARGO_PKG_VERSION"));
+/// How long a test measures unless told otherwise.
+const TIME: Duration = Duration::from_secs(10);
+/// How long each trial of a search measures unless told otherwise.
+const TRIAL: Duration = Duration::from_secs(2);
 /// The most runs of `--until` unless `--repeat` says more.
 const MOST_RUNS: u32 = 100;
 /// The fewest runs of `--until`.
@@ -47,7 +51,10 @@ impl Peer {
     /// # Errors
     /// When nobody answers, or the address makes no sense.
     pub fn connect(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
-        let origin = Origin { address: args.bind, device: args.device.clone() };
+        let origin = Origin {
+            address: args.bind,
+            device: args.device.clone(),
+        };
         let family = match (args.ipv4, args.ipv6) {
             (true, _) => Some(Family::V4),
             (_, true) => Some(Family::V6),
@@ -56,7 +63,8 @@ impl Peer {
         let (host, port, own) = match &args.host {
             Some(host) => (host.clone(), args.port, None),
             None => {
-                let loopback: IpAddr = if args.ipv6 || args.bind.is_some_and(|from| from.is_ipv6()) {
+                let loopback: IpAddr = if args.ipv6 || args.bind.is_some_and(|from| from.is_ipv6())
+                {
                     std::net::Ipv6Addr::LOCALHOST.into()
                 } else {
                     std::net::Ipv4Addr::LOCALHOST.into()
@@ -72,7 +80,12 @@ impl Peer {
                 (loopback.to_string(), own.local().port(), Some(own))
             }
         };
-        let target = Target { host, port, family, origin };
+        let target = Target {
+            host,
+            port,
+            family,
+            origin,
+        };
         let client = Client::connect(&target, TOOL, Some(interrupt))?;
         Ok(Self { client, own })
     }
@@ -96,7 +109,11 @@ impl Peer {
     /// The IP version between both.
     #[must_use]
     pub fn ip(&self) -> IpVersion {
-        if self.client.peer().is_ipv4() { IpVersion::V4 } else { IpVersion::V6 }
+        if self.client.peer().is_ipv4() {
+            IpVersion::V4
+        } else {
+            IpVersion::V6
+        }
     }
 }
 
@@ -129,13 +146,14 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         file: args.file.clone(),
         max_rate: None,
     };
-    let mut plan = base_plan(&args.traffic, Transport::Tcp, length(args.length)?, args.rate);
-    if args.file.is_some() && args.traffic.bytes.is_none() {
-        // The file's end is the test's end; an explicit time still bounds it.
-        let is_default = args.traffic.time == Duration::from_secs(10);
-        if is_default {
-            plan.end = End::Bytes(file_size(args.file.as_deref())?);
-        }
+    let mut plan = base_plan(
+        &args.traffic,
+        Transport::Tcp,
+        length(args.length)?,
+        args.rate,
+    );
+    if args.file.is_some() && args.traffic.bytes.is_none() && args.traffic.time.is_none() {
+        plan.end = End::Bytes(file_size(args.file.as_deref())?);
     }
     plan.mss = args.mss;
     plan.congestion.clone_from(&args.congestion);
@@ -143,8 +161,13 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     plan.mptcp = args.mptcp;
     plan.discard = args.discard;
     plan.zero_copy = args.zerocopy;
-    plan.check().map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
-    let wanted = Wanted { traffic: &args.traffic, output: &args.output, manner };
+    plan.check()
+        .map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
+    let wanted = Wanted {
+        traffic: &args.traffic,
+        output: &args.output,
+        manner,
+    };
     let sinks = Sinks::open(&args.output)?;
     let mut peer = Peer::connect(&args.target, interrupt)?;
     plan.same_machine = peer.client.is_same_machine();
@@ -157,12 +180,25 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
 /// When nothing could be measured.
 pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     check_local(&args.traffic)?;
-    let manner = Manner { affinity: args.traffic.affinity.clone(), ..Manner::default() };
+    let manner = Manner {
+        affinity: args.traffic.affinity.clone(),
+        ..Manner::default()
+    };
     let asked = args.length.map(length).transpose()?;
-    let mut plan = base_plan(&args.traffic, Transport::Udp, asked.unwrap_or(1448), args.rate);
+    let mut plan = base_plan(
+        &args.traffic,
+        Transport::Udp,
+        asked.unwrap_or(1448),
+        args.rate,
+    );
     plan.verify = args.verify;
-    plan.check().map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
-    let wanted = Wanted { traffic: &args.traffic, output: &args.output, manner };
+    plan.check()
+        .map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
+    let wanted = Wanted {
+        traffic: &args.traffic,
+        output: &args.output,
+        manner,
+    };
     let sinks = Sinks::open(&args.output)?;
     let mut peer = Peer::connect(&args.target, interrupt)?;
     if asked.is_none() {
@@ -173,18 +209,24 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     plan.same_machine = peer.client.is_same_machine();
     match args.find_rate {
         Some(limit) => {
-            if args.traffic.time == Duration::from_secs(10) {
-                plan.end = End::Time(Duration::from_secs(2));
+            if args.traffic.time.is_none() {
+                plan.end = End::Time(TRIAL);
             }
-            find_rate(&mut peer, &plan, &wanted, limit, args.rate, sinks, interrupt)
+            find_rate(
+                &mut peer, &plan, &wanted, limit, args.rate, sinks, interrupt,
+            )
         }
         None => measure(&mut peer, &plan, &wanted, sinks, interrupt),
     }
 }
 
 fn length(size: ByteCount) -> Result<u32, Failure> {
-    u32::try_from(size.get())
-        .map_err(|_| Failure::usage(format!("--length {size} is too large"), "at most 16Mi for TCP, 65507 for UDP"))
+    u32::try_from(size.get()).map_err(|_| {
+        Failure::usage(
+            format!("--length {size} is too large"),
+            "at most 16Mi for TCP, 65507 for UDP",
+        )
+    })
 }
 
 fn file_size(path: Option<&std::path::Path>) -> Result<ByteCount, Failure> {
@@ -192,12 +234,22 @@ fn file_size(path: Option<&std::path::Path>) -> Result<ByteCount, Failure> {
         return Ok(ByteCount::new(u64::MAX - 1));
     };
     let meta = std::fs::metadata(path).map_err(|cause| {
-        Failure::usage(format!("cannot read {}: {cause}", path.display()), "name a file that can be read")
+        Failure::usage(
+            format!("cannot read {}: {cause}", path.display()),
+            "name a file that can be read",
+        )
     })?;
     if meta.is_file() && meta.len() == 0 {
-        return Err(Failure::usage(format!("{} is empty", path.display()), "name a file with content"));
+        return Err(Failure::usage(
+            format!("{} is empty", path.display()),
+            "name a file with content",
+        ));
     }
-    Ok(ByteCount::new(if meta.is_file() { meta.len() } else { u64::MAX - 1 }))
+    Ok(ByteCount::new(if meta.is_file() {
+        meta.len()
+    } else {
+        u64::MAX - 1
+    }))
 }
 
 fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
@@ -217,7 +269,12 @@ fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn base_plan(traffic: &TrafficArgs, transport: Transport, length: u32, rate: RateArg) -> TrafficPlan {
+fn base_plan(
+    traffic: &TrafficArgs,
+    transport: Transport,
+    length: u32,
+    rate: RateArg,
+) -> TrafficPlan {
     TrafficPlan {
         transport,
         directions: match (traffic.reverse, traffic.bidir) {
@@ -226,7 +283,9 @@ fn base_plan(traffic: &TrafficArgs, transport: Transport, length: u32, rate: Rat
             _ => Directions::Up,
         },
         parallel: traffic.parallel,
-        end: traffic.bytes.map_or(End::Time(traffic.time), End::Bytes),
+        end: traffic
+            .bytes
+            .map_or(End::Time(traffic.time.unwrap_or(TIME)), End::Bytes),
         interval: traffic.interval,
         omit: match traffic.omit {
             None => Omit::Nothing,
@@ -269,18 +328,22 @@ fn headline(peer: &Peer, plan: &TrafficPlan) -> String {
         Directions::Both => "both directions",
     };
     let end = match plan.end {
-        End::Time(time) => format!("for {}", caudal_core::units::format_duration(time)),
-        End::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => "to the end of the input".to_owned(),
-        End::Bytes(bytes) => format!("{bytes} a direction"),
+        End::Time(time) => format!(" for {}", caudal_core::units::format_duration(time)),
+        End::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => ", to the end of the input".to_owned(),
+        End::Bytes(bytes) => format!(", {bytes} a direction"),
     };
     let rate = match plan.rate {
         Rate::Max => String::new(),
         Rate::Limit(rate) => format!(", {rate} a flow"),
     };
-    let unit = if plan.transport == Transport::Udp { "datagrams" } else { "blocks" };
+    let unit = if plan.transport == Transport::Udp {
+        "datagrams"
+    } else {
+        "blocks"
+    };
     text::fold(
         &format!(
-            "{what} with {}, {ways}, {} flow{} {end}{rate}, {unit} of {} B",
+            "{what} with {}, {ways}, {} flow{}{end}{rate}, {unit} of {} B",
             peer.describe(),
             plan.parallel,
             if plan.parallel == 1 { "" } else { "s" },
@@ -300,8 +363,13 @@ fn one_run(
     let ticks = plan.ticks();
     let is_udp = plan.transport == Transport::Udp;
     let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
-    let mut live =
-        Live::new(&sinks.text, plan.transport, &ticks, wanted.output.verbose, wanted.output.quiet);
+    let mut live = Live::new(
+        &sinks.text,
+        plan.transport,
+        &ticks,
+        wanted.output.verbose,
+        wanted.output.quiet,
+    );
     let (stream, rows) = (wanted.output.json_stream, wanted.output.csv);
     let mut begun = false;
     let outcome = peer.client.run(plan, &wanted.manner, &mut |event| match event {
@@ -377,7 +445,11 @@ fn one_run(
         cut_short: why.as_deref(),
         changed: &run.changed,
     });
-    Ok(Done { run, timeline, summary })
+    Ok(Done {
+        run,
+        timeline,
+        summary,
+    })
 }
 
 /// Why a run was cut short, in words.
@@ -439,7 +511,11 @@ fn measure(
             break;
         }
         if most > 1 && !wanted.output.quiet {
-            let of = if until.is_some() { String::new() } else { format!(" of {most}") };
+            let of = if until.is_some() {
+                String::new()
+            } else {
+                format!(" of {most}")
+            };
             sinks.text.line(&format!("run {number}{of}"));
         }
         match one_run(peer, plan, wanted, number, &mut sinks) {
@@ -458,9 +534,14 @@ fn measure(
             }
         }
         if let Some(rule) = &rule {
-            let verdicts: Vec<Verdict> =
-                goodputs(&all).iter().map(|(_, means)| rule.judge(means)).collect();
-            if verdicts.iter().all(|verdict| matches!(verdict, Verdict::Reached { .. })) {
+            let verdicts: Vec<Verdict> = goodputs(&all)
+                .iter()
+                .map(|(_, means)| rule.judge(means))
+                .collect();
+            if verdicts
+                .iter()
+                .all(|verdict| matches!(verdict, Verdict::Reached { .. }))
+            {
                 break;
             }
             if number == most {
@@ -470,7 +551,11 @@ fn measure(
     }
     let mut report = report(peer, wanted, &header, all, gave_up.as_deref());
     if let Some(failure) = &lost {
-        report.warnings.push(Warning::new("cut_short", failure.message.clone(), failure.advice.clone()));
+        report.warnings.push(Warning::new(
+            "cut_short",
+            failure.message.clone(),
+            failure.advice.clone(),
+        ));
     }
     show(&report, wanted, &mut sinks);
     let result = if wanted.output.json || wanted.output.json_stream {
@@ -484,7 +569,9 @@ fn measure(
 
 /// The mean goodput of each run so far, a direction.
 fn goodputs(all: &[Done]) -> Vec<(caudal_core::plan::Direction, Vec<f64>)> {
-    let Some(first) = all.first() else { return Vec::new() };
+    let Some(first) = all.first() else {
+        return Vec::new();
+    };
     first
         .summary
         .directions
@@ -527,7 +614,10 @@ fn report(
     let mut warnings: Vec<Warning> = Vec::new();
     for done in &all {
         for warning in &done.summary.warnings {
-            if !warnings.iter().any(|known| known.code == warning.code && known.message == warning.message) {
+            if !warnings
+                .iter()
+                .any(|known| known.code == warning.code && known.message == warning.message)
+            {
                 warnings.push(warning.clone());
             }
         }
@@ -535,13 +625,20 @@ fn report(
     if all.len() > 1 {
         // One of a kind is enough: the runs differ in their figures only.
         let mut seen = std::collections::BTreeSet::new();
-        warnings.retain(|warning| seen.insert((warning.code, warning.message.split(':').next().unwrap_or("").to_owned())));
+        warnings.retain(|warning| {
+            seen.insert((
+                warning.code,
+                warning.message.split(':').next().unwrap_or("").to_owned(),
+            ))
+        });
     }
     if let Some(verdicts) = gave_up {
         let widest = verdicts
             .iter()
             .filter_map(|verdict| match verdict {
-                Verdict::GaveUp { half_width_relative } => *half_width_relative,
+                Verdict::GaveUp {
+                    half_width_relative,
+                } => *half_width_relative,
                 _ => None,
             })
             .fold(0.0, f64::max);
@@ -556,7 +653,12 @@ fn report(
             "allow more with --repeat, or measure longer each time",
         ));
     }
-    let mut report = Report { all, over_runs, warnings, json: Value::Null };
+    let mut report = Report {
+        all,
+        over_runs,
+        warnings,
+        json: Value::Null,
+    };
     report.json = report.to_json(peer, header);
     report
 }
@@ -586,9 +688,15 @@ impl Report {
     }
 
     fn to_json(&self, peer: &Peer, header: &Header) -> Value {
-        let Some(done) = self.last() else { return Value::Null };
-        let intervals: Vec<Vec<Interval>> =
-            done.run.flows.iter().map(|record| done.timeline.intervals(record.flow.id)).collect();
+        let Some(done) = self.last() else {
+            return Value::Null;
+        };
+        let intervals: Vec<Vec<Interval>> = done
+            .run
+            .flows
+            .iter()
+            .map(|record| done.timeline.intervals(record.flow.id))
+            .collect();
         let goodput = match self.over_runs.as_slice() {
             [(_, one)] => *one,
             _ => match done.summary.directions.as_slice() {
@@ -619,8 +727,14 @@ impl Report {
         };
         let mut value = json!(json::Run {
             header,
-            plan: json::plan(&Plan::Traffic(done.run.plan.clone()), &peer.client.peer().to_string()),
-            environment: json::Environment { client: &peer.client.here, server: &peer.client.server },
+            plan: json::plan(
+                &Plan::Traffic(done.run.plan.clone()),
+                &peer.client.peer().to_string()
+            ),
+            environment: json::Environment {
+                client: &peer.client.here,
+                server: &peer.client.server
+            },
             flows: done
                 .run
                 .flows
@@ -655,19 +769,28 @@ impl Report {
 
     fn closing(&self, wanted: &Wanted<'_>) -> Vec<String> {
         let mut lines = Vec::new();
-        let Some(done) = self.last() else { return lines };
+        let Some(done) = self.last() else {
+            return lines;
+        };
         for direction in &done.summary.directions {
             if self.all.len() > 1 {
                 lines.push(format!("the last run, {}:", direction.direction.name()));
             }
-            lines.extend(text::closing(direction, &done.run.flows, done.run.plan.transport));
+            lines.extend(text::closing(
+                direction,
+                &done.run.flows,
+                done.run.plan.transport,
+            ));
         }
         for (direction, estimate) in &self.over_runs {
             let shown = estimate.map_or_else(
                 || "no run was finished".to_owned(),
                 |estimate| text::estimate(&estimate, text::bits),
             );
-            lines.push(text::fold(&format!("over all runs, {}: {shown}", direction.name()), 4));
+            lines.push(text::fold(
+                &format!("over all runs, {}: {shown}", direction.name()),
+                4,
+            ));
         }
         let _ = wanted;
         for warning in &self.warnings {
@@ -685,7 +808,9 @@ fn show(report: &Report, wanted: &Wanted<'_>, sinks: &mut Sinks) {
         let pretty = serde_json::to_string_pretty(&report.json).unwrap_or_default();
         sinks.data.line(&pretty);
     } else if wanted.output.json_stream {
-        sinks.data.line(&json!({"event": "finished", "run": report.json}).to_string());
+        sinks
+            .data
+            .line(&json!({"event": "finished", "run": report.json}).to_string());
     }
 }
 
@@ -702,7 +827,12 @@ fn find_rate(
     let confidence = wanted.output.confidence;
     let quiet = Wanted {
         traffic: wanted.traffic,
-        output: &OutputArgs { quiet: true, csv: false, json_stream: false, ..wanted.output.clone() },
+        output: &OutputArgs {
+            quiet: true,
+            csv: false,
+            json_stream: false,
+            ..wanted.output.clone()
+        },
         manner: wanted.manner.clone(),
     };
     let most = match rate {
@@ -710,7 +840,13 @@ fn find_rate(
         RateArg::Max => unbounded(peer, plan, &quiet)?,
     };
     if !wanted.output.quiet {
-        sinks.text.line(&headline(peer, &TrafficPlan { rate: Rate::Limit(most), ..plan.clone() }));
+        sinks.text.line(&headline(
+            peer,
+            &TrafficPlan {
+                rate: Rate::Limit(most),
+                ..plan.clone()
+            },
+        ));
         sinks.text.line(&format!(
             "the highest rate with at most {} of the datagrams lost:",
             text::percent(limit)
@@ -721,7 +857,9 @@ fn find_rate(
         ));
     }
     if wanted.output.csv {
-        sinks.data.line("rate_bps,sent,lost,loss,loss_low,loss_high,outcome");
+        sinks
+            .data
+            .line("rate_bps,sent,lost,loss,loss_low,loss_high,outcome");
     }
     let mut search = Search::new(limit, most, confidence);
     let mut cut = None;
@@ -731,7 +869,10 @@ fn find_rate(
             cut = Some(CutShort::Interrupted);
             break;
         }
-        let trial_plan = TrafficPlan { rate: Rate::Limit(rate), ..plan.clone() };
+        let trial_plan = TrafficPlan {
+            rate: Rate::Limit(rate),
+            ..plan.clone()
+        };
         let done = match one_run(peer, &trial_plan, &quiet, 1, &mut Sinks::silent()) {
             Ok(done) => done,
             Err(error) if search.trials().is_empty() => return Err(error.into()),
@@ -744,13 +885,17 @@ fn find_rate(
             cut.clone_from(&done.run.cut_short);
             break;
         }
-        let Some(direction) = done.summary.directions.first() else { break };
+        let Some(direction) = done.summary.directions.first() else {
+            break;
+        };
         let Some(loss) = &direction.loss else { break };
         let flows = done.run.flows.len().max(1) as f64;
         let reached = direction.sent_bytes.unwrap_or(0) as f64 * 8.0
             / plan.duration().map_or(1.0, |time| time.as_secs_f64())
             / flows;
-        let Some(trial) = search.tell(loss.sent, loss.lost, reached) else { break };
+        let Some(trial) = search.tell(loss.sent, loss.lost, reached) else {
+            break;
+        };
         if !wanted.output.quiet {
             sinks.text.line(&format!(
                 "{:>14} {:>11} {:>9} {:>11}  {:<22} {}",
@@ -758,7 +903,11 @@ fn find_rate(
                 trial.sent,
                 trial.lost,
                 text::percent(trial.loss),
-                format!("{} to {}", text::percent(trial.low), text::percent(trial.high)),
+                format!(
+                    "{} to {}",
+                    text::percent(trial.low),
+                    text::percent(trial.high)
+                ),
                 match trial.outcome {
                     Outcome::Held => "held",
                     Outcome::Failed => "failed",
@@ -768,12 +917,19 @@ fn find_rate(
             ));
         }
         if wanted.output.json_stream {
-            sinks.data.line(&json!({"event": "trial", "trial": trial}).to_string());
+            sinks
+                .data
+                .line(&json!({"event": "trial", "trial": trial}).to_string());
         }
         if wanted.output.csv {
             sinks.data.line(&format!(
                 "{},{},{},{:.9},{:.9},{:.9},{}",
-                trial.rate_bps, trial.sent, trial.lost, trial.loss, trial.low, trial.high,
+                trial.rate_bps,
+                trial.sent,
+                trial.lost,
+                trial.loss,
+                trial.low,
+                trial.high,
                 json!(trial.outcome).as_str().unwrap_or("")
             ));
         }
@@ -781,9 +937,18 @@ fn find_rate(
     }
     let found = search.found();
     let mut warnings: Vec<Warning> = last.map_or_else(Vec::new, |done| done.summary.warnings);
-    warnings.retain(|warning| !matches!(warning.code, "too_short" | "not_steady" | "rate_not_reached"));
+    warnings.retain(|warning| {
+        !matches!(
+            warning.code,
+            "too_short" | "not_steady" | "rate_not_reached"
+        )
+    });
     if let Some(cut) = &cut {
-        warnings.push(Warning::new("cut_short", format!("the search ended early: {}", why(cut)), "run it again"));
+        warnings.push(Warning::new(
+            "cut_short",
+            format!("the search ended early: {}", why(cut)),
+            "run it again",
+        ));
     }
     let verdict = match (found.rate_bps, found.failed_bps) {
         (Some(rate), _) if found.sender_bound => format!(
@@ -798,9 +963,16 @@ fn find_rate(
             "found: {} of payload a flow; {} was too much{}",
             text::bits(rate as f64),
             text::bits(failed as f64),
-            if found.undecided { " (decided by point estimates: trials too short to be sure)" } else { "" }
+            if found.undecided {
+                " (decided by point estimates: trials too short to be sure)"
+            } else {
+                ""
+            }
         ),
-        (None, _) => format!("found: no rate down to 1 kbit/s loses at most {}", text::percent(limit)),
+        (None, _) => format!(
+            "found: no rate down to 1 kbit/s loses at most {}",
+            text::percent(limit)
+        ),
     };
     sinks.text.line(&text::fold(&verdict, 4));
     for warning in &warnings {
@@ -826,9 +998,13 @@ fn find_rate(
         "warnings": warnings,
     });
     if wanted.output.json {
-        sinks.data.line(&serde_json::to_string_pretty(&result).unwrap_or_default());
+        sinks
+            .data
+            .line(&serde_json::to_string_pretty(&result).unwrap_or_default());
     } else if wanted.output.json_stream {
-        sinks.data.line(&json!({"event": "finished", "run": result}).to_string());
+        sinks
+            .data
+            .line(&json!({"event": "finished", "run": result}).to_string());
     }
     sinks.finish(&verdict)?;
     Ok(match cut {
@@ -847,7 +1023,12 @@ fn unbounded(peer: &mut Peer, plan: &TrafficPlan, wanted: &Wanted<'_>) -> Result
         ..plan.clone()
     };
     let done = one_run(peer, &plan, wanted, 0, &mut Sinks::silent())?;
-    let sent: u64 = done.run.flows.iter().filter_map(|record| Some(record.sent()?.bytes)).sum();
+    let sent: u64 = done
+        .run
+        .flows
+        .iter()
+        .filter_map(|record| Some(record.sent()?.bytes))
+        .sum();
     let each = sent as f64 * 8.0 / done.run.flows.len().max(1) as f64;
     Ok(BitRate::from_f64(each).unwrap_or(BitRate::from_bps(1_000_000)))
 }
@@ -855,6 +1036,10 @@ fn unbounded(peer: &mut Peer, plan: &TrafficPlan, wanted: &Wanted<'_>) -> Result
 impl Sinks {
     /// Nothing is shown anywhere.
     fn silent() -> Self {
-        Self { data: Sink::nowhere(), text: Sink::nowhere(), data_in_file: false }
+        Self {
+            data: Sink::nowhere(),
+            text: Sink::nowhere(),
+            data_in_file: false,
+        }
     }
 }

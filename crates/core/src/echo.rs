@@ -1,7 +1,8 @@
 //! Round trips as they were measured, and what they add up to.
 
-use crate::plan::{EchoPlan, EchoSchedule, Transport};
-use crate::stats::{Distribution, Estimate, Welford, nearest_rank, samples_needed, wilson};
+use crate::stats::{
+    Distribution, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
+};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -112,9 +113,10 @@ impl ClockLine {
             return self.before.offset_ns;
         }
         let gone = (i128::from(at_ns) - i128::from(self.before.at_ns)).clamp(0, whole);
+        // Only what the offset changed by passes through floating point, so nanoseconds survive.
         let change = i128::from(self.after.offset_ns) - i128::from(self.before.offset_ns);
-        let offset = i128::from(self.before.offset_ns) + change * gone / whole;
-        offset.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+        let share = (change as f64 * (gone as f64 / whole as f64)).round() as i64;
+        self.before.offset_ns.saturating_add(share)
     }
 
     /// How far from the truth the line can be at its ends, ns.
@@ -149,7 +151,9 @@ pub struct EchoRecord {
 pub fn departures(period: Duration, poisson: bool, seed: u64, messages: u64) -> Vec<u64> {
     let period_ns = period.as_nanos().min(u128::from(u64::MAX)) as u64;
     if !poisson {
-        return (0..messages).map(|nth| nth.saturating_mul(period_ns)).collect();
+        return (0..messages)
+            .map(|nth| nth.saturating_mul(period_ns))
+            .collect();
     }
     let mut state = seed;
     let mut at = 0.0;
@@ -199,9 +203,7 @@ pub struct SizeSummary {
 pub struct ClientSummary {
     /// The client's number, from 0.
     pub client: u32,
-    /// Its first message of this size, µs; absent when there was no reply in time.
-    pub first_us: Option<f64>,
-    /// The rest.
+    /// What its messages add up to.
     #[serde(flatten)]
     pub replies: ReplySummary,
 }
@@ -219,10 +221,13 @@ pub struct ReplySummary {
     pub duplicate: u64,
     /// The fraction lost; absent when nothing was sent.
     pub loss: Option<Estimate>,
-    /// The mean of the clients' first messages of this size, µs; absent when no reply came in time.
-    pub first_mean_us: Option<f64>,
+    /// The first message of this size, µs, the mean of them over several clients; absent when no reply
+    /// came in time.
+    pub first_us: Option<f64>,
     /// Round-trip times, µs; absent when no reply came in time.
     pub rtt_us: Option<Distribution>,
+    /// Their mean with its interval, µs; absent when no reply came in time.
+    pub mean_us: Option<Estimate>,
     /// Where the time went; absent where the kernel stamped nothing.
     pub kernel: Option<KernelSplit>,
     /// How late messages left, µs; on a schedule only.
@@ -279,8 +284,9 @@ pub struct WaySummary {
 impl EchoRecord {
     /// What each size adds up to, in the order the sizes were measured.
     ///
-    /// Clients are pooled by pooling their messages in the order they were sent, one of each client in
-    /// turn; means and percentiles are never averaged.
+    /// Clients are pooled by pooling their messages; percentiles are never averaged. The interval of the
+    /// pooled mean comes from batches of what all clients had at the same time, because one stall may
+    /// have delayed them all.
     #[must_use]
     pub fn summarise(&self, how: Summarise) -> Vec<SizeSummary> {
         let mut sizes: Vec<(u32, Vec<&Series>)> = Vec::new();
@@ -301,7 +307,6 @@ impl EchoRecord {
                         .iter()
                         .map(|series| ClientSummary {
                             client: series.client,
-                            first_us: series.first.and_then(Reply::us),
                             replies: self.add_up(&[series], how),
                         })
                         .collect(),
@@ -316,27 +321,42 @@ impl EchoRecord {
             .iter()
             .map(|series| {
                 let first = series.first.filter(|_| how.include_first);
-                first.into_iter().chain(series.replies.iter().copied()).collect()
+                first
+                    .into_iter()
+                    .chain(series.replies.iter().copied())
+                    .collect()
             })
             .collect();
-        let in_turn = in_turn(&counted);
-        let sent = in_turn.len() as u64;
-        let rtts: Vec<f64> = in_turn.into_iter().filter_map(Reply::us).collect();
-        let lost = sent - rtts.len() as u64;
-        let firsts: Welford =
-            all.iter().filter_map(|series| series.first?.us()).collect::<Vec<f64>>().iter().collect();
+        let sent = counted.iter().map(Vec::len).sum::<usize>() as u64;
+        let rtts: Vec<Vec<Option<f64>>> = counted
+            .iter()
+            .map(|replies| replies.iter().map(|reply| reply.us()).collect())
+            .collect();
+        let lost = rtts.iter().flatten().filter(|rtt| rtt.is_none()).count() as u64;
+        let firsts: Welford = all
+            .iter()
+            .filter_map(|series| series.first?.us())
+            .collect::<Vec<f64>>()
+            .iter()
+            .collect();
+        let rtt_us = together(&rtts, confidence);
         ReplySummary {
             sent,
             lost,
             late: all.iter().map(|series| series.late).sum(),
             duplicate: all.iter().map(|series| series.duplicate).sum(),
             loss: wilson(lost, sent, confidence),
-            first_mean_us: firsts.mean(),
-            rtt_us: Distribution::of(&rtts, confidence),
+            first_us: firsts.mean(),
+            rtt_us,
+            mean_us: rtt_us.map(|rtt| rtt.mean_estimate()),
             kernel: kernel_split(all, confidence),
             lateness_us: lateness(all),
-            up: self.way(all, confidence, |way, offset| way.up_ns.saturating_sub(offset)),
-            down: self.way(all, confidence, |way, offset| way.down_ns.saturating_add(offset)),
+            up: self.way(all, confidence, |way, offset| {
+                way.up_ns.saturating_sub(offset)
+            }),
+            down: self.way(all, confidence, |way, offset| {
+                way.down_ns.saturating_add(offset)
+            }),
         }
     }
 
@@ -349,32 +369,38 @@ impl EchoRecord {
     ) -> Option<WaySummary> {
         // Without a clock the offset stays in: variation is measured all the same.
         let offset = |at_ns: u64| {
-            self.clock.map_or(0, |clock| clock.offset_ns(i64::try_from(at_ns).unwrap_or(i64::MAX)))
+            self.clock.map_or(0, |clock| {
+                clock.offset_ns(i64::try_from(at_ns).unwrap_or(i64::MAX))
+            })
         };
-        let each: Vec<Vec<f64>> = all
+        let each: Vec<Vec<Option<f64>>> = all
             .iter()
             .map(|series| {
                 let departures = series.departures.iter();
                 departures
-                    .filter_map(|departure| {
+                    .map(|departure| {
                         let way = departure.one_way?;
                         Some(delay(way, offset(departure.intended_ns)) as f64 / 1e3)
                     })
                     .collect()
             })
             .collect();
-        let changes: Welford = each
+        // From one message to the next, where both arrived: RFC 3393 section 2.4.
+        let changes: Vec<f64> = each
             .iter()
-            .flat_map(|delays| delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()))
-            .collect::<Vec<f64>>()
-            .iter()
+            .flat_map(|delays| {
+                delays
+                    .windows(2)
+                    .filter_map(|pair| Some((pair[1]? - pair[0]?).abs()))
+            })
             .collect();
-        let delays = in_turn(&each);
+        let changes: Welford = changes.iter().collect();
+        let delays: Vec<f64> = each.iter().flatten().flatten().copied().collect();
         let least = delays.iter().copied().min_by(f64::total_cmp)?;
         let mut above: Vec<f64> = delays.iter().map(|delay| delay - least).collect();
         above.sort_unstable_by(f64::total_cmp);
         Some(WaySummary {
-            delay_us: self.clock.and_then(|_| Distribution::of(&delays, confidence)),
+            delay_us: self.clock.and_then(|_| together(&each, confidence)),
             bound_us: self.clock.map(|clock| clock.bound_ns() as f64 / 1e3),
             ipdv_mean_abs_us: changes.mean(),
             pdv_p50_us: nearest_rank(&above, 0.5)?,
@@ -386,37 +412,61 @@ impl EchoRecord {
     }
 }
 
-/// What the plan's messages look like on the way, where that changes what a round trip means.
-#[must_use]
-pub fn fragments(plan: &EchoPlan, path_mtu: u32, v6: bool) -> Option<u32> {
-    // A fixed header and UDP's 8 bytes: RFC 791, RFC 8200, RFC 768.
-    let headers = if v6 { 48 } else { 28 };
-    let whole = path_mtu.saturating_sub(headers);
-    (plan.transport == Transport::Udp && plan.sizes.iter().any(|size| *size > whole)).then_some(whole)
-}
-
-/// Whether messages leave on a schedule.
-#[must_use]
-pub const fn is_scheduled(plan: &EchoPlan) -> bool {
-    matches!(plan.schedule, EchoSchedule::Every { .. })
-}
-
 fn kernel_split(all: &[&Series], confidence: f64) -> Option<KernelSplit> {
-    let each: Vec<Vec<Stamped>> = all.iter().map(|series| series.stamped.clone()).collect();
-    let stamped = in_turn(&each);
-    let kernel: Vec<f64> = stamped.iter().map(|one| micros(one.kernel_ns)).collect();
-    let host: Vec<f64> =
-        stamped.iter().map(|one| micros(one.rtt_ns) - micros(one.kernel_ns)).collect();
+    let each = |of: fn(&Stamped) -> f64| -> Vec<Vec<Option<f64>>> {
+        all.iter()
+            .map(|series| series.stamped.iter().map(|one| Some(of(one))).collect())
+            .collect()
+    };
+    let host = |one: &Stamped| micros(one.rtt_ns) - micros(one.kernel_ns);
     Some(KernelSplit {
-        kernel_rtt_us: Distribution::of(&kernel, confidence)?,
-        host_us: Distribution::of(&host, confidence)?,
+        kernel_rtt_us: together(&each(|one| micros(one.kernel_ns)), confidence)?,
+        host_us: together(&each(host), confidence)?,
+    })
+}
+
+/// The distribution of what several clients measured side by side.
+///
+/// The interval of the mean is made from the series of the clients' means at each step: it holds what
+/// correlates from one step to the next, and what correlates among the clients.
+fn together(each: &[Vec<Option<f64>>], confidence: f64) -> Option<Distribution> {
+    let values: Vec<f64> = each.iter().flatten().flatten().copied().collect();
+    let pooled = Distribution::of(&values, confidence)?;
+    let steps = each.iter().map(Vec::len).max().filter(|_| each.len() > 1);
+    let means: Vec<f64> = (0..steps.unwrap_or(0))
+        .filter_map(|step| {
+            let there: Welford = each
+                .iter()
+                .filter_map(|values| *values.get(step)?)
+                .collect::<Vec<f64>>()
+                .iter()
+                .collect();
+            there.mean()
+        })
+        .collect();
+    Some(match batch_means(&means, confidence) {
+        Some(batched) => {
+            let half = batched.estimate.half_width();
+            Distribution {
+                mean_low: pooled.mean - half,
+                mean_high: pooled.mean + half,
+                mean_trusted: batched.trusted,
+                ..pooled
+            }
+        }
+        None => pooled,
     })
 }
 
 fn lateness(all: &[&Series]) -> Option<Lateness> {
     let mut late: Vec<f64> = all
         .iter()
-        .flat_map(|series| series.departures.iter().map(|departure| micros(departure.late_ns)))
+        .flat_map(|series| {
+            series
+                .departures
+                .iter()
+                .map(|departure| micros(departure.late_ns))
+        })
         .collect();
     late.sort_unstable_by(f64::total_cmp);
     Some(Lateness {
@@ -434,12 +484,6 @@ fn supported(sorted: &[f64], q: f64) -> Option<f64> {
         .and_then(|_| nearest_rank(sorted, q))
 }
 
-/// The first of each list, then the second of each, and so on.
-fn in_turn<T: Copy>(lists: &[Vec<T>]) -> Vec<T> {
-    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
-    (0..longest).flat_map(|nth| lists.iter().filter_map(move |list| list.get(nth).copied())).collect()
-}
-
 fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
@@ -450,10 +494,19 @@ mod tests {
     use crate::stats::Method;
     use proptest::prelude::*;
 
-    const HOW: Summarise = Summarise { confidence: 0.98, include_first: false };
+    const HOW: Summarise = Summarise {
+        confidence: 0.98,
+        include_first: false,
+    };
 
     fn series(client: u32, size: u32, rtts_us: &[u64]) -> Series {
-        let reply = |us: &u64| if *us == 0 { Reply::LOST } else { Reply::after(us * 1000) };
+        let reply = |us: &u64| {
+            if *us == 0 {
+                Reply::LOST
+            } else {
+                Reply::after(us * 1000)
+            }
+        };
         Series {
             client,
             size,
@@ -464,7 +517,10 @@ mod tests {
     }
 
     fn record(series: Vec<Series>) -> EchoRecord {
-        EchoRecord { series, clock: None }
+        EchoRecord {
+            series,
+            clock: None,
+        }
     }
 
     #[test]
@@ -473,8 +529,14 @@ mod tests {
         let out = &record.summarise(HOW)[0];
         let rtt = out.pooled.rtt_us.unwrap();
         assert_eq!((rtt.n, rtt.mean, rtt.max), (3, 20.0, 30.0));
-        assert_eq!((out.clients[0].first_us, out.pooled.first_mean_us), (Some(900.0), Some(900.0)));
-        let within = &record.summarise(Summarise { include_first: true, ..HOW })[0];
+        assert_eq!(
+            (out.clients[0].replies.first_us, out.pooled.first_us),
+            (Some(900.0), Some(900.0))
+        );
+        let within = &record.summarise(Summarise {
+            include_first: true,
+            ..HOW
+        })[0];
         let rtt = within.pooled.rtt_us.unwrap();
         assert_eq!((rtt.n, rtt.mean, rtt.max), (4, 240.0, 900.0));
     }
@@ -487,13 +549,19 @@ mod tests {
             series(0, 16, &[5, 11]),
         ]);
         let sizes = record.summarise(HOW);
-        assert_eq!(sizes.iter().map(|size| size.size_bytes).collect::<Vec<_>>(), [8, 16]);
+        assert_eq!(
+            sizes.iter().map(|size| size.size_bytes).collect::<Vec<_>>(),
+            [8, 16]
+        );
         let pooled = sizes[0].pooled.rtt_us.unwrap();
         // The mean of the two medians would be 55.
         assert_eq!((pooled.n, pooled.p50, pooled.mean), (5, 10.0, 46.0));
-        assert_eq!(sizes[0].pooled.first_mean_us, Some(6.0));
-        let medians: Vec<f64> =
-            sizes[0].clients.iter().map(|client| client.replies.rtt_us.unwrap().p50).collect();
+        assert_eq!(sizes[0].pooled.first_us, Some(6.0));
+        let medians: Vec<f64> = sizes[0]
+            .clients
+            .iter()
+            .map(|client| client.replies.rtt_us.unwrap().p50)
+            .collect();
         assert_eq!(medians, [10.0, 100.0]);
     }
 
@@ -513,7 +581,10 @@ mod tests {
         let pooled = &record(vec![series(0, 1, &[])]).summarise(HOW)[0].pooled;
         assert_eq!((pooled.sent, pooled.rtt_us, pooled.loss), (0, None, None));
         let all_lost = &record(vec![series(0, 1, &[0, 0, 0])]).summarise(HOW)[0];
-        assert_eq!((all_lost.pooled.lost, all_lost.clients[0].first_us), (2, None));
+        assert_eq!(
+            (all_lost.pooled.lost, all_lost.clients[0].replies.first_us),
+            (2, None)
+        );
     }
 
     #[test]
@@ -526,40 +597,114 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_stall_together_make_the_pooled_mean_no_surer() {
+        let random = |seed| -> Vec<u64> {
+            let at = departures(Duration::from_micros(100), true, seed, 402);
+            at.windows(2)
+                .map(|pair| 10 + (pair[1] - pair[0]) / 1000)
+                .collect()
+        };
+        let pooled = |all: &[Vec<u64>]| {
+            let series = (0..)
+                .zip(all)
+                .map(|(client, rtts)| series(client, 1, rtts))
+                .collect();
+            record(series).summarise(HOW)[0].pooled.rtt_us.unwrap()
+        };
+        let half = |rtt: Distribution| (rtt.mean_high - rtt.mean_low) / 2.0;
+        let alone = pooled(&[random(1)]);
+        let stalled = pooled(&[random(1), random(1)]);
+        assert_eq!((alone.n, stalled.n), (400, 800));
+        assert!((half(stalled) - half(alone)).abs() < 1e-9);
+        // Clients that have nothing to do with one another do: four halve the interval.
+        let apart = pooled(&[random(1), random(2), random(3), random(4)]);
+        assert!((0.3..0.8).contains(&(half(apart) / half(alone))));
+    }
+
+    #[test]
     fn the_kernels_stamps_split_a_round_trip_between_host_and_network() {
         let stamped = vec![
-            Stamped { rtt_ns: 30_000, kernel_ns: 20_000 },
-            Stamped { rtt_ns: 50_000, kernel_ns: 25_000 },
+            Stamped {
+                rtt_ns: 30_000,
+                kernel_ns: 20_000,
+            },
+            Stamped {
+                rtt_ns: 50_000,
+                kernel_ns: 25_000,
+            },
         ];
-        let record = record(vec![Series { stamped, ..series(0, 1, &[9, 10]) }]);
+        let record = record(vec![Series {
+            stamped,
+            ..series(0, 1, &[9, 10])
+        }]);
         let split = record.summarise(HOW)[0].pooled.kernel.unwrap();
-        assert_eq!((split.kernel_rtt_us.mean, split.host_us.mean, split.host_us.n), (22.5, 17.5, 2));
+        assert_eq!(
+            (
+                split.kernel_rtt_us.mean,
+                split.host_us.mean,
+                split.host_us.n
+            ),
+            (22.5, 17.5, 2)
+        );
     }
 
     #[test]
     fn each_way_is_told_with_the_clocks_offset_taken_out_and_its_bound() {
-        let point = |at_ns, offset_ns| ClockPoint { at_ns, offset_ns, bound_ns: 2_000 };
+        let point = |at_ns, offset_ns| ClockPoint {
+            at_ns,
+            offset_ns,
+            bound_ns: 2_000,
+        };
         // The far clock gains 1000 ns in 10 000 ns.
-        let clock = ClockLine { before: point(0, 5_000_000), after: point(10_000, 5_001_000) };
+        let clock = ClockLine {
+            before: point(0, 5_000_000),
+            after: point(10_000, 5_001_000),
+        };
         let departures: Vec<Departure> = [(0, 10, 20), (5_000, 12, 20), (10_000, 11, 26)]
             .into_iter()
             .map(|(intended_ns, up_us, down_us)| {
                 let offset = clock.offset_ns(intended_ns);
-                let one_way =
-                    OneWay { up_ns: up_us * 1000 + offset, down_ns: down_us * 1000 - offset };
-                Departure { intended_ns: intended_ns as u64, late_ns: 1500, one_way: Some(one_way) }
+                let one_way = OneWay {
+                    up_ns: up_us * 1000 + offset,
+                    down_ns: down_us * 1000 - offset,
+                };
+                Departure {
+                    intended_ns: intended_ns as u64,
+                    late_ns: 1500,
+                    one_way: Some(one_way),
+                }
             })
             .collect();
-        let series = Series { departures, ..series(0, 64, &[30, 30, 32, 37]) };
-        let record = EchoRecord { series: vec![series], clock: Some(clock) };
+        let series = Series {
+            departures,
+            ..series(0, 64, &[30, 30, 32, 37])
+        };
+        let record = EchoRecord {
+            series: vec![series],
+            clock: Some(clock),
+        };
         let pooled = &record.summarise(HOW)[0].pooled;
         let up = pooled.up.unwrap();
-        assert_eq!((up.delay_us.unwrap().mean, up.delay_us.unwrap().max), (11.0, 12.0));
+        assert_eq!(
+            (up.delay_us.unwrap().mean, up.delay_us.unwrap().max),
+            (11.0, 12.0)
+        );
         assert_eq!((up.bound_us, up.ipdv_mean_abs_us), (Some(2.0), Some(1.5)));
-        assert_eq!((up.pdv_p50_us, up.pdv_max_us, up.pdv_p90_us), (1.0, 2.0, None));
+        assert_eq!(
+            (up.pdv_p50_us, up.pdv_max_us, up.pdv_p90_us),
+            (1.0, 2.0, None)
+        );
         let down = pooled.down.unwrap();
         assert_eq!((down.delay_us.unwrap().mean, down.pdv_max_us), (22.0, 6.0));
-        assert_eq!(pooled.lateness_us.unwrap(), Lateness { n: 3, p50: 1.5, p99: None, max: 1.5 });
+        assert_eq!(
+            pooled.lateness_us.unwrap(),
+            Lateness {
+                n: 3,
+                p50: 1.5,
+                p99: None,
+                max: 1.5
+            }
+        );
         assert!((clock.drift_ppm().unwrap() - 1e5).abs() < 1e-6);
     }
 
@@ -568,11 +713,17 @@ mod tests {
         let way = |up_ns| Departure {
             intended_ns: 0,
             late_ns: 0,
-            one_way: Some(OneWay { up_ns, down_ns: -up_ns }),
+            one_way: Some(OneWay {
+                up_ns,
+                down_ns: -up_ns,
+            }),
         };
         // Transit times of peers' test vector: 10, 12, 11, 15, 11 ms, behind an unknown offset.
         let ms = [10, 12, 11, 15, 11].map(|ms| way(ms * 1_000_000 - 77_000_000_000));
-        let series = Series { departures: ms.to_vec(), ..series(0, 64, &[1]) };
+        let series = Series {
+            departures: ms.to_vec(),
+            ..series(0, 64, &[1])
+        };
         let up = record(vec![series]).summarise(HOW)[0].pooled.up.unwrap();
         assert_eq!((up.delay_us, up.bound_us), (None, None));
         assert_eq!((up.ipdv_mean_abs_us, up.pdv_max_us), (Some(2750.0), 5000.0));
@@ -581,7 +732,10 @@ mod tests {
     #[test]
     fn a_fixed_schedule_does_not_drift_and_a_random_one_repeats_with_its_seed() {
         let ms = Duration::from_millis(1);
-        assert_eq!(departures(ms, false, 0, 4), [0, 1_000_000, 2_000_000, 3_000_000]);
+        assert_eq!(
+            departures(ms, false, 0, 4),
+            [0, 1_000_000, 2_000_000, 3_000_000]
+        );
         let random = departures(ms, true, 7, 20_000);
         assert_eq!(random, departures(ms, true, 7, 20_000));
         assert_ne!(random, departures(ms, true, 8, 20_000));
@@ -590,7 +744,10 @@ mod tests {
         let mean = *random.last().unwrap() as f64 / random.len() as f64;
         assert!((mean / 1e6 - 1.0).abs() < 0.04, "{mean}");
         // As many gaps are longer than the mean as e⁻¹ says.
-        let longer = random.windows(2).filter(|pair| pair[1] - pair[0] > 1_000_000).count();
+        let longer = random
+            .windows(2)
+            .filter(|pair| pair[1] - pair[0] > 1_000_000)
+            .count();
         assert!((longer as f64 / 20_000.0 - (-1_f64).exp()).abs() < 0.02);
     }
 

@@ -91,7 +91,10 @@ impl TcpInterval {
                 later.receiver_window_limited_us,
                 earlier.receiver_window_limited_us,
             ),
-            send_buffer_limited_us: grown(later.send_buffer_limited_us, earlier.send_buffer_limited_us),
+            send_buffer_limited_us: grown(
+                later.send_buffer_limited_us,
+                earlier.send_buffer_limited_us,
+            ),
             app_limited: later.app_limited,
         }
     }
@@ -129,11 +132,17 @@ impl Interval {
         omitted: bool,
         is_udp: bool,
     ) -> Option<Self> {
-        let elapsed_ns = later.at_ns.checked_sub(earlier.at_ns).filter(|ns| *ns > 0)?;
+        let elapsed_ns = later
+            .at_ns
+            .checked_sub(earlier.at_ns)
+            .filter(|ns| *ns > 0)?;
         let bytes = later.counters.bytes.saturating_sub(earlier.counters.bytes);
         let share = |cpu: u64, ns: u64| (cpu as f64 / ns.max(1) as f64).min(1.0);
         let tcp = sender.and_then(|(earlier, later)| {
-            Some(TcpInterval::between(earlier.counters.tcp.as_ref()?, later.counters.tcp.as_ref()?))
+            Some(TcpInterval::between(
+                earlier.counters.tcp.as_ref()?,
+                later.counters.tcp.as_ref()?,
+            ))
         });
         Some(Self {
             start_s: earlier.at_ns as f64 / 1e9,
@@ -142,12 +151,18 @@ impl Interval {
             goodput_bps: bytes as f64 * 8e9 / elapsed_ns as f64,
             omitted,
             receiver_cpu: share(
-                later.counters.cpu_ns.saturating_sub(earlier.counters.cpu_ns),
+                later
+                    .counters
+                    .cpu_ns
+                    .saturating_sub(earlier.counters.cpu_ns),
                 elapsed_ns,
             ),
             sender_cpu: sender.map(|(earlier, later)| {
                 share(
-                    later.counters.cpu_ns.saturating_sub(earlier.counters.cpu_ns),
+                    later
+                        .counters
+                        .cpu_ns
+                        .saturating_sub(earlier.counters.cpu_ns),
                     later.at_ns.saturating_sub(earlier.at_ns),
                 )
             }),
@@ -174,7 +189,11 @@ impl Row {
             .iter()
             .filter(|(flow, _)| flow.direction == direction)
             .fold((0, 0.0, 0), |(bytes, bps, count), (_, interval)| {
-                (bytes + interval.bytes, bps + interval.goodput_bps, count + 1)
+                (
+                    bytes + interval.bytes,
+                    bps + interval.goodput_bps,
+                    count + 1,
+                )
             })
     }
 }
@@ -207,13 +226,22 @@ impl Timeline {
 
     /// Takes a reading in. One that is out of turn, or of an unknown flow, is left out.
     pub fn push(&mut self, sample: &Sample) {
-        let Some(at) = self.flows.iter().position(|flow| flow.id == sample.flow) else { return };
+        let Some(at) = self.flows.iter().position(|flow| flow.id == sample.flow) else {
+            return;
+        };
         match sample.counters {
             Counters::Receiver(counters) => {
                 let (at_ns, counters) = if sample.tick == 0 {
                     // The clock starts no later than the first byte: whatever came before this
                     // reading was made came after the start.
-                    (0, ReceiverCounters { cpu_ns: counters.cpu_ns, ..Default::default() })
+                    (
+                        0,
+                        ReceiverCounters {
+                            cpu_ns: counters.cpu_ns,
+                            cpu_wait_ns: counters.cpu_wait_ns,
+                            ..Default::default()
+                        },
+                    )
                 } else {
                     (sample.at_ns, counters)
                 };
@@ -223,7 +251,10 @@ impl Timeline {
             }
             Counters::Sender(counters) => {
                 if self.senders[at].len() as u64 == sample.tick {
-                    self.senders[at].push(Read { at_ns: sample.at_ns, counters });
+                    self.senders[at].push(Read {
+                        at_ns: sample.at_ns,
+                        counters,
+                    });
                 }
             }
         }
@@ -245,7 +276,11 @@ impl Timeline {
     /// Rows that only the receivers have reported: what is left when the senders cannot report any more.
     pub fn rest(&mut self) -> Vec<Row> {
         let mut rows = Vec::new();
-        while self.receivers.iter().any(|reads| reads.len() as u64 > self.rows + 1) {
+        while self
+            .receivers
+            .iter()
+            .any(|reads| reads.len() as u64 > self.rows + 1)
+        {
             self.rows += 1;
             rows.push(self.row(self.rows));
         }
@@ -270,7 +305,13 @@ impl Timeline {
         let senders = &self.senders[at];
         let sender = senders.get(now - 1).zip(senders.get(now));
         let omitted = tick <= self.first_measured;
-        Interval::between(reads.get(now - 1)?, reads.get(now)?, sender, omitted, self.is_udp)
+        Interval::between(
+            reads.get(now - 1)?,
+            reads.get(now)?,
+            sender,
+            omitted,
+            self.is_udp,
+        )
     }
 
     /// All whole intervals of a flow.
@@ -279,21 +320,35 @@ impl Timeline {
         let Some(at) = self.flows.iter().position(|known| known.id == flow) else {
             return Vec::new();
         };
-        (1..self.receivers[at].len() as u64).filter_map(|tick| self.interval(at, tick)).collect()
+        (1..self.receivers[at].len() as u64)
+            .filter_map(|tick| self.interval(at, tick))
+            .collect()
     }
 
     /// Adds the last, partial interval of a flow whose end was not set by time: up to its last byte.
     pub fn close(&mut self, record: &FlowRecord) {
-        let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else { return };
-        let Some(received) = record.received() else { return };
-        let Some(last) = self.receivers[at].last().copied() else { return };
+        let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
+            return;
+        };
+        let Some(received) = record.received() else {
+            return;
+        };
+        let Some(last) = self.receivers[at].last().copied() else {
+            return;
+        };
         if received.bytes > last.counters.bytes && received.last_ns > last.at_ns {
-            self.receivers[at].push(Read { at_ns: received.last_ns, counters: *received });
+            self.receivers[at].push(Read {
+                at_ns: received.last_ns,
+                counters: *received,
+            });
             let ticks = self.receivers[at].len();
             if let Some(sent) = record.sent()
                 && self.senders[at].len() + 1 == ticks
             {
-                self.senders[at].push(Read { at_ns: received.last_ns, counters: *sent });
+                self.senders[at].push(Read {
+                    at_ns: received.last_ns,
+                    counters: *sent,
+                });
             }
         }
     }
@@ -314,7 +369,27 @@ impl Timeline {
             bytes: last.counters.bytes.saturating_sub(first.counters.bytes),
             start_ns: first.at_ns,
             elapsed_ns,
-            receiver_cpu: share(last.counters.cpu_ns.saturating_sub(first.counters.cpu_ns), elapsed_ns),
+            receiver_cpu: share(
+                last.counters.cpu_ns.saturating_sub(first.counters.cpu_ns),
+                elapsed_ns,
+            ),
+            receiver_cpu_wait: share(
+                last.counters
+                    .cpu_wait_ns
+                    .saturating_sub(first.counters.cpu_wait_ns),
+                elapsed_ns,
+            ),
+            sender_cpu_wait: senders
+                .get(warm)
+                .zip(senders.last())
+                .map_or(0.0, |(first, last)| {
+                    share(
+                        last.counters
+                            .cpu_wait_ns
+                            .saturating_sub(first.counters.cpu_wait_ns),
+                        last.at_ns.saturating_sub(first.at_ns),
+                    )
+                }),
             sender_cpu: senders.get(warm).zip(senders.last()).map(|(first, last)| {
                 share(
                     last.counters.cpu_ns.saturating_sub(first.counters.cpu_ns),
@@ -329,12 +404,17 @@ impl Timeline {
                 .get(warm)
                 .zip(senders.last())
                 .map(|(first, last)| last.at_ns.saturating_sub(first.at_ns)),
-            credit_wait: senders.get(warm).zip(senders.last()).map_or(0.0, |(first, last)| {
-                share(
-                    last.counters.credit_wait_ns.saturating_sub(first.counters.credit_wait_ns),
-                    last.at_ns.saturating_sub(first.at_ns),
-                )
-            }),
+            credit_wait: senders
+                .get(warm)
+                .zip(senders.last())
+                .map_or(0.0, |(first, last)| {
+                    share(
+                        last.counters
+                            .credit_wait_ns
+                            .saturating_sub(first.counters.credit_wait_ns),
+                        last.at_ns.saturating_sub(first.at_ns),
+                    )
+                }),
             tcp: tcp(senders.get(warm)).zip(tcp(senders.last())),
             app_limited: {
                 let states: Vec<bool> = senders
@@ -342,7 +422,8 @@ impl Timeline {
                     .skip(warm + 1)
                     .filter_map(|read| read.counters.tcp.map(|tcp| tcp.app_limited))
                     .collect();
-                states.iter().filter(|limited| **limited).count() as f64 / states.len().max(1) as f64
+                states.iter().filter(|limited| **limited).count() as f64
+                    / states.len().max(1) as f64
             },
         })
     }
@@ -359,8 +440,12 @@ pub struct Measured {
     pub elapsed_ns: u64,
     /// Share of it the receiving thread spent on a processor.
     pub receiver_cpu: f64,
+    /// Share of it the receiving thread was ready to run without a processor.
+    pub receiver_cpu_wait: f64,
     /// Share of it the sending thread spent on a processor.
     pub sender_cpu: Option<f64>,
+    /// Share of it the sending thread was ready to run without a processor.
+    pub sender_cpu_wait: f64,
     /// Payload bytes the sender handed to its kernel.
     pub sender_bytes: Option<u64>,
     /// How long the sender's part of it is, ns.
@@ -392,23 +477,51 @@ mod tests {
             "interval_ns":1000000000,"omit":{},"rate":"max","length":1,"window":null,"mss":null,
             "congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
             "zero_copy":false,"verify":false,"same_machine":false}}"#,
-            if omit > 0.0 { format!(r#"{{"time_ns":{}}}"#, Duration::from_secs_f64(omit).as_nanos()) } else { r#""nothing""#.to_owned() }
+            if omit > 0.0 {
+                format!(
+                    r#"{{"time_ns":{}}}"#,
+                    Duration::from_secs_f64(omit).as_nanos()
+                )
+            } else {
+                r#""nothing""#.to_owned()
+            }
         );
-        serde_json::from_str::<crate::plan::TrafficPlan>(&text).unwrap().ticks()
+        serde_json::from_str::<crate::plan::TrafficPlan>(&text)
+            .unwrap()
+            .ticks()
     }
 
     fn flow() -> PlannedFlow {
-        PlannedFlow { id: 0, direction: Direction::Up }
+        PlannedFlow {
+            id: 0,
+            direction: Direction::Up,
+        }
     }
 
     fn received(tick: u64, bytes: u64) -> Sample {
-        let counters = Counters::Receiver(ReceiverCounters { bytes, ..Default::default() });
-        Sample { flow: 0, tick, at_ns: tick * 1_000_000_000, counters }
+        let counters = Counters::Receiver(ReceiverCounters {
+            bytes,
+            ..Default::default()
+        });
+        Sample {
+            flow: 0,
+            tick,
+            at_ns: tick * 1_000_000_000,
+            counters,
+        }
     }
 
     fn sent(tick: u64, bytes: u64) -> Sample {
-        let counters = Counters::Sender(SenderCounters { bytes, ..Default::default() });
-        Sample { flow: 0, tick, at_ns: tick * 1_000_000_000, counters }
+        let counters = Counters::Sender(SenderCounters {
+            bytes,
+            ..Default::default()
+        });
+        Sample {
+            flow: 0,
+            tick,
+            at_ns: tick * 1_000_000_000,
+            counters,
+        }
     }
 
     #[test]
@@ -442,14 +555,23 @@ mod tests {
         }
         let measured = timeline.measured(0).unwrap();
         assert_eq!((measured.bytes, measured.elapsed_ns), (2000, 2_000_000_000));
-        let omitted: Vec<bool> = timeline.intervals(0).iter().map(|interval| interval.omitted).collect();
+        let omitted: Vec<bool> = timeline
+            .intervals(0)
+            .iter()
+            .map(|interval| interval.omitted)
+            .collect();
         assert_eq!(omitted, [true, true, false, false]);
     }
 
     #[test]
     fn readings_out_of_turn_are_left_out() {
         let mut timeline = Timeline::new([flow()], &ticks(0.0), false);
-        for sample in [received(1, 5), received(0, 0), received(2, 9), received(0, 3)] {
+        for sample in [
+            received(1, 5),
+            received(0, 0),
+            received(2, 9),
+            received(0, 3),
+        ] {
             timeline.push(&sample);
         }
         assert!(timeline.intervals(0).is_empty());

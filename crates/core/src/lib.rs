@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub mod delay;
+pub mod echo;
 pub mod framing;
 pub mod host;
 pub mod interval;
 pub mod plan;
 pub mod sample;
+pub mod search;
 pub mod sequence;
 pub mod stats;
 pub mod summary;

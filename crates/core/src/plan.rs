@@ -178,7 +178,11 @@ impl Ticks {
         let omit = self.omit.as_nanos();
         let warm = omit.div_ceil(interval);
         let nth = u128::from(tick);
-        let at = if nth <= warm { (nth * interval).min(omit) } else { omit + (nth - warm) * interval };
+        let at = if nth <= warm {
+            (nth * interval).min(omit)
+        } else {
+            omit + (nth - warm) * interval
+        };
         let before = if nth <= warm { 0 } else { at - interval };
         let at = match self.total {
             Some(total) if tick > 0 && before >= total.as_nanos() => return None,
@@ -191,7 +195,10 @@ impl Ticks {
     /// The tick at which the warm-up is over: 0 when there is none.
     #[must_use]
     pub fn first_measured(&self) -> u64 {
-        let warm = self.omit.as_nanos().div_ceil(self.interval.as_nanos().max(1));
+        let warm = self
+            .omit
+            .as_nanos()
+            .div_ceil(self.interval.as_nanos().max(1));
         u64::try_from(warm).unwrap_or(u64::MAX)
     }
 
@@ -318,7 +325,11 @@ impl TrafficPlan {
             Omit::Time(omitted) => omitted,
             Omit::Nothing | Omit::Auto => Duration::ZERO,
         };
-        Ticks { interval: self.interval, omit, total: self.duration().map(|time| omit + time) }
+        Ticks {
+            interval: self.interval,
+            omit,
+            total: self.duration().map(|time| omit + time),
+        }
     }
 
     /// Holds every number against its range.
@@ -330,7 +341,12 @@ impl TrafficPlan {
         match self.transport {
             Transport::Tcp => within("--length", &self.length, &1, &LARGEST_BLOCK)?,
             Transport::Udp => {
-                within("--length", &self.length, &SMALLEST_DATAGRAM, &LARGEST_DATAGRAM)?;
+                within(
+                    "--length",
+                    &self.length,
+                    &SMALLEST_DATAGRAM,
+                    &LARGEST_DATAGRAM,
+                )?;
             }
         }
         if let End::Time(time) = self.end {
@@ -396,6 +412,12 @@ impl EchoPlan {
 }
 
 impl EchoPlan {
+    /// Whether messages leave on a schedule, whatever comes back.
+    #[must_use]
+    pub const fn is_scheduled(&self) -> bool {
+        matches!(self.schedule, EchoSchedule::Every { .. })
+    }
+
     /// Values kept of each message: its round trip; on a schedule also when it was to leave, how late
     /// it was, and one time for each direction.
     #[must_use]
@@ -428,7 +450,10 @@ impl EchoPlan {
             return Err(PlanError {
                 what: "--sizes",
                 value: largest.to_string(),
-                allowed: format!("messages of {} clients may have {most} bytes each", self.clients),
+                allowed: format!(
+                    "messages of {} clients may have {most} bytes each",
+                    self.clients
+                ),
             });
         }
         Ok(())
@@ -444,8 +469,8 @@ impl EchoPlan {
                 what: "--sizes",
                 value: smallest.to_string(),
                 allowed: format!(
-                    "it has room for {numbers} numbers, and {under_way} replies may be due at once: \
-                     leave small sizes out, or reduce --timeout"
+                    "messages that small carry {numbers} numbers, and {under_way} replies may be due at \
+                     once: leave small sizes out, or reduce --timeout"
                 ),
             });
         }
@@ -467,11 +492,13 @@ fn check_common(
     if let Some(name) = congestion
         && (name.is_empty()
             || name.len() > 15
-            || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'))
+            || !name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'))
     {
         return Err(PlanError {
             what: "--congestion",
-            value: format!("{name:?}"),
+            value: format!("{:?}", name.chars().take(32).collect::<String>()),
             allowed: "it must be a name of at most 15 letters, such as cubic".to_owned(),
         });
     }
@@ -504,7 +531,12 @@ impl Plan {
     pub const fn sockets(&self) -> u32 {
         match self {
             Self::Traffic(plan) => {
-                plan.parallel * if matches!(plan.directions, Directions::Both) { 2 } else { 1 }
+                plan.parallel
+                    * if matches!(plan.directions, Directions::Both) {
+                        2
+                    } else {
+                        1
+                    }
             }
             Self::Echo(plan) => plan.clients,
         }
@@ -570,15 +602,24 @@ mod tests {
     #[test]
     fn flows_are_read_every_interval_counted_from_the_end_of_the_warm_up() {
         let seconds = |plan: &TrafficPlan| -> Vec<f64> {
-            (0..20).map_while(|k| plan.ticks().at(k)).map(|at| at.as_secs_f64()).collect()
+            (0..20)
+                .map_while(|k| plan.ticks().at(k))
+                .map(|at| at.as_secs_f64())
+                .collect()
         };
         let end = End::Time(Duration::from_millis(2500));
         let plain = TrafficPlan { end, ..plan() };
         assert_eq!(seconds(&plain), [0.0, 1.0, 2.0, 2.5]);
-        let warm = TrafficPlan { omit: Omit::Time(Duration::from_millis(1500)), ..plain.clone() };
+        let warm = TrafficPlan {
+            omit: Omit::Time(Duration::from_millis(1500)),
+            ..plain.clone()
+        };
         assert_eq!(seconds(&warm), [0.0, 1.0, 1.5, 2.5, 3.5, 4.0]);
         assert_eq!(warm.ticks().first_measured(), 2);
-        let whole = TrafficPlan { end: End::Time(Duration::from_secs(2)), ..plain };
+        let whole = TrafficPlan {
+            end: End::Time(Duration::from_secs(2)),
+            ..plain
+        };
         assert_eq!(seconds(&whole), [0.0, 1.0, 2.0]);
     }
 
@@ -610,34 +651,105 @@ mod tests {
     #[test]
     fn an_echo_test_that_would_not_fit_in_memory_is_refused_with_what_would() {
         assert!(echo().check().is_ok());
-        let error = EchoPlan { count: 1_000_000, clients: 4, ..echo() }.check().unwrap_err();
+        let error = EchoPlan {
+            count: 1_000_000,
+            clients: 4,
+            ..echo()
+        }
+        .check()
+        .unwrap_err();
         assert_eq!(error.what, "--count");
         assert!(error.allowed.contains("at most 124999"), "{error}");
-        assert!(EchoPlan { count: 124_999, clients: 4, ..echo() }.check().is_ok());
-        let tcp = EchoPlan { transport: Transport::Tcp, ..echo() };
-        let big = EchoPlan { sizes: vec![16 << 20], clients: 65, ..tcp };
+        assert!(
+            EchoPlan {
+                count: 124_999,
+                clients: 4,
+                ..echo()
+            }
+            .check()
+            .is_ok()
+        );
+        let tcp = EchoPlan {
+            transport: Transport::Tcp,
+            ..echo()
+        };
+        let big = EchoPlan {
+            sizes: vec![16 << 20],
+            clients: 65,
+            ..tcp
+        };
         assert_eq!(big.check().unwrap_err().what, "--sizes");
         assert!(EchoPlan { clients: 64, ..big }.check().is_ok());
     }
 
     #[test]
     fn a_schedule_too_dense_to_tell_small_datagrams_apart_is_refused() {
-        let every = |ms| EchoSchedule::Every { period: Duration::from_millis(ms), poisson: false };
-        let dense = EchoPlan { schedule: every(1), ..echo() };
+        let every = |ms| EchoSchedule::Every {
+            period: Duration::from_millis(ms),
+            poisson: false,
+        };
+        let dense = EchoPlan {
+            schedule: every(1),
+            ..echo()
+        };
         assert_eq!(dense.check().unwrap_err().what, "--sizes");
-        assert!(EchoPlan { schedule: every(10), ..dense.clone() }.check().is_ok());
-        assert!(EchoPlan { sizes: vec![2, 64], ..dense }.check().is_ok());
+        assert!(
+            EchoPlan {
+                schedule: every(10),
+                ..dense.clone()
+            }
+            .check()
+            .is_ok()
+        );
+        assert!(
+            EchoPlan {
+                sizes: vec![2, 64],
+                ..dense
+            }
+            .check()
+            .is_ok()
+        );
     }
 
     #[test]
     fn echo_numbers_out_of_range_are_named_with_their_range() {
         let bad: [(EchoPlan, &str); 6] = [
-            (EchoPlan { clients: 0, ..echo() }, "--clients"),
+            (
+                EchoPlan {
+                    clients: 0,
+                    ..echo()
+                },
+                "--clients",
+            ),
             (EchoPlan { count: 0, ..echo() }, "--count"),
-            (EchoPlan { sizes: Vec::new(), ..echo() }, "the number of --sizes"),
-            (EchoPlan { sizes: vec![0], ..echo() }, "--sizes"),
-            (EchoPlan { sizes: vec![65_508], ..echo() }, "--sizes"),
-            (EchoPlan { timeout: Duration::ZERO, ..echo() }, "--timeout"),
+            (
+                EchoPlan {
+                    sizes: Vec::new(),
+                    ..echo()
+                },
+                "the number of --sizes",
+            ),
+            (
+                EchoPlan {
+                    sizes: vec![0],
+                    ..echo()
+                },
+                "--sizes",
+            ),
+            (
+                EchoPlan {
+                    sizes: vec![65_508],
+                    ..echo()
+                },
+                "--sizes",
+            ),
+            (
+                EchoPlan {
+                    timeout: Duration::ZERO,
+                    ..echo()
+                },
+                "--timeout",
+            ),
         ];
         for (plan, what) in bad {
             assert_eq!(plan.check().unwrap_err().what, what);
@@ -647,15 +759,71 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_named_with_their_range() {
         let bad: [(TrafficPlan, &str); 9] = [
-            (TrafficPlan { parallel: 0, ..plan() }, "--parallel"),
-            (TrafficPlan { parallel: 1025, ..plan() }, "--parallel"),
-            (TrafficPlan { length: 0, ..plan() }, "--length"),
-            (TrafficPlan { transport: Transport::Udp, length: 31, ..plan() }, "--length"),
-            (TrafficPlan { transport: Transport::Udp, length: 65_508, ..plan() }, "--length"),
-            (TrafficPlan { end: End::Bytes(ByteCount::new(0)), ..plan() }, "--bytes"),
-            (TrafficPlan { interval: Duration::from_nanos(1), ..plan() }, "--interval"),
-            (TrafficPlan { dscp: Some(64), ..plan() }, "--dscp"),
-            (TrafficPlan { congestion: Some("a b".into()), ..plan() }, "--congestion"),
+            (
+                TrafficPlan {
+                    parallel: 0,
+                    ..plan()
+                },
+                "--parallel",
+            ),
+            (
+                TrafficPlan {
+                    parallel: 1025,
+                    ..plan()
+                },
+                "--parallel",
+            ),
+            (
+                TrafficPlan {
+                    length: 0,
+                    ..plan()
+                },
+                "--length",
+            ),
+            (
+                TrafficPlan {
+                    transport: Transport::Udp,
+                    length: 31,
+                    ..plan()
+                },
+                "--length",
+            ),
+            (
+                TrafficPlan {
+                    transport: Transport::Udp,
+                    length: 65_508,
+                    ..plan()
+                },
+                "--length",
+            ),
+            (
+                TrafficPlan {
+                    end: End::Bytes(ByteCount::new(0)),
+                    ..plan()
+                },
+                "--bytes",
+            ),
+            (
+                TrafficPlan {
+                    interval: Duration::from_nanos(1),
+                    ..plan()
+                },
+                "--interval",
+            ),
+            (
+                TrafficPlan {
+                    dscp: Some(64),
+                    ..plan()
+                },
+                "--dscp",
+            ),
+            (
+                TrafficPlan {
+                    congestion: Some("a b".into()),
+                    ..plan()
+                },
+                "--congestion",
+            ),
         ];
         for (plan, what) in bad {
             assert_eq!(plan.check().unwrap_err().what, what);

@@ -74,6 +74,8 @@ pub struct SenderCounters {
     pub calls: u64,
     /// CPU time of the sending thread, ns.
     pub cpu_ns: u64,
+    /// Time the sending thread was ready to run without a processor, ns.
+    pub cpu_wait_ns: u64,
     /// Time spent waiting for the receiver's credit, ns (UDP at `max` on one machine).
     pub credit_wait_ns: u64,
     /// The kernel's state (TCP).
@@ -106,6 +108,8 @@ pub struct ReceiverCounters {
     pub calls: u64,
     /// CPU time of the receiving thread, ns.
     pub cpu_ns: u64,
+    /// Time the receiving thread was ready to run without a processor, ns.
+    pub cpu_wait_ns: u64,
     /// When the first payload arrived, ns after the start; 0 before.
     pub first_ns: u64,
     /// When the latest payload arrived, ns after the start.

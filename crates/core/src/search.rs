@@ -101,7 +101,9 @@ impl Search {
     /// The rate to try next; `None` when the search is over.
     #[must_use]
     pub fn next_rate(&self) -> Option<BitRate> {
-        self.next.filter(|_| self.trials.len() < MOST_STEPS).map(BitRate::from_bps)
+        self.next
+            .filter(|_| self.trials.len() < MOST_STEPS)
+            .map(BitRate::from_bps)
     }
 
     /// The trials so far.
@@ -125,7 +127,11 @@ impl Search {
             Outcome::Failed
         } else if self.limit == 0.0 {
             // No number of trials proves the absence of loss: RFC 2544 takes a trial without loss.
-            if self.lost == 0 { Outcome::Held } else { Outcome::Failed }
+            if self.lost == 0 {
+                Outcome::Held
+            } else {
+                Outcome::Failed
+            }
         } else if high <= self.limit {
             Outcome::Held
         } else if low > self.limit {
@@ -134,10 +140,26 @@ impl Search {
             Outcome::Undecided
         } else {
             self.undecided = true;
-            if loss <= self.limit { Outcome::Held } else { Outcome::Failed }
+            if loss <= self.limit {
+                Outcome::Held
+            } else {
+                Outcome::Failed
+            }
         };
-        let outcome = if unreached && outcome == Outcome::Held { Outcome::Unreached } else { outcome };
-        let trial = Trial { rate_bps: rate, sent, lost, loss, low, high, outcome };
+        let outcome = if unreached && outcome == Outcome::Held {
+            Outcome::Unreached
+        } else {
+            outcome
+        };
+        let trial = Trial {
+            rate_bps: rate,
+            sent,
+            lost,
+            loss,
+            low,
+            high,
+            outcome,
+        };
         self.trials.push(trial);
         match outcome {
             Outcome::Undecided => return Some(trial),
@@ -205,7 +227,11 @@ mod tests {
         while let Some(rate) = search.next_rate() {
             let over = (rate.as_f64() - capacity as f64).max(0.0) / rate.as_f64();
             let loss = over + (1.0 - over) * base_loss;
-            search.tell(datagrams, (loss * datagrams as f64).round() as u64, rate.as_f64());
+            search.tell(
+                datagrams,
+                (loss * datagrams as f64).round() as u64,
+                rate.as_f64(),
+            );
         }
         search
     }
@@ -215,7 +241,10 @@ mod tests {
         for capacity in [1_000_000, 37_000_000, 940_000_000_u64] {
             let found = search(0.001, 1_000_000_000, capacity, 100_000, 0.0).found();
             let rate = found.rate_bps.unwrap() as f64;
-            assert!((rate / capacity as f64 - 1.0).abs() < 0.015, "{capacity}: {found:?}");
+            assert!(
+                (rate / capacity as f64 - 1.0).abs() < 0.015,
+                "{capacity}: {found:?}"
+            );
             assert!(!found.sender_bound);
         }
     }
@@ -251,6 +280,9 @@ mod tests {
         search.tell(1_000_000, 0, 40e9);
         assert_eq!(search.next_rate(), None);
         let found = search.found();
-        assert_eq!((found.rate_bps, found.sender_bound), (Some(40_000_000_000), true));
+        assert_eq!(
+            (found.rate_bps, found.sender_bound),
+            (Some(40_000_000_000), true)
+        );
     }
 }

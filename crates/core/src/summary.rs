@@ -12,6 +12,11 @@ use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge};
 use crate::warning::Warning;
 use serde::Serialize;
 
+/// Drivers of interfaces without a wire.
+const VIRTUAL_DRIVERS: [&str; 9] = [
+    "veth", "tun", "bridge", "dummy", "ifb", "vxlan", "macvlan", "ipvlan", "netkit",
+];
+
 /// Everything a summary is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
@@ -174,7 +179,10 @@ pub fn summarise(context: &Context<'_>) -> TrafficSummary {
         .map(|direction| of_direction(context, *direction, &mut warnings))
         .collect();
     general_warnings(context, &mut warnings);
-    TrafficSummary { directions, warnings }
+    TrafficSummary {
+        directions,
+        warnings,
+    }
 }
 
 fn of_direction(
@@ -182,12 +190,19 @@ fn of_direction(
     direction: Direction,
     warnings: &mut Vec<Warning>,
 ) -> DirectionSummary {
-    let records: Vec<&FlowRecord> =
-        context.records.iter().filter(|record| record.flow.direction == direction).collect();
-    let intervals: Vec<Vec<Interval>> =
-        records.iter().map(|record| context.timeline.intervals(record.flow.id)).collect();
-    let measured: Vec<Measured> =
-        records.iter().filter_map(|record| context.timeline.measured(record.flow.id)).collect();
+    let records: Vec<&FlowRecord> = context
+        .records
+        .iter()
+        .filter(|record| record.flow.direction == direction)
+        .collect();
+    let intervals: Vec<Vec<Interval>> = records
+        .iter()
+        .map(|record| context.timeline.intervals(record.flow.id))
+        .collect();
+    let measured: Vec<Measured> = records
+        .iter()
+        .filter_map(|record| context.timeline.measured(record.flow.id))
+        .collect();
     let series = sums(&intervals);
     let skip = match context.plan.omit {
         Omit::Auto => auto_omit(&series, warnings),
@@ -195,19 +210,34 @@ fn of_direction(
     };
     // The time a direction took is that of its longest flow: with --bytes, flows end apart.
     let start_ns = measured.iter().map(|flow| flow.start_ns).min().unwrap_or(0);
-    let end_ns = measured.iter().map(|flow| flow.start_ns + flow.elapsed_ns).max().unwrap_or(0);
+    let end_ns = measured
+        .iter()
+        .map(|flow| flow.start_ns + flow.elapsed_ns)
+        .max()
+        .unwrap_or(0);
     let mut elapsed_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
     let mut bytes: u64 = measured.iter().map(|flow| flow.bytes).sum();
     let mut omitted_s = start_ns as f64 / 1e9;
     if let Some(last) = skip.checked_sub(1).and_then(|last| series.get(last)) {
         omitted_s = last.end_s;
         elapsed_s -= omitted_s;
-        bytes -= series[..skip].iter().map(|sum| sum.bytes).sum::<u64>().min(bytes);
+        bytes -= series[..skip]
+            .iter()
+            .map(|sum| sum.bytes)
+            .sum::<u64>()
+            .min(bytes);
     }
-    let (goodput, trusted) =
-        goodput(context, &series[skip.min(series.len())..], bytes, elapsed_s, direction, warnings);
+    let (goodput, trusted) = goodput(
+        context,
+        &series[skip.min(series.len())..],
+        bytes,
+        elapsed_s,
+        direction,
+        warnings,
+    );
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
-    let loss = (context.plan.transport == Transport::Udp).then(|| loss(context, direction, &records));
+    let loss =
+        (context.plan.transport == Transport::Udp).then(|| loss(context, direction, &records));
     let limited_by = limited_by(context, &records, loss.as_ref());
     let delay = records
         .iter()
@@ -217,8 +247,19 @@ fn of_direction(
         .iter()
         .filter_map(|record| record.sender.as_ref()?.spacing)
         .max_by(|a, b| a.error_p99_us.total_cmp(&b.error_p99_us));
-    let sent: Option<u64> = records.iter().map(|record| Some(record.sent()?.bytes)).sum();
-    flow_warnings(context, direction, &records, &limited_by, loss.as_ref(), &measured, warnings);
+    let sent: Option<u64> = records
+        .iter()
+        .map(|record| Some(record.sent()?.bytes))
+        .sum();
+    flow_warnings(
+        context,
+        direction,
+        &records,
+        &limited_by,
+        loss.as_ref(),
+        &measured,
+        warnings,
+    );
     DirectionSummary {
         direction,
         flows: records.len(),
@@ -285,7 +326,10 @@ fn auto_omit(series: &[Sum], warnings: &mut Vec<Warning>) -> usize {
         None => {
             warnings.push(Warning::new(
                 "too_short",
-                format!("{} intervals are too few to find the warm-up in", series.len()),
+                format!(
+                    "{} intervals are too few to find the warm-up in",
+                    series.len()
+                ),
                 "measure longer, or with a shorter --interval: at least 10 intervals",
             ));
             0
@@ -305,7 +349,10 @@ fn goodput(
         if bytes > 0 {
             warnings.push(Warning::new(
                 "too_short",
-                format!("{}: all came in at once, in less time than can be measured", direction.name()),
+                format!(
+                    "{}: all came in at once, in less time than can be measured",
+                    direction.name()
+                ),
                 "move more bytes, or measure for a time",
             ));
         }
@@ -323,7 +370,12 @@ fn goodput(
         return (Some(Estimate::single(mean)), false);
     };
     let half = found.estimate.half_width();
-    let estimate = Estimate { mean, low: (mean - half).max(0.0), high: mean + half, ..found.estimate };
+    let estimate = Estimate {
+        mean,
+        low: (mean - half).max(0.0),
+        high: mean + half,
+        ..found.estimate
+    };
     if rates.len() >= 10
         && let Some(trend) = mann_kendall(&rates)
         && trend.p < 0.001
@@ -354,7 +406,12 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         corrupt: 0,
         fraction: None,
         runs: LossRuns::default(),
-        places: LossPlaces { sender_refused: 0, sender_qdisc: None, receiver_socket: 0, path: 0 },
+        places: LossPlaces {
+            sender_refused: 0,
+            sender_qdisc: None,
+            receiver_socket: 0,
+            path: 0,
+        },
     };
     let mut lost_in_runs = 0.0;
     for record in records {
@@ -362,10 +419,16 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
             total.sent += sent.datagrams;
             total.places.sender_refused += sent.send_errors;
         }
-        let Some(received) = record.received() else { continue };
+        let Some(received) = record.received() else {
+            continue;
+        };
         total.places.receiver_socket += received.socket_drops;
         total.corrupt += received.corrupt;
-        let Some(sequence) = record.receiver.as_ref().and_then(|end| end.sequence.as_ref()) else {
+        let Some(sequence) = record
+            .receiver
+            .as_ref()
+            .and_then(|end| end.sequence.as_ref())
+        else {
             continue;
         };
         if record.sent().is_none() {
@@ -393,7 +456,9 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         Direction::Down => context.server_usage,
     };
     // A loopback has no queueing discipline that could drop.
-    total.places.sender_qdisc = usage.and_then(|usage| usage.qdisc_drops).filter(|_| !context.loopback);
+    total.places.sender_qdisc = usage
+        .and_then(|usage| usage.qdisc_drops)
+        .filter(|_| !context.loopback);
     let elsewhere = total.places.sender_refused
         + total.places.receiver_socket
         + total.places.sender_qdisc.unwrap_or(0);
@@ -415,7 +480,9 @@ fn machine_busy(context: &Context<'_>) -> bool {
 fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss>) -> LimitedBy {
     let mut judged: Vec<(u64, LimitedBy)> = Vec::new();
     for record in records {
-        let Some(measured) = context.timeline.measured(record.flow.id) else { continue };
+        let Some(measured) = context.timeline.measured(record.flow.id) else {
+            continue;
+        };
         let asked = match context.plan.rate {
             Rate::Limit(rate) => Some(rate.bps()),
             Rate::Max => None,
@@ -423,8 +490,13 @@ fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss
         let verdict = judge(&Evidence {
             measured: &measured,
             asked_bps: asked,
+            lost_at_sender: loss.map_or(0, |loss| {
+                loss.places.sender_refused + loss.places.sender_qdisc.unwrap_or(0).min(loss.lost)
+            }) / records.len().max(1) as u64,
             lost_on_path: loss.map_or(0, |loss| loss.places.path) / records.len().max(1) as u64,
-            socket_drops: record.received().map_or(0, |received| received.socket_drops),
+            socket_drops: record
+                .received()
+                .map_or(0, |received| received.socket_drops),
             window_set: context.plan.window.is_some(),
             machine_busy: machine_busy(context),
             is_udp: context.plan.transport == Transport::Udp,
@@ -433,39 +505,88 @@ fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss
     }
     // The flows may differ: what limited the most payload is named.
     let weight = |limit: Limit| -> u64 {
-        judged.iter().filter(|(_, by)| by.limit == limit).map(|(bytes, _)| bytes).sum()
+        judged
+            .iter()
+            .filter(|(_, by)| by.limit == limit)
+            .map(|(bytes, _)| bytes)
+            .sum()
     };
-    let most = judged.iter().map(|(_, by)| by.limit).max_by_key(|limit| weight(*limit));
-    let agree = judged.iter().filter(|(_, by)| Some(by.limit) == most).count();
+    let most = judged
+        .iter()
+        .map(|(_, by)| by.limit)
+        .max_by_key(|limit| weight(*limit));
+    let agree = judged
+        .iter()
+        .filter(|(_, by)| Some(by.limit) == most)
+        .count();
     match judged.iter().find(|(_, by)| Some(by.limit) == most) {
         Some((_, by)) if judged.len() > 1 => LimitedBy {
             limit: by.limit,
-            evidence: format!("{agree} of {} flows; for one: {}", judged.len(), by.evidence),
+            evidence: format!(
+                "{agree} of {} flows; for one: {}",
+                judged.len(),
+                by.evidence
+            ),
         },
         Some((_, by)) => by.clone(),
-        None => LimitedBy { limit: Limit::Unknown, evidence: "nothing was measured".to_owned() },
+        None => LimitedBy {
+            limit: Limit::Unknown,
+            evidence: "nothing was measured".to_owned(),
+        },
     }
 }
 
 fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> Ceiling {
-    let unknown = |why: &str| Ceiling { goodput_bps: None, share: None, why: why.to_owned() };
+    let unknown = |why: &str| Ceiling {
+        goodput_bps: None,
+        share: None,
+        why: why.to_owned(),
+    };
     if context.loopback && context.link_rate.is_none() {
         return unknown("a loopback has no wire, so there is no ceiling to compare with");
     }
-    let slowest = match (context.client.speed_mbps, context.server.speed_mbps) {
+    // A virtual interface has no speed of its own: veth says 10 Gbit/s whatever it does.
+    let is_virtual = |host: &Host| {
+        host.driver
+            .as_deref()
+            .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver))
+    };
+    let speed = |host: &Host| host.speed_mbps.filter(|_| !is_virtual(host));
+    if context.link_rate.is_none() && (is_virtual(context.client) || is_virtual(context.server)) {
+        return unknown(
+            "a virtual interface has no speed of its own; give the link's with --link-rate",
+        );
+    }
+    let slowest = match (speed(context.client), speed(context.server)) {
         (Some(here), Some(there)) => Some(here.min(there)),
         (here, there) => here.or(there),
     };
     let (rate, whence) = match (context.link_rate, slowest) {
         (Some(rate), _) => (rate, "--link-rate"),
-        (None, Some(mbps)) => (BitRate::from_bps(u64::from(mbps) * 1_000_000), "the interface's speed"),
+        (None, Some(mbps)) => (
+            BitRate::from_bps(u64::from(mbps) * 1_000_000),
+            "the interface's speed",
+        ),
         (None, None) => {
             return unknown("neither interface says its speed; give the link's with --link-rate");
         }
     };
-    let mtu = [context.client.mtu, context.server.mtu].into_iter().flatten().min().unwrap_or(1500);
-    let timestamps = context.client.sysctls.get("net.ipv4.tcp_timestamps").is_none_or(|on| on != "0");
-    let framing = Framing { mtu, ip: context.ip, vlan: false, timestamps };
+    let mtu = [context.client.mtu, context.server.mtu]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(1500);
+    let timestamps = context
+        .client
+        .sysctls
+        .get("net.ipv4.tcp_timestamps")
+        .is_none_or(|on| on != "0");
+    let framing = Framing {
+        mtu,
+        ip: context.ip,
+        vlan: false,
+        timestamps,
+    };
     let (bps, how) = match context.plan.transport {
         Transport::Tcp => {
             let options = if timestamps { 12 } else { 0 };
@@ -477,7 +598,10 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
                 .unwrap_or(framing.tcp_payload_per_frame());
             let packet = u64::from(mss) + context.ip.header_bytes() + 20 + options;
             let wire = framing.wire_bytes(packet);
-            (rate.as_f64() * f64::from(mss) / wire as f64, format!("{mss} of {wire} bytes on the wire"))
+            (
+                rate.as_f64() * f64::from(mss) / wire as f64,
+                format!("{mss} of {wire} bytes on the wire"),
+            )
         }
         Transport::Udp => {
             let length = context.plan.length;
@@ -493,13 +617,24 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
     }
 }
 
-fn tcp(records: &[&FlowRecord], intervals: &[Vec<Interval>], measured: &[Measured]) -> Option<TcpSummary> {
-    let ends: Vec<_> = records.iter().filter_map(|record| record.sent()?.tcp).collect();
+fn tcp(
+    records: &[&FlowRecord],
+    intervals: &[Vec<Interval>],
+    measured: &[Measured],
+) -> Option<TcpSummary> {
+    let ends: Vec<_> = records
+        .iter()
+        .filter_map(|record| record.sent()?.tcp)
+        .collect();
     if ends.is_empty() {
         return None;
     }
-    let rows: Vec<_> =
-        intervals.iter().flatten().filter(|i| !i.omitted).filter_map(|i| i.tcp).collect();
+    let rows: Vec<_> = intervals
+        .iter()
+        .flatten()
+        .filter(|i| !i.omitted)
+        .filter_map(|i| i.tcp)
+        .collect();
     let rtts: Vec<f64> = rows.iter().map(|tcp| f64::from(tcp.rtt_us)).collect();
     Some(TcpSummary {
         retransmits: ends.iter().map(|tcp| tcp.retransmits).sum(),
@@ -510,7 +645,11 @@ fn tcp(records: &[&FlowRecord], intervals: &[Vec<Interval>], measured: &[Measure
         cwnd_max_bytes: rows
             .iter()
             .map(|tcp| tcp.cwnd_bytes)
-            .chain(measured.iter().filter_map(|flow| Some(flow.tcp?.1.cwnd_bytes)))
+            .chain(
+                measured
+                    .iter()
+                    .filter_map(|flow| Some(flow.tcp?.1.cwnd_bytes)),
+            )
             .max()
             .unwrap_or(0),
     })
@@ -531,13 +670,19 @@ fn flow_warnings(
             if let Some(failure) = end.as_ref().and_then(|end| end.failure.as_ref()) {
                 warnings.push(Warning::new(
                     "flow_failed",
-                    format!("flow {} ({way}) failed at the {which}: {failure}", record.flow.id),
+                    format!(
+                        "flow {} ({way}) failed at the {which}: {failure}",
+                        record.flow.id
+                    ),
                     "see whether a firewall or the peer closed the connection, and run again",
                 ));
             }
         }
         if context.plan.mptcp
-            && record.sender.as_ref().is_some_and(|end| end.granted.mptcp == Some(false))
+            && record
+                .sender
+                .as_ref()
+                .is_some_and(|end| end.granted.mptcp == Some(false))
         {
             warnings.push(Warning::new(
                 "mptcp_not_used",
@@ -550,12 +695,20 @@ fn flow_warnings(
         Limit::Sender if limited_by.evidence.contains("processor") => warnings.push(Warning::new(
             "sender_cpu",
             format!("{way}: the sender ran out of CPU ({})", limited_by.evidence),
-            "try --zerocopy, --discard, larger --length or more flows (-P); the network may give more",
+            match context.plan.transport {
+                Transport::Tcp => {
+                    "try --zerocopy, --discard, larger --length or more flows (-P); the network may give more"
+                }
+                Transport::Udp => "try larger --length or more flows (-P); the network may give more",
+            },
         )),
         Limit::Receiver if limited_by.evidence.contains("processor") => warnings.push(Warning::new(
             "receiver_cpu",
             format!("{way}: the receiver ran out of CPU ({})", limited_by.evidence),
-            "try --discard or more flows (-P); the network may give more",
+            match context.plan.transport {
+                Transport::Tcp => "try --discard or more flows (-P); the network may give more",
+                Transport::Udp => "try larger --length or more flows (-P); the network may give more",
+            },
         )),
         _ => {}
     }
@@ -579,7 +732,10 @@ fn flow_warnings(
     if loss.places.sender_refused > 0 {
         warnings.push(Warning::new(
             "send_refused",
-            format!("{way}: the sender's kernel refused {} datagrams", loss.places.sender_refused),
+            format!(
+                "{way}: the sender's kernel refused {} datagrams",
+                loss.places.sender_refused
+            ),
             "lower --rate, or see whether the receiver still listens",
         ));
     }
@@ -622,16 +778,24 @@ fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning>) {
             "ask for less, or the server's owner for more",
         ));
     }
-    let stolen = [Some(context.client_usage), context.server_usage].into_iter().flatten().find(|usage| {
-        let cpus = u64::from(context.client.cpus.max(1));
-        usage.steal_ns.is_some_and(|steal| steal > usage.wall_ns / 50 * cpus)
-    });
+    let stolen = [Some(context.client_usage), context.server_usage]
+        .into_iter()
+        .flatten()
+        .find(|usage| {
+            let cpus = u64::from(context.client.cpus.max(1));
+            usage
+                .steal_ns
+                .is_some_and(|steal| steal > usage.wall_ns / 50 * cpus)
+        });
     if let Some(usage) = stolen {
         let share = usage.steal_ns.unwrap_or(0) as f64
             / (usage.wall_ns.max(1) as f64 * f64::from(context.client.cpus.max(1)));
         warnings.push(Warning::new(
             "stolen_cpu",
-            format!("the hypervisor gave {:.1} % of the processor time to others", share * 100.0),
+            format!(
+                "the hypervisor gave {:.1} % of the processor time to others",
+                share * 100.0
+            ),
             "repeat (--repeat 10) and compare, or measure on a quieter machine",
         ));
     }
@@ -660,7 +824,10 @@ fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning>) {
         if let Some(least) = least.filter(|least| *least < asked.get()) {
             warnings.push(Warning::new(
                 "window_not_granted",
-                format!("--window asked for {} bytes, the kernel granted {least}", asked.get()),
+                format!(
+                    "--window asked for {} bytes, the kernel granted {least}",
+                    asked.get()
+                ),
                 "raise net.core.rmem_max and net.core.wmem_max on both hosts",
             ));
         }
@@ -675,8 +842,14 @@ fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning>) {
     {
         warnings.push(Warning::new(
             "fragmented",
-            format!("datagrams of {} bytes exceed the path MTU of {mtu}: IP fragments them", context.plan.length),
-            format!("use --length {} or less", u64::from(mtu) - 8 - context.ip.header_bytes()),
+            format!(
+                "datagrams of {} bytes exceed the path MTU of {mtu}: IP fragments them",
+                context.plan.length
+            ),
+            format!(
+                "use --length {} or less",
+                u64::from(mtu) - 8 - context.ip.header_bytes()
+            ),
         ));
     }
 }

@@ -11,6 +11,9 @@ use serde::Serialize;
 pub const CPU_BOUND: f64 = 0.85;
 /// The share of time held back by one thing from which that is what limits.
 const SHARE: f64 = 0.2;
+/// The shortest time over which the kernel's account of waiting, kept in ticks of up to 10 ms, tells
+/// anything, ns.
+const SHORTEST_NS: u64 = 50_000_000;
 /// The part of the rate asked for that counts as reaching it.
 pub const REACHED: f64 = 0.98;
 
@@ -18,7 +21,7 @@ pub const REACHED: f64 = 0.98;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The network: the congestion window (TCP), or loss on the way (UDP).
+    /// The network: the congestion window (TCP), or loss before the receiving socket (UDP).
     Network,
     /// The window the receiver advertises.
     ReceiverWindow,
@@ -39,7 +42,7 @@ impl Limit {
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Network => "the network (congestion window)",
+            Self::Network => "the network",
             Self::ReceiverWindow => "the receiver's window",
             Self::SendBuffer => "the send buffer",
             Self::Pacing => "the rate asked for (pacing)",
@@ -66,6 +69,8 @@ pub struct Evidence<'a> {
     pub measured: &'a Measured,
     /// The rate asked of it, bit/s.
     pub asked_bps: Option<u64>,
+    /// Datagrams that did not get past the sender's own kernel.
+    pub lost_at_sender: u64,
     /// Datagrams lost between the two kernels.
     pub lost_on_path: u64,
     /// Datagrams dropped at the receiving socket.
@@ -82,109 +87,162 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// How a thread's time on a processor is told, and whether it counts as out of CPU: a thread that is
+/// ready to run and waits for a processor cannot do more either.
+fn cpu(used: f64, waited: f64) -> (bool, String) {
+    let text = if waited >= 0.02 {
+        format!(
+            "its thread was on a processor {} of the time and waiting for one {}",
+            percent(used),
+            percent(waited)
+        )
+    } else {
+        format!(
+            "its thread was on a processor {} of the time",
+            percent(used)
+        )
+    };
+    (used + waited >= CPU_BOUND, text)
+}
+
 /// Judges what limited a flow. The first that applies is named; see the module for the sources.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let sender_cpu = measured.sender_cpu.unwrap_or(0.0);
-    let sent_bps = measured.sender_bytes.zip(measured.sender_elapsed_ns).map_or(
-        measured.goodput_bps(),
-        |(bytes, ns)| bytes as f64 * 8e9 / ns.max(1) as f64,
-    );
+    let sent_bps = measured
+        .sender_bytes
+        .zip(measured.sender_elapsed_ns)
+        .map_or(measured.goodput_bps(), |(bytes, ns)| {
+            bytes as f64 * 8e9 / ns.max(1) as f64
+        });
     if let Some(asked) = evidence.asked_bps
         && sent_bps >= REACHED * asked as f64
         && (!evidence.is_udp || measured.goodput_bps() >= REACHED * asked as f64)
     {
         return found(
             Limit::Pacing,
-            format!("the sender kept {} of the rate asked for", percent(sent_bps / asked as f64)),
+            format!(
+                "the sender kept {} of the rate asked for",
+                percent(sent_bps / asked as f64)
+            ),
         );
     }
-    if evidence.is_udp { judge_udp(evidence, sender_cpu) } else { judge_tcp(evidence, sender_cpu) }
+    if evidence.is_udp {
+        judge_udp(evidence)
+    } else {
+        judge_tcp(evidence)
+    }
 }
 
-fn judge_udp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
+fn judge_udp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    if evidence.socket_drops > evidence.lost_on_path {
-        return found(
-            Limit::Receiver,
-            format!("{} datagrams dropped at the receiving socket", evidence.socket_drops),
-        );
-    }
-    if evidence.lost_on_path > 0 && evidence.lost_on_path >= evidence.socket_drops {
-        let rate = measured.goodput_bps();
-        let sent = measured.sender_bytes.zip(measured.sender_elapsed_ns).map_or(
-            rate,
-            |(bytes, ns)| bytes as f64 * 8e9 / ns.max(1) as f64,
-        );
-        if rate < REACHED * sent {
-            return found(
+    let (sender_bound, sender_cpu) =
+        cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    let sent_bps = measured
+        .sender_bytes
+        .zip(measured.sender_elapsed_ns)
+        .map_or(measured.goodput_bps(), |(bytes, ns)| {
+            bytes as f64 * 8e9 / ns.max(1) as f64
+        });
+    if measured.goodput_bps() < REACHED * sent_bps {
+        let places = [
+            (
+                evidence.lost_at_sender,
                 Limit::Network,
-                format!("{} datagrams lost on the way", evidence.lost_on_path),
-            );
+                "dropped in the sender's own queue",
+            ),
+            (evidence.lost_on_path, Limit::Network, "lost on the way"),
+            (
+                evidence.socket_drops,
+                Limit::Receiver,
+                "dropped at the receiving socket",
+            ),
+        ];
+        if let Some((count, limit, place)) = places
+            .into_iter()
+            .max_by_key(|(count, ..)| *count)
+            .filter(|(count, ..)| *count > 0)
+        {
+            return found(limit, format!("{count} datagrams were {place}"));
         }
     }
     if measured.credit_wait >= SHARE {
         return found(
             Limit::Receiver,
-            format!("the sender waited for the receiver {} of the time", percent(measured.credit_wait)),
+            format!(
+                "the sender waited for the receiver {} of the time",
+                percent(measured.credit_wait)
+            ),
         );
     }
-    if sender_cpu >= CPU_BOUND {
-        return found(
-            Limit::Sender,
-            format!("its thread was on a processor {} of the time", percent(sender_cpu)),
-        );
+    if sender_bound {
+        return found(Limit::Sender, sender_cpu);
     }
-    if measured.receiver_cpu >= CPU_BOUND {
-        return found(
-            Limit::Receiver,
-            format!("its thread was on a processor {} of the time", percent(measured.receiver_cpu)),
-        );
+    if receiver_bound {
+        return found(Limit::Receiver, receiver_cpu);
     }
     if evidence.machine_busy {
-        return found(Limit::Sender, "all processors of the machine both ends share were busy".to_owned());
+        return found(
+            Limit::Sender,
+            "all processors of the machine both ends share were busy".to_owned(),
+        );
     }
     if measured.sender_cpu.is_some() {
         return found(
             Limit::Network,
-            format!(
-                "the sender was blocked by its own interface: its thread ran {} of the time",
-                percent(sender_cpu)
-            ),
+            format!("the sender waited for its own interface: {sender_cpu}"),
         );
     }
     found(Limit::Unknown, "the sender did not report".to_owned())
 }
 
-fn judge_tcp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
+fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let receiver_cpu = measured.receiver_cpu;
+    let (sender_bound, sender_cpu) =
+        cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    if measured.elapsed_ns < SHORTEST_NS {
+        return found(
+            Limit::Unknown,
+            "it was over before the kernel's account of waiting, kept in ticks, could tell"
+                .to_owned(),
+        );
+    }
     let Some((first, last)) = measured.tcp else {
-        return found(Limit::Unknown, "the sender's kernel did not report".to_owned());
+        return found(
+            Limit::Unknown,
+            "the sender's kernel did not report".to_owned(),
+        );
     };
     let elapsed_us = measured.sender_elapsed_ns.unwrap_or(measured.elapsed_ns) as f64 / 1e3;
     let share = |then: Option<u64>, now: Option<u64>| {
         Some((now?.saturating_sub(then?) as f64 / elapsed_us).min(1.0))
     };
     let busy = share(first.busy_us, last.busy_us);
-    let window = share(first.receiver_window_limited_us, last.receiver_window_limited_us);
+    let window = share(
+        first.receiver_window_limited_us,
+        last.receiver_window_limited_us,
+    );
     let buffer = share(first.send_buffer_limited_us, last.send_buffer_limited_us);
     if let Some(window) = window.filter(|share| *share >= SHARE) {
-        if receiver_cpu >= CPU_BOUND {
+        if receiver_bound || (evidence.machine_busy && !evidence.window_set) {
             return found(
                 Limit::Receiver,
                 format!(
-                    "its thread was on a processor {} of the time, and its window held the sender back {}",
-                    percent(receiver_cpu),
+                    "{receiver_cpu}; its window held the sender back {}",
                     percent(window)
                 ),
             );
         }
-        let why = if evidence.window_set { " (set by --window)" } else { "" };
+        let why = if evidence.window_set {
+            " (set by --window)"
+        } else {
+            ""
+        };
         return found(
             Limit::ReceiverWindow,
             format!(
@@ -194,29 +252,32 @@ fn judge_tcp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
             ),
         );
     }
-    if sender_cpu >= CPU_BOUND {
+    if sender_bound {
+        return found(Limit::Sender, sender_cpu);
+    }
+    if receiver_bound {
+        return found(Limit::Receiver, receiver_cpu);
+    }
+    if evidence.machine_busy {
         return found(
             Limit::Sender,
-            format!("its thread was on a processor {} of the time", percent(sender_cpu)),
-        );
-    }
-    if receiver_cpu >= CPU_BOUND {
-        return found(
-            Limit::Receiver,
-            format!("its thread was on a processor {} of the time", percent(receiver_cpu)),
+            "all processors of the machine both ends share were busy".to_owned(),
         );
     }
     if let Some(buffer) = buffer.filter(|share| *share >= SHARE) {
-        return found(Limit::SendBuffer, format!("the kernel waited for data {} of the time", percent(buffer)));
+        return found(
+            Limit::SendBuffer,
+            format!("the kernel waited for data {} of the time", percent(buffer)),
+        );
     }
     if let Some(busy) = busy.filter(|busy| *busy <= 1.0 - SHARE) {
         return found(
             Limit::Sender,
-            format!("the connection had nothing to send {} of the time", percent(1.0 - busy)),
+            format!(
+                "the connection had nothing to send {} of the time",
+                percent(1.0 - busy)
+            ),
         );
-    }
-    if evidence.machine_busy {
-        return found(Limit::Sender, "all processors of the machine both ends share were busy".to_owned());
     }
     // The kernel's own account of the send buffer often stays at 0: a writer that is always ahead of
     // the network and still leaves the connection without data has too small a buffer.
@@ -235,14 +296,17 @@ fn judge_tcp(evidence: &Evidence<'_>, sender_cpu: f64) -> LimitedBy {
             found(
                 Limit::Network,
                 format!(
-                    "data was outstanding {} of the time with nothing else in the way; {lost} segments retransmitted, rtt {:.2} ms over a least of {:.2} ms",
+                    "the congestion window held it: data was outstanding {} of the time with nothing else in the way; {lost} segments retransmitted, rtt {:.2} ms over a least of {:.2} ms",
                     percent(busy),
                     f64::from(last.rtt_us) / 1e3,
                     f64::from(last.min_rtt_us.unwrap_or(last.rtt_us)) / 1e3,
                 ),
             )
         }
-        None => found(Limit::Unknown, "this kernel does not say what a connection waits for".to_owned()),
+        None => found(
+            Limit::Unknown,
+            "this kernel does not say what a connection waits for".to_owned(),
+        ),
     }
 }
 
@@ -258,13 +322,18 @@ mod tests {
             send_buffer_limited_us: Some(0),
             ..TcpState::default()
         };
-        let later = TcpState { busy_us: Some(1_000_000), ..state };
+        let later = TcpState {
+            busy_us: Some(1_000_000),
+            ..state
+        };
         Measured {
             bytes: 1_000_000,
             start_ns: 0,
             elapsed_ns: 1_000_000_000,
             receiver_cpu: 0.1,
+            receiver_cpu_wait: 0.0,
             sender_cpu: Some(0.1),
+            sender_cpu_wait: 0.0,
             sender_bytes: Some(1_000_000),
             sender_elapsed_ns: Some(1_000_000_000),
             credit_wait: 0.0,
@@ -279,6 +348,7 @@ mod tests {
         let mut evidence = Evidence {
             measured: placeholder,
             asked_bps: None,
+            lost_at_sender: 0,
             lost_on_path: 0,
             socket_drops: 0,
             window_set: false,
@@ -298,7 +368,10 @@ mod tests {
     fn each_limit_is_told_by_its_own_evidence() {
         assert_eq!(judged(|_, _| {}), Limit::Network);
         assert_eq!(judged(|_, e| e.asked_bps = Some(8_000_000)), Limit::Pacing);
-        assert_eq!(judged(|_, e| e.asked_bps = Some(80_000_000)), Limit::Network);
+        assert_eq!(
+            judged(|_, e| e.asked_bps = Some(80_000_000)),
+            Limit::Network
+        );
         assert_eq!(
             judged(|m, _| later(m).receiver_window_limited_us = Some(900_000)),
             Limit::ReceiverWindow
@@ -315,7 +388,18 @@ mod tests {
             Limit::SendBuffer
         );
         assert_eq!(judged(|m, _| m.sender_cpu = Some(0.97)), Limit::Sender);
-        assert_eq!(judged(|m, _| later(m).busy_us = Some(300_000)), Limit::Sender);
+        assert_eq!(
+            judged(|m, _| {
+                m.sender_cpu = Some(0.47);
+                m.sender_cpu_wait = 0.45;
+            }),
+            Limit::Sender,
+            "a thread that waits for a processor is out of CPU too"
+        );
+        assert_eq!(
+            judged(|m, _| later(m).busy_us = Some(300_000)),
+            Limit::Sender
+        );
         assert_eq!(judged(|m, _| m.tcp = None), Limit::Unknown);
         assert_eq!(judged(|_, e| e.machine_busy = true), Limit::Sender);
     }
@@ -323,9 +407,10 @@ mod tests {
     #[test]
     fn datagrams_are_judged_by_where_they_were_lost() {
         assert_eq!(
-            judged(|_, e| {
+            judged(|m, e| {
                 e.is_udp = true;
                 e.socket_drops = 10;
+                m.sender_bytes = Some(2_000_000);
             }),
             Limit::Receiver
         );

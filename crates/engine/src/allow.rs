@@ -81,13 +81,24 @@ mod tests {
         ];
         for (network, address, expected) in cases {
             let network: Network = network.parse().unwrap();
-            assert_eq!(network.contains(address.parse().unwrap()), expected, "{network} {address}");
+            assert_eq!(
+                network.contains(address.parse().unwrap()),
+                expected,
+                "{network} {address}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_network_is_said_with_an_example() {
-        for text in ["", "192.0.2.0/33", "::/129", "example.org", "192.0.2.0/-1", "1.2.3/8"] {
+        for text in [
+            "",
+            "192.0.2.0/33",
+            "::/129",
+            "example.org",
+            "192.0.2.0/-1",
+            "1.2.3/8",
+        ] {
             let error = text.parse::<Network>().unwrap_err().to_string();
             assert!(error.contains("192.0.2.0/24"), "{error}");
         }

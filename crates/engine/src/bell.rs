@@ -24,7 +24,10 @@ impl Bell {
     /// When no pipe can be had.
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
-        Ok(Self { reader, ringer: Ringer(writer) })
+        Ok(Self {
+            reader,
+            ringer: Ringer(writer),
+        })
     }
 
     /// Another end that rings.

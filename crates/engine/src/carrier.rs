@@ -8,9 +8,7 @@ use crate::tcp::{self, Budget, Pace, Payload};
 use crate::udp_receiver::{self, Receiving};
 use crate::udp_sender::{self, Sending};
 use caudal_core::plan::{Direction, End, PlannedFlow, Rate, TrafficPlan, Transport};
-use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing,
-};
+use caudal_core::sample::{Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing};
 use caudal_core::sequence::SequenceCounts;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::tcp::SplicedSource;
@@ -59,14 +57,23 @@ struct Gate {
 
 impl Gate {
     fn open(&self) {
-        *self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = true;
+        *self
+            .open
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = true;
         self.opened.notify_all();
     }
 
     fn pass(&self, orders: &Orders) {
-        let mut open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut open = self
+            .open
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         while !*open && !orders.stopped() {
-            open = self.opened.wait(open).unwrap_or_else(std::sync::PoisonError::into_inner);
+            open = self
+                .opened
+                .wait(open)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 }
@@ -129,19 +136,29 @@ impl Carrier {
             End::Time(_) => None,
         };
         let budget = Budget::new(bytes);
-        let mut carrier = Self { flows: Vec::new(), gate, start_ns: 0, ended };
+        let mut carrier = Self {
+            flows: Vec::new(),
+            gate,
+            start_ns: 0,
+            ended,
+        };
         for (nth, (flow, link)) in links.into_iter().enumerate() {
+            let role = role(flow.direction, is_client);
+            let cpu = manner
+                .affinity
+                .get(nth % manner.affinity.len().max(1))
+                .copied();
             let job = Job {
                 plan: plan.clone(),
                 flow,
                 tag,
-                role: role(flow.direction, is_client),
+                role,
                 link: Arc::new(link),
                 counters: Arc::new(FlowCounters::default()),
                 orders: Arc::new(Orders::default()),
                 budget: Arc::clone(&budget),
                 gate: Arc::clone(&carrier.gate),
-                cpu: manner.affinity.get(nth % manner.affinity.len().max(1)).copied(),
+                cpu,
                 max_rate: manner.max_rate,
                 reopen: reopen.cloned(),
             };
@@ -168,7 +185,8 @@ impl Carrier {
                 .name(format!("flow {}", flow.id))
                 .stack_size(STACK)
                 .spawn(move || job.carry(payload, tell));
-            carried.thread = Some(thread.map_err(|cause| RunError::local("starting a thread", cause))?);
+            carried.thread =
+                Some(thread.map_err(|cause| RunError::local("starting a thread", cause))?);
             carrier.flows.push(carried);
         }
         Ok(carrier)
@@ -216,12 +234,19 @@ impl Carrier {
     /// Payload bytes moved so far, over all flows: grows as long as anything happens.
     #[must_use]
     pub fn progress(&self) -> u64 {
-        self.flows.iter().map(|carried| carried.counters.bytes.load(Relaxed)).sum()
+        self.flows
+            .iter()
+            .map(|carried| carried.counters.bytes.load(Relaxed))
+            .sum()
     }
 
     /// Ends the flows in which this end sends; the others go on.
     pub fn stop_senders(&self) {
-        for carried in self.flows.iter().filter(|carried| carried.role == Role::Sender) {
+        for carried in self
+            .flows
+            .iter()
+            .filter(|carried| carried.role == Role::Sender)
+        {
             carried.orders.stop.store(true, Relaxed);
             if let Link::Tcp(stream) = &*carried.link {
                 // Wakes a thread that is blocked in a send.
@@ -251,7 +276,10 @@ impl Carrier {
     /// Tells the receiver of `flow` how many datagrams were sent in all.
     pub fn expect(&self, flow: u32, datagrams: u64) {
         for carried in self.flows.iter().filter(|carried| carried.flow.id == flow) {
-            carried.orders.expected_plus_one.store(datagrams.saturating_add(1), Relaxed);
+            carried
+                .orders
+                .expected_plus_one
+                .store(datagrams.saturating_add(1), Relaxed);
         }
     }
 
@@ -282,7 +310,12 @@ impl Carrier {
             .drain(..)
             .map(|carried| {
                 let counters = carried.read(self.start_ns);
-                let Carried { flow, granted, outcome, .. } = carried;
+                let Carried {
+                    flow,
+                    granted,
+                    outcome,
+                    ..
+                } = carried;
                 FlowEnd {
                     flow: flow.id,
                     counters,
@@ -337,7 +370,8 @@ impl Carried {
             (Role::Receiver, Link::Tcp(_)) => Counters::Receiver(self.counters.receiver(start_ns)),
             (Role::Receiver, Link::Udp(socket)) => {
                 let mut counters = self.counters.receiver(start_ns);
-                counters.socket_drops = udp::meminfo(socket).map_or(0, |memory| u64::from(memory.drops));
+                counters.socket_drops =
+                    udp::meminfo(socket).map_or(0, |memory| u64::from(memory.drops));
                 Counters::Receiver(counters)
             }
         }
@@ -358,7 +392,10 @@ fn payload(plan: &TrafficPlan, tag: u32, manner: &Manner) -> Result<Payload, Run
         return Ok(if regular && path.as_os_str() != "-" {
             Payload::File { file, offset: 0 }
         } else {
-            Payload::Stream { source: file, buffer: vec![0; length] }
+            Payload::Stream {
+                source: file,
+                buffer: vec![0; length],
+            }
         });
     }
     if plan.zero_copy {
@@ -437,16 +474,28 @@ impl Job {
             let bytes = pace.rate.bps() / 8;
             let _ = kernel::set_pacing_rate(stream, bytes + bytes / 50 + 1);
         }
-        let Some(payload) = payload else { return Outcome::default() };
+        let Some(payload) = payload else {
+            return Outcome::default();
+        };
         let length = self.plan.length as usize;
-        let sent =
-            tcp::send(stream, payload, length, pace, &self.budget, &self.counters, &self.orders);
+        let sent = tcp::send(
+            stream,
+            payload,
+            length,
+            pace,
+            &self.budget,
+            &self.counters,
+            &self.orders,
+        );
         let _ = kernel::shutdown_write(stream);
         if !tcp::drain(stream, DRAIN_NS) {
             // What is still queued would keep the connection for minutes.
             let _ = kernel::set_zero_linger(stream);
         }
-        Outcome { failure: sent.err().map(|cause| cause.to_string()), ..Outcome::default() }
+        Outcome {
+            failure: sent.err().map(|cause| cause.to_string()),
+            ..Outcome::default()
+        }
     }
 
     fn send_udp(&self, socket: &UdpSocket) -> Outcome {
@@ -457,7 +506,14 @@ impl Job {
                 // The flows of a direction share the bytes evenly; the first takes the odd ones.
                 let flows = u64::from(self.plan.parallel);
                 let (share, odd) = (bytes.get() / flows, bytes.get() % flows);
-                Some(share + if u64::from(self.flow.id) % flows == 0 { odd } else { 0 })
+                Some(
+                    share
+                        + if u64::from(self.flow.id) % flows == 0 {
+                            odd
+                        } else {
+                            0
+                        },
+                )
             }
             End::Time(_) => None,
         };
@@ -470,8 +526,14 @@ impl Job {
             credit: rate.is_none() && self.plan.same_machine,
         };
         match udp_sender::send(socket, &sending, &self.counters, &self.orders) {
-            Ok(spacing) => Outcome { spacing, ..Outcome::default() },
-            Err(cause) => Outcome { failure: Some(cause.to_string()), ..Outcome::default() },
+            Ok(spacing) => Outcome {
+                spacing,
+                ..Outcome::default()
+            },
+            Err(cause) => Outcome {
+                failure: Some(cause.to_string()),
+                ..Outcome::default()
+            },
         }
     }
 
@@ -481,15 +543,22 @@ impl Job {
             tag: self.tag,
             length: self.plan.length,
             verify: self.plan.verify,
-            credit: self.plan.same_machine && self.plan.rate == Rate::Max && self.max_rate.is_none(),
+            credit: self.plan.same_machine
+                && self.plan.rate == Rate::Max
+                && self.max_rate.is_none(),
         };
         let reopen = self.reopen.clone();
-        let (found, outcome) =
-            udp_receiver::receive(socket, &receiving, &self.counters, &self.orders, |opening| {
+        let (found, outcome) = udp_receiver::receive(
+            socket,
+            &receiving,
+            &self.counters,
+            &self.orders,
+            |opening| {
                 if let Some(reopen) = &reopen {
                     reopen(socket, opening);
                 }
-            });
+            },
+        );
         Outcome {
             sequence: Some(found.sequence),
             delay: Some(found.delay),

@@ -22,10 +22,15 @@ use std::time::Duration;
 
 /// How long each step of setting a test up may take.
 const STEP: Duration = Duration::from_secs(10);
+/// How long the opening dialogue over UDP may take: less than the server waits, so that it is said here
+/// what did not come.
+const PROVING: Duration = Duration::from_secs(8);
 /// How long the first answer may take: something that is not ours often says nothing.
 const GREETING: Duration = Duration::from_secs(5);
 /// How long after the end of a test its last data may take to arrive, ns.
 const TRAILING_NS: u64 = 1_500_000_000;
+/// How often a test that is being ended looks for a second interrupt, ns.
+const LOOK_NS: u64 = 50_000_000;
 /// How often a datagram of the opening dialogue is sent again, ns.
 const AGAIN_NS: u64 = 100_000_000;
 
@@ -53,7 +58,7 @@ pub struct Target {
 
 /// A connection to a server that has been greeted.
 pub struct Client {
-    conversation: Conversation,
+    pub(crate) conversation: Conversation,
     origin: Origin,
     /// What the server says of itself.
     pub server: Host,
@@ -63,7 +68,7 @@ pub struct Client {
     pub connecting: Duration,
     /// Clock offset and idle round-trip time over the control connection.
     pub clock: ClockEstimate,
-    interrupt: Option<&'static Interrupt>,
+    pub(crate) interrupt: Option<&'static Interrupt>,
 }
 
 /// A plan that happened.
@@ -120,7 +125,10 @@ impl Client {
         }
         Err(last.unwrap_or_else(|| RunError::Resolve {
             host: target.host.clone(),
-            cause: io::Error::new(io::ErrorKind::NotFound, "it has no address of the family asked for"),
+            cause: io::Error::new(
+                io::ErrorKind::NotFound,
+                "it has no address of the family asked for",
+            ),
         }))
     }
 
@@ -132,7 +140,10 @@ impl Client {
         connecting: Duration,
         interrupt: Option<&'static Interrupt>,
     ) -> Result<Self, RunError> {
-        let lost = |cause| RunError::Lost { doing: "greeting it", cause };
+        let lost = |cause| RunError::Lost {
+            doing: "greeting it",
+            cause,
+        };
         stream.set_nodelay(true).map_err(lost)?;
         stream.write_all(&Purpose::Control.encode()).map_err(lost)?;
         let here = describe(tool, Some(peer.ip()));
@@ -141,18 +152,25 @@ impl Client {
         if answer == Answer::Refused {
             return Err(refusal(&mut conversation));
         }
-        conversation.say(&ToServer::Hello { host: here.clone(), required: Vec::new() })?;
-        let server = match conversation.hear(monotonic_ns() + STEP.as_nanos() as u64, &wakers(interrupt))? {
-            Some(ToClient::Welcome { host, .. }) => host,
-            Some(ToClient::Refused { reason, message }) => {
-                return Err(RunError::Refused { reason, message });
-            }
-            Some(_) => return Err(RunError::Protocol("a welcome was due".to_owned())),
-            None if interrupted(interrupt) => return Err(RunError::Interrupted),
-            None => {
-                return Err(RunError::Silent { waiting_for: "a welcome", seconds: STEP.as_secs() });
-            }
-        };
+        conversation.say(&ToServer::Hello {
+            host: here.clone(),
+            required: Vec::new(),
+        })?;
+        let server =
+            match conversation.hear(monotonic_ns() + STEP.as_nanos() as u64, &wakers(interrupt))? {
+                Some(ToClient::Welcome { host, .. }) => host,
+                Some(ToClient::Refused { reason, message }) => {
+                    return Err(RunError::Refused { reason, message });
+                }
+                Some(_) => return Err(RunError::Protocol("a welcome was due".to_owned())),
+                None if interrupted(interrupt) => return Err(RunError::Interrupted),
+                None => {
+                    return Err(RunError::Silent {
+                        waiting_for: "a welcome",
+                        seconds: STEP.as_secs(),
+                    });
+                }
+            };
         let mut client = Self {
             conversation,
             origin: target.origin.clone(),
@@ -178,10 +196,14 @@ impl Client {
         udp::path_mtu(self.conversation.stream())
     }
 
-    /// Whether the server runs on this very machine.
+    /// Whether the server is reached over this machine's own loopback.
+    ///
+    /// Two namespaces of one machine are two ends of a network, which need not be a perfect one.
     #[must_use]
     pub fn is_same_machine(&self) -> bool {
-        self.here.boot_id.is_some() && self.here.boot_id == self.server.boot_id
+        self.here.boot_id.is_some()
+            && self.here.boot_id == self.server.boot_id
+            && self.here.interface.as_deref() == Some("lo")
     }
 
     /// Asks the server for its clock a few times: more often where answers are quick.
@@ -194,7 +216,9 @@ impl Client {
             if nth >= 3 && monotonic_ns() - began > 200_000_000 {
                 break;
             }
-            self.conversation.say(&ToServer::Ping { t1: monotonic_ns() as i64 })?;
+            self.conversation.say(&ToServer::Ping {
+                t1: monotonic_ns() as i64,
+            })?;
             match self.hear(STEP, "an answer to a ping")? {
                 ToClient::Pong { t1, t2, t3 } => self.clock.push(t1, t2, t3, monotonic_ns() as i64),
                 other => return Err(unexpected(other, "an answer to a ping")),
@@ -204,15 +228,22 @@ impl Client {
     }
 
     /// The next message that says something, within `most`.
-    fn hear(&mut self, most: Duration, due: &'static str) -> Result<ToClient, RunError> {
+    pub(crate) fn hear(&mut self, most: Duration, due: &'static str) -> Result<ToClient, RunError> {
         let until = monotonic_ns() + most.as_nanos() as u64;
         loop {
             let wakers = wakers(self.interrupt);
             match self.conversation.hear(until, &wakers)? {
-                Some(ToClient::Alive) => {}
+                Some(ToClient::Alive) if monotonic_ns() < until => {}
+                Some(ToClient::Alive) | None if interrupted(self.interrupt) => {
+                    return Err(RunError::Interrupted);
+                }
+                Some(ToClient::Alive) | None => {
+                    return Err(RunError::Silent {
+                        waiting_for: due,
+                        seconds: most.as_secs(),
+                    });
+                }
                 Some(message) => return Ok(message),
-                None if interrupted(self.interrupt) => return Err(RunError::Interrupted),
-                None => return Err(RunError::Silent { waiting_for: due, seconds: most.as_secs() }),
             }
         }
     }
@@ -233,8 +264,14 @@ impl Client {
         plan.check()?;
         self.conversation.say(&ToServer::Offer { plan })?;
         match self.hear(STEP, "an answer to the plan")? {
-            ToClient::Accepted { plan, token, changed } => {
-                plan.check()?;
+            ToClient::Accepted {
+                plan,
+                token,
+                changed,
+            } => {
+                plan.check().map_err(|error| {
+                    RunError::Protocol(format!("it accepted a plan in which {error}"))
+                })?;
                 let token = Token::from_hex(&token)
                     .ok_or_else(|| RunError::Protocol("a token of another form".to_owned()))?;
                 Ok((plan, token, changed))
@@ -250,17 +287,37 @@ impl Client {
         token: Token,
         flows: &[PlannedFlow],
     ) -> Result<Vec<(PlannedFlow, Link)>, RunError> {
+        self.open_timed(plan, token, flows).map(|(links, _)| links)
+    }
+
+    /// As [`open`](Self::open), and how long each TCP connection took to connect.
+    pub(crate) fn open_timed(
+        &mut self,
+        plan: &Plan,
+        token: Token,
+        flows: &[PlannedFlow],
+    ) -> Result<(Vec<(PlannedFlow, Link)>, Vec<Duration>), RunError> {
         let sockets = SocketPlan::of(plan);
         let peer = self.peer();
         let mut links = Vec::with_capacity(flows.len());
+        let mut connecting = Vec::new();
         for flow in flows {
-            links.push((*flow, match sockets.transport {
-                Transport::Tcp => Link::Tcp(self.open_tcp(peer, token, flow.id, &sockets)?),
-                Transport::Udp => Link::Udp(socket::connect_udp(peer, &self.origin, &sockets)?),
-            }));
+            // On a long path many flows take their time.
+            self.keep_alive()?;
+            links.push((
+                *flow,
+                match sockets.transport {
+                    Transport::Tcp => {
+                        let (stream, took) = self.open_tcp(peer, token, flow.id, &sockets)?;
+                        connecting.push(took);
+                        Link::Tcp(stream)
+                    }
+                    Transport::Udp => Link::Udp(socket::connect_udp(peer, &self.origin, &sockets)?),
+                },
+            ));
         }
         self.prove(&mut links, token)?;
-        Ok(links)
+        Ok((links, connecting))
     }
 
     fn open_tcp(
@@ -269,10 +326,17 @@ impl Client {
         token: Token,
         flow: u32,
         sockets: &SocketPlan<'_>,
-    ) -> Result<TcpStream, RunError> {
+    ) -> Result<(TcpStream, Duration), RunError> {
+        let began = monotonic_ns();
         let mut stream = socket::connect(peer, &self.origin, Some(sockets))?;
-        let lost = |cause| RunError::Lost { doing: "opening a data connection", cause };
-        stream.write_all(&Purpose::Data { token, flow }.encode()).map_err(lost)?;
+        let connecting = Duration::from_nanos(monotonic_ns() - began);
+        let lost = |cause| RunError::Lost {
+            doing: "opening a data connection",
+            cause,
+        };
+        stream
+            .write_all(&Purpose::Data { token, flow }.encode())
+            .map_err(lost)?;
         let mut answer = [0; ANSWER];
         let stream_fd = stream.as_fd();
         // The server's refusal of the whole test comes over the control connection.
@@ -295,20 +359,26 @@ impl Client {
         stream.read_exact(&mut answer).map_err(lost)?;
         stream.set_read_timeout(None).map_err(lost)?;
         match Answer::decode(&answer) {
-            Ok(Answer::Attached) => Ok(stream),
-            _ => Err(RunError::Protocol("a data connection was not taken in".to_owned())),
+            Ok(Answer::Attached) => Ok((stream, connecting)),
+            _ => Err(RunError::Protocol(
+                "a data connection was not taken in".to_owned(),
+            )),
         }
     }
 
     /// Goes through the opening dialogue on every UDP socket until the server has them all.
     fn prove(&mut self, links: &mut [(PlannedFlow, Link)], token: Token) -> Result<(), RunError> {
-        let until = monotonic_ns() + STEP.as_nanos() as u64;
+        let until = monotonic_ns() + PROVING.as_nanos() as u64;
         let mut words: Vec<(PlannedFlow, &UdpSocket, Opening)> = links
             .iter()
             .filter_map(|(flow, link)| match link {
                 Link::Udp(socket) => {
-                    let hello =
-                        Opening { kind: Kind::Hello, flow: flow.id, token, challenge: [0; 16] };
+                    let hello = Opening {
+                        kind: Kind::Hello,
+                        flow: flow.id,
+                        token,
+                        challenge: [0; 16],
+                    };
                     Some((*flow, socket, hello))
                 }
                 Link::Tcp(_) => None,
@@ -327,10 +397,11 @@ impl Client {
             waiting.extend(words.iter().map(|(_, socket, _)| socket.as_fd()));
             match self.conversation.hear(again_ns.min(until), &waiting)? {
                 Some(ToClient::Ready) => break,
-                Some(ToClient::Alive) => continue,
+                Some(ToClient::Alive) | None if interrupted(self.interrupt) => {
+                    return Err(RunError::Interrupted);
+                }
+                Some(ToClient::Alive) | None => {}
                 Some(other) => return Err(unexpected(other, "word that the flows are open")),
-                None if interrupted(self.interrupt) => return Err(RunError::Interrupted),
-                None => {}
             }
             if monotonic_ns() >= until {
                 return Err(RunError::Silent {
@@ -339,7 +410,7 @@ impl Client {
                     } else {
                         "an answer over UDP (does a firewall let UDP through?)"
                     },
-                    seconds: STEP.as_secs(),
+                    seconds: PROVING.as_secs(),
                 });
             }
             for (flow, socket, word) in &mut words {
@@ -348,7 +419,10 @@ impl Client {
                         && opening.flow == flow.id
                         && opening.token == token
                     {
-                        *word = Opening { kind: Kind::Proof, ..opening };
+                        *word = Opening {
+                            kind: Kind::Proof,
+                            ..opening
+                        };
                         let _ = socket.send(&word.encode());
                     }
                 }
@@ -376,24 +450,41 @@ impl Client {
     ) -> Result<TrafficRun, RunError> {
         let (agreed, token, changed) = self.offer(Plan::Traffic(plan.clone()))?;
         let Plan::Traffic(plan) = agreed.clone() else {
-            return Err(RunError::Protocol("another kind of test was accepted".to_owned()));
+            return Err(RunError::Protocol(
+                "another kind of test was accepted".to_owned(),
+            ));
         };
-        on_event(Event::Agreed { plan: agreed.clone(), changed: changed.clone() });
+        on_event(Event::Agreed {
+            plan: agreed.clone(),
+            changed: changed.clone(),
+        });
         let flows: Vec<PlannedFlow> = plan.flows().collect();
         let links = self.open(&agreed, token, &flows)?;
         let meter = Meter::start(self.peer().ip());
-        let (up, down): (Vec<_>, Vec<_>) =
-            links.into_iter().partition(|(flow, _)| flow.direction == Direction::Up);
+        let (up, down): (Vec<_>, Vec<_>) = links
+            .into_iter()
+            .partition(|(flow, _)| flow.direction == Direction::Up);
         let mut halves = Vec::new();
         for half in [up, down] {
             if !half.is_empty() {
                 let sends = half[0].0.direction == Direction::Up;
                 let carrier = Carrier::new(&plan, tag(token), half, true, manner, None)?;
-                halves.push(Half { carrier, sends, started: false, tick: 0 });
+                halves.push(Half {
+                    carrier,
+                    sends,
+                    started: false,
+                    tick: 0,
+                });
             }
         }
         self.conversation.say(&ToServer::Start)?;
-        let mut test = Test { plan, flows, halves, samples: Vec::new(), server: None };
+        let mut test = Test {
+            plan,
+            flows,
+            halves,
+            samples: Vec::new(),
+            server: None,
+        };
         let ended = self.attend(&mut test, on_event);
         let finished = test.server.take();
         let mut ends: Vec<(FlowEnd, bool)> = Vec::new();
@@ -453,7 +544,9 @@ impl Client {
         let mut cut_short = None;
         let mut said_stop = false;
         let mut deadline: Option<u64> = None;
-        let began = monotonic_ns();
+        let mut give_up = ticks
+            .total()
+            .map(|total| monotonic_ns() + total.as_nanos() as u64 + self.slack_ns());
         // Upload begins with the word to start: data arrives right behind it.
         for half in test.halves.iter_mut().filter(|half| half.sends) {
             half.start(&mut test.samples, on_event);
@@ -463,7 +556,13 @@ impl Client {
         }
         loop {
             let mut until = self.conversation.heartbeat_due_ns();
-            until = until.min(deadline.unwrap_or(u64::MAX));
+            for moment in [deadline, give_up].into_iter().flatten() {
+                until = until.min(moment);
+            }
+            if cut_short.is_some() {
+                // The first interrupt stays readable; a second is seen by looking.
+                until = until.min(monotonic_ns() + LOOK_NS);
+            }
             for half in &test.halves {
                 until = until.min(half.due_ns(&ticks).unwrap_or(u64::MAX));
             }
@@ -496,7 +595,11 @@ impl Client {
                             }
                         }
                     }
-                    ToClient::Finished { flows, usage, stopped } => {
+                    ToClient::Finished {
+                        flows,
+                        usage,
+                        stopped,
+                    } => {
                         test.server = Some((flows, usage, stopped));
                         return Ok(cut_short);
                     }
@@ -527,10 +630,17 @@ impl Client {
                 for half in &test.halves {
                     half.carrier.stop_senders();
                 }
-                self.conversation.say(&ToServer::Stop { now: true, sent: test.sent() })?;
+                // A peer that is gone is noticed when it is listened to; what was measured stands.
+                let _ = self.conversation.say(&ToServer::Stop {
+                    now: true,
+                    sent: test.sent(),
+                });
                 deadline = Some(now + 2 * TRAILING_NS);
             }
-            if self.interrupt.is_some_and(|interrupt| interrupt.count() > 1) {
+            if self
+                .interrupt
+                .is_some_and(|interrupt| interrupt.count() > 1)
+            {
                 return Ok(cut_short);
             }
             let over = test.halves.iter().all(Half::is_over);
@@ -539,24 +649,20 @@ impl Client {
                 on_event(Event::Ending);
                 if cut_short.is_none() || test.plan.transport == Transport::Udp {
                     let now = cut_short.is_some();
-                    self.conversation.say(&ToServer::Stop { now, sent: test.sent() })?;
+                    let _ = self.conversation.say(&ToServer::Stop {
+                        now,
+                        sent: test.sent(),
+                    });
                 }
                 deadline = Some(now + 2 * TRAILING_NS + STEP.as_nanos() as u64);
             }
-            if let Some(total) = ticks.total() {
-                let end = began + total.as_nanos() as u64 + self.slack_ns();
-                if !said_stop && deadline.is_none() && now >= end {
-                    // What has not arrived by now is given up; the counts at the end of the time stand.
-                    for half in test.halves.iter().filter(|half| !half.is_over()) {
-                        half.carrier.stop_all();
-                    }
-                    deadline = Some(end + 2 * TRAILING_NS);
-                } else if deadline.is_none() {
-                    // Woken at the latest when the trailing data has had its time.
-                    if now + 100_000_000 >= end {
-                        deadline = None;
-                    }
+            if !said_stop && give_up.is_some_and(|moment| now >= moment) {
+                // What has not arrived by now is given up; the counts at the end of the time stand.
+                for half in test.halves.iter().filter(|half| !half.is_over()) {
+                    half.carrier.stop_all();
                 }
+                deadline.get_or_insert(now + 2 * TRAILING_NS);
+                give_up = None;
             }
             if deadline.is_some_and(|deadline| now >= deadline) {
                 if test.has_moved() {
@@ -624,7 +730,12 @@ impl Half {
     }
 
     fn is_over(&self) -> bool {
-        self.started && self.carrier.is_over(if self.sends { Role::Sender } else { Role::Receiver })
+        self.started
+            && self.carrier.is_over(if self.sends {
+                Role::Sender
+            } else {
+                Role::Receiver
+            })
     }
 }
 
@@ -638,7 +749,10 @@ struct Test {
 
 impl Test {
     fn sent(&self) -> Vec<(u32, u64)> {
-        self.halves.iter().flat_map(|half| half.carrier.sent()).collect()
+        self.halves
+            .iter()
+            .flat_map(|half| half.carrier.sent())
+            .collect()
     }
 
     fn has_moved(&self) -> bool {
@@ -648,23 +762,32 @@ impl Test {
 
 fn resolve(target: &Target) -> Result<Vec<SocketAddr>, RunError> {
     let host = target.host.as_str();
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
     let addresses = (bare, target.port)
         .to_socket_addrs()
-        .map_err(|cause| RunError::Resolve { host: host.to_owned(), cause })?;
+        .map_err(|cause| RunError::Resolve {
+            host: host.to_owned(),
+            cause,
+        })?;
     let wanted = |address: &SocketAddr| match target.family {
         Some(Family::V4) => address.is_ipv4(),
         Some(Family::V6) => address.is_ipv6(),
-        None => target.origin.address.is_none_or(|from: IpAddr| from.is_ipv4() == address.is_ipv4()),
+        None => target
+            .origin
+            .address
+            .is_none_or(|from: IpAddr| from.is_ipv4() == address.is_ipv4()),
     };
     Ok(addresses.filter(wanted).collect())
 }
 
-fn wakers(interrupt: Option<&'static Interrupt>) -> Vec<BorrowedFd<'static>> {
+pub(crate) fn wakers(interrupt: Option<&'static Interrupt>) -> Vec<BorrowedFd<'static>> {
     interrupt.map(Interrupt::fd).into_iter().collect()
 }
 
-fn interrupted(interrupt: Option<&'static Interrupt>) -> bool {
+pub(crate) fn interrupted(interrupt: Option<&'static Interrupt>) -> bool {
     interrupt.is_some_and(|interrupt| interrupt.count() > 0)
 }
 
@@ -684,7 +807,12 @@ fn wait_readable(
             }
             Ok(ready) => return Ok(ready[..fds.len()].to_vec()),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(RunError::Lost { doing: "waiting", cause }),
+            Err(cause) => {
+                return Err(RunError::Lost {
+                    doing: "waiting",
+                    cause,
+                });
+            }
         }
     }
 }
@@ -710,7 +838,10 @@ fn read_answer(
         let left = Duration::from_nanos(until.saturating_sub(monotonic_ns()));
         let ready = wait_readable(&[stream.as_fd()], left, interrupt)?;
         if !ready.contains(&true) {
-            let found = format!("it said nothing for {} s (is it another program?)", GREETING.as_secs());
+            let found = format!(
+                "it said nothing for {} s (is it another program?)",
+                GREETING.as_secs()
+            );
             return Err(RunError::Foreign { peer, found });
         }
         let mut chunk = [0; ANSWER];
@@ -731,10 +862,14 @@ fn read_answer(
     }
     match <&[u8; ANSWER]>::try_from(said.as_slice()).map(Answer::decode) {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(PreambleError::Version(theirs))) => {
-            Err(RunError::Version { ours: PROTOCOL, theirs })
-        }
-        _ => Err(RunError::Foreign { peer, found: recognise(&said) }),
+        Ok(Err(PreambleError::Version(theirs))) => Err(RunError::Version {
+            ours: PROTOCOL,
+            theirs,
+        }),
+        _ => Err(RunError::Foreign {
+            peer,
+            found: recognise(&said),
+        }),
     }
 }
 
@@ -746,7 +881,11 @@ fn recognise(said: &[u8]) -> String {
         _ if said.starts_with(b"HTTP") => "it answers like a web server".to_owned(),
         _ if said.starts_with(b"SSH-") => "it answers like an SSH server".to_owned(),
         _ => {
-            let shown: String = said.iter().flat_map(|b| std::ascii::escape_default(*b)).map(char::from).collect();
+            let shown: String = said
+                .iter()
+                .flat_map(|b| std::ascii::escape_default(*b))
+                .map(char::from)
+                .collect();
             format!("it answers \"{shown}\"")
         }
     }
@@ -763,12 +902,15 @@ fn refusal(conversation: &mut Conversation) -> RunError {
     }
 }
 
-fn unexpected(message: ToClient, due: &'static str) -> RunError {
+pub(crate) fn unexpected(message: ToClient, due: &'static str) -> RunError {
     match message {
         ToClient::Refused { reason, message } => RunError::Refused { reason, message },
-        ToClient::Finished { stopped: Some(why), .. } => {
-            RunError::Refused { reason: Refusal::Stopping, message: why }
-        }
+        ToClient::Finished {
+            stopped: Some(why), ..
+        } => RunError::Refused {
+            reason: Refusal::Stopping,
+            message: why,
+        },
         _ => RunError::Protocol(format!("{due} was due")),
     }
 }

@@ -67,7 +67,10 @@ impl Conversation {
         let bytes = frame::encode(message)?;
         self.stream
             .write_all(&bytes)
-            .map_err(|cause| RunError::Lost { doing: "sending a control message", cause })?;
+            .map_err(|cause| RunError::Lost {
+                doing: "sending a control message",
+                cause,
+            })?;
         self.last_said_ns = monotonic_ns();
         Ok(())
     }
@@ -96,7 +99,12 @@ impl Conversation {
             let ready = match poll_readable(&waiting, Some(wait)) {
                 Ok(ready) => ready,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-                Err(cause) => return Err(RunError::Lost { doing: "waiting", cause }),
+                Err(cause) => {
+                    return Err(RunError::Lost {
+                        doing: "waiting",
+                        cause,
+                    });
+                }
             };
             if ready.first() == Some(&true) {
                 match self.stream.read(&mut chunk) {
@@ -105,7 +113,10 @@ impl Conversation {
                             io::ErrorKind::UnexpectedEof,
                             "it closed the control connection",
                         );
-                        return Err(RunError::Lost { doing: "waiting for it", cause });
+                        return Err(RunError::Lost {
+                            doing: "waiting for it",
+                            cause,
+                        });
                     }
                     Ok(count) => {
                         self.last_heard_ns = monotonic_ns();
@@ -117,7 +128,12 @@ impl Conversation {
                             cause.kind(),
                             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
                         ) => {}
-                    Err(cause) => return Err(RunError::Lost { doing: "waiting for it", cause }),
+                    Err(cause) => {
+                        return Err(RunError::Lost {
+                            doing: "waiting for it",
+                            cause,
+                        });
+                    }
                 }
             }
             if ready.iter().skip(1).any(|woken| *woken) {

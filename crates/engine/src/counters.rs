@@ -37,6 +37,7 @@ pub struct FlowCounters {
     pub last_ns: AtomicU64,
     cpu: OnceLock<CpuClock>,
     cpu_last_ns: AtomicU64,
+    cpu_wait_last_ns: AtomicU64,
 }
 
 impl FlowCounters {
@@ -48,6 +49,17 @@ impl FlowCounters {
     /// To be called by the thread that carries the flow when it is about to end.
     pub fn release(&self) {
         self.cpu_ns();
+        self.cpu_wait_ns();
+    }
+
+    fn cpu_wait_ns(&self) -> u64 {
+        match self.cpu.get().and_then(|clock| clock.waited()) {
+            Some(time) => {
+                let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+                self.cpu_wait_last_ns.fetch_max(time, Relaxed).max(time)
+            }
+            None => self.cpu_wait_last_ns.load(Relaxed),
+        }
     }
 
     fn cpu_ns(&self) -> u64 {
@@ -68,6 +80,7 @@ impl FlowCounters {
             send_errors: self.send_errors.load(Relaxed),
             calls: self.calls.load(Relaxed),
             cpu_ns: self.cpu_ns(),
+            cpu_wait_ns: self.cpu_wait_ns(),
             credit_wait_ns: self.credit_wait_ns.load(Relaxed),
             tcp: None,
         }
@@ -88,6 +101,7 @@ impl FlowCounters {
             jitter_rfc3550_ns: self.jitter_ns.load(Relaxed),
             calls: self.calls.load(Relaxed),
             cpu_ns: self.cpu_ns(),
+            cpu_wait_ns: self.cpu_wait_ns(),
             first_ns: after_start(&self.first_ns),
             last_ns: after_start(&self.last_ns),
         }

@@ -21,7 +21,9 @@ const SYSCTLS: [&str; 8] = [
 #[must_use]
 pub fn describe(tool: &str, peer: Option<IpAddr>) -> Host {
     let route = peer.and_then(interface::route_to);
-    let device = route.as_ref().and_then(|route| interface::Interface::by_name(&route.interface));
+    let device = route
+        .as_ref()
+        .and_then(|route| interface::Interface::by_name(&route.interface));
     Host {
         tool: tool.to_owned(),
         name: host::hostname().unwrap_or_default(),
@@ -36,7 +38,12 @@ pub fn describe(tool: &str, peer: Option<IpAddr>) -> Host {
         driver: device.as_ref().and_then(|device| device.driver.clone()),
         qdisc: device.as_ref().and_then(|device| device.qdisc.clone()),
         offloads: device.map_or_else(Vec::new, |device| {
-            device.offloads.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect()
+            device
+                .offloads
+                .into_iter()
+                .filter(|(_, on)| *on)
+                .map(|(name, _)| name)
+                .collect()
         }),
         sysctls: SYSCTLS
             .iter()
@@ -80,7 +87,10 @@ impl Meter {
             cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
             steal_ns: since(host::steal_ns(), self.steal_ns),
             wall_ns: monotonic_ns().saturating_sub(self.at_ns),
-            qdisc_drops: since(self.interface.and_then(interface::qdisc_drops), self.qdisc_drops),
+            qdisc_drops: since(
+                self.interface.and_then(interface::qdisc_drops),
+                self.qdisc_drops,
+            ),
             host_receive_drops: since(
                 host::udp_counters().map(|udp| udp.rcvbuf_errors),
                 self.receive_drops,

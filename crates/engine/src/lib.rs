@@ -7,6 +7,8 @@ pub mod carrier;
 pub mod client;
 mod conversation;
 mod counters;
+mod echo_client;
+mod echo_prober;
 mod echo_server;
 mod environment;
 mod error;
@@ -23,6 +25,7 @@ mod udp_sender;
 
 pub use carrier::Manner;
 pub use client::{Client, CutShort, Family, Target, TrafficRun};
+pub use echo_client::{EchoConnection, EchoManner, EchoRun};
 pub use error::RunError;
 pub use event::Event;
 pub use server::{PORT, Server, ServerEvent, ServerOptions};

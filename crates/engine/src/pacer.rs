@@ -43,7 +43,11 @@ impl Pacer {
     #[must_use]
     pub fn new(start_ns: u64, rate: BitRate, length: u32, most: u32) -> Self {
         let gap_ns = f64::from(length) * 8.0 * 1e9 / rate.as_f64().max(1.0);
-        let batch = if gap_ns >= SINGLE_GAP_NS { 1.0 } else { (BATCH_NS / gap_ns).ceil() };
+        let batch = if gap_ns >= SINGLE_GAP_NS {
+            1.0
+        } else {
+            (BATCH_NS / gap_ns).ceil()
+        };
         Self {
             start_ns,
             gap_ns,
@@ -96,7 +100,8 @@ impl Pacer {
     pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
         if let Some(last) = self.last_ns {
             let gap = at_ns.saturating_sub(last) as f64;
-            self.errors.record((gap - self.gap_ns * f64::from(self.batch)).abs());
+            self.errors
+                .record((gap - self.gap_ns * f64::from(self.batch)).abs());
         }
         self.last_ns = Some(at_ns);
         self.sent += u64::from(datagrams);
@@ -128,7 +133,11 @@ struct ErrorHistogram {
 
 impl Default for ErrorHistogram {
     fn default() -> Self {
-        Self { buckets: [0; 256], count: 0, max: 0.0 }
+        Self {
+            buckets: [0; 256],
+            count: 0,
+            max: 0.0,
+        }
     }
 }
 
@@ -165,7 +174,10 @@ impl ByteSchedule {
     /// A schedule of `rate` from `start_ns` on.
     #[must_use]
     pub fn new(start_ns: u64, rate: BitRate) -> Self {
-        Self { start_ns, bytes_per_ns: rate.as_f64() / 8e9 }
+        Self {
+            start_ns,
+            bytes_per_ns: rate.as_f64() / 8e9,
+        }
     }
 
     /// How long to wait at `now_ns`, having sent `sent` bytes, before `next` more may leave.
@@ -207,8 +219,15 @@ mod tests {
         let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
         assert_eq!(pacer.batch(), 1);
         let left = run(&mut pacer, 1_000_000_000, 0);
-        assert_eq!(left.len(), 8633, "100 Mbit/s of 11 584 bits is 8632.6 a second");
-        assert!(left.windows(2).all(|pair| (115_000..116_700).contains(&(pair[1] - pair[0]))));
+        assert_eq!(
+            left.len(),
+            8633,
+            "100 Mbit/s of 11 584 bits is 8632.6 a second"
+        );
+        assert!(
+            left.windows(2)
+                .all(|pair| (115_000..116_700).contains(&(pair[1] - pair[0])))
+        );
     }
 
     #[test]
@@ -246,7 +265,10 @@ mod tests {
                 }
             }
         }
-        assert!(gaps.iter().all(|gap| *gap >= 57_900), "never closer than half a gap");
+        assert!(
+            gaps.iter().all(|gap| *gap >= 57_900),
+            "never closer than half a gap"
+        );
         assert_eq!(pacer.sent, 518, "at 60 ms the schedule is met again");
     }
 

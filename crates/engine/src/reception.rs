@@ -14,7 +14,9 @@ use caudal_wire::frame;
 use caudal_wire::message::{Refusal, ToClient};
 use caudal_wire::preamble::{Answer, PREAMBLE, PreambleError, Purpose};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{
+    IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket,
+};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -87,7 +89,10 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
                 kept.push(one);
             } else if !one.leaving {
                 let why = "it did not say what it is within 5 s".to_owned();
-                shared.tell(ServerEvent::Refused { peer: one.peer, why });
+                shared.tell(ServerEvent::Refused {
+                    peer: one.peer,
+                    why,
+                });
             }
         }
         pending = kept;
@@ -102,7 +107,10 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
 }
 
 fn reap(shared: &Shared) {
-    let mut sessions = shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sessions = shared
+        .sessions
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let mut nth = 0;
     while nth < sessions.len() {
         if sessions[nth].is_finished() {
@@ -145,7 +153,10 @@ fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>) {
         };
         let allow = &shared.options.allow;
         if !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip())) {
-            let message = format!("{} is not among the networks this server answers", peer.ip());
+            let message = format!(
+                "{} is not among the networks this server answers",
+                peer.ip()
+            );
             one.turn_away(shared, Refusal::Denied, message);
         }
         pending.push(one);
@@ -175,7 +186,11 @@ impl Pending {
                 let known = caudal_wire::preamble::MAGIC.len().min(self.filled);
                 // Another protocol is recognised without waiting for a whole preamble of it.
                 let foreign = self.preamble[..known] != caudal_wire::preamble::MAGIC[..known];
-                if foreign || self.filled == PREAMBLE { Reading::Whole } else { Reading::More }
+                if foreign || self.filled == PREAMBLE {
+                    Reading::Whole
+                } else {
+                    Reading::More
+                }
             }
             Err(cause)
                 if matches!(
@@ -191,13 +206,19 @@ impl Pending {
 
     fn turn_away(&mut self, shared: &Shared, reason: Refusal, message: String) {
         let _ = self.stream.write_all(&Answer::Refused.encode());
-        if let Ok(bytes) = frame::encode(&ToClient::Refused { reason, message: message.clone() }) {
+        if let Ok(bytes) = frame::encode(&ToClient::Refused {
+            reason,
+            message: message.clone(),
+        }) {
             let _ = self.stream.write_all(&bytes);
         }
         let _ = self.stream.shutdown(Shutdown::Write);
         self.leaving = true;
         self.deadline_ns = monotonic_ns() + FAREWELL_NS;
-        shared.tell(ServerEvent::Refused { peer: self.peer, why: message });
+        shared.tell(ServerEvent::Refused {
+            peer: self.peer,
+            why: message,
+        });
     }
 }
 
@@ -262,7 +283,10 @@ fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
         }
         Err(error) => {
             // Nothing is said to a stranger: what we would say means nothing in its protocol.
-            shared.tell(ServerEvent::Refused { peer: one.peer, why: error.to_string() });
+            shared.tell(ServerEvent::Refused {
+                peer: one.peer,
+                why: error.to_string(),
+            });
             let _ = one.stream.shutdown(Shutdown::Write);
             one.leaving = true;
             one.deadline_ns = monotonic_ns() + FAREWELL_NS;
@@ -275,8 +299,12 @@ fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
 fn open_udp(shared: &Shared, udp: &UdpSocket, port: u16) {
     let mut datagram = [0; OPENING + 1];
     for _ in 0..64 {
-        let Ok((size, peer, local)) = receive_with_destination(udp, &mut datagram) else { return };
-        let Some(opening) = Opening::decode(&datagram[..size]) else { continue };
+        let Ok((size, peer, local)) = receive_with_destination(udp, &mut datagram) else {
+            return;
+        };
+        let Some(opening) = Opening::decode(&datagram[..size]) else {
+            continue;
+        };
         if opening.kind != Kind::Hello {
             continue;
         }
@@ -287,9 +315,13 @@ fn open_udp(shared: &Shared, udp: &UdpSocket, port: u16) {
         };
         let local = SocketAddr::new(local.map_or(any, |local| local.to_canonical()), port);
         let mut mailboxes = shared.mailboxes();
-        let Some(mailbox) = mailboxes.get_mut(&opening.token) else { continue };
+        let Some(mailbox) = mailboxes.get_mut(&opening.token) else {
+            continue;
+        };
         if let Ok(socket) = answer_udp(local, peer) {
-            let _ = mailbox.arrivals.send(Arrival::Udp(opening.flow, socket, peer));
+            let _ = mailbox
+                .arrivals
+                .send(Arrival::Udp(opening.flow, socket, peer));
             mailbox.bell.ring();
         }
     }

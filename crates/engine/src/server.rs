@@ -135,7 +135,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn mailboxes(&self) -> MutexGuard<'_, HashMap<Token, Mailbox>> {
-        self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mailboxes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn tell(&self, event: ServerEvent) {
@@ -156,7 +158,12 @@ impl Shared {
 
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
-        if let Some(mut ringer) = self.stop.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(mut ringer) = self
+            .stop
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             ringer.ring();
         }
     }
@@ -210,7 +217,11 @@ impl Server {
             .name("reception".to_owned())
             .spawn(move || reception::receive(&for_thread, &tcp, &udp))
             .map_err(|cause| RunError::local("starting a thread", cause))?;
-        Ok(Self { shared, local, reception: Some(reception) })
+        Ok(Self {
+            shared,
+            local,
+            reception: Some(reception),
+        })
     }
 
     /// The address and port it listens on.
@@ -243,8 +254,12 @@ impl Server {
         }
         let until = monotonic_ns() + 5_000_000_000;
         loop {
-            let next =
-                self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let next = self
+                .shared
+                .sessions
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop();
             let Some(session) = next else { break };
             while !session.is_finished() && monotonic_ns() < until {
                 thread::sleep(Duration::from_millis(1));

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::random::random_bytes;
 use crate::server::{Arrival, Mailbox, ServerEvent, Shared};
 use crate::socket::SocketPlan;
-use caudal_core::plan::{Direction, End, Omit, PlannedFlow, Plan, Rate, TrafficPlan, Transport};
+use caudal_core::plan::{Direction, End, Omit, Plan, PlannedFlow, Rate, TrafficPlan, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::monotonic_ns;
@@ -20,9 +20,9 @@ use caudal_wire::preamble::{Answer, Token};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a client may take for each step of setting a test up, ns.
@@ -38,7 +38,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
     let mut visit = match Visit::begin(shared, stream, peer, number) {
         Ok(visit) => visit,
         Err(error) => {
-            shared.tell(ServerEvent::Refused { peer, why: error.to_string() });
+            shared.tell(ServerEvent::Refused {
+                peer,
+                why: error.to_string(),
+            });
             return;
         }
     };
@@ -46,7 +49,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
         match error {
             // The client simply went.
             RunError::Lost { .. } => {}
-            other => shared.tell(ServerEvent::Refused { peer, why: other.to_string() }),
+            other => shared.tell(ServerEvent::Refused {
+                peer,
+                why: other.to_string(),
+            }),
         }
     }
     shared.tell(ServerEvent::Left { client: number });
@@ -76,9 +82,17 @@ impl<'a> Entry<'a> {
         let token = Token(random_bytes().map_err(wanted)?);
         let bell = Bell::new().map_err(wanted)?;
         let (sender, arrivals) = channel();
-        let mailbox = Mailbox { arrivals: sender, bell: bell.ringer().map_err(wanted)? };
+        let mailbox = Mailbox {
+            arrivals: sender,
+            bell: bell.ringer().map_err(wanted)?,
+        };
         shared.mailboxes().insert(token, mailbox);
-        Ok(Self { shared, token, arrivals, bell })
+        Ok(Self {
+            shared,
+            token,
+            arrivals,
+            bell,
+        })
     }
 }
 
@@ -101,7 +115,10 @@ impl<'a> Visit<'a> {
         peer: SocketAddr,
         number: u64,
     ) -> Result<Self, RunError> {
-        let lost = |cause| RunError::Lost { doing: "greeting it", cause };
+        let lost = |cause| RunError::Lost {
+            doing: "greeting it",
+            cause,
+        };
         stream.set_nonblocking(false).map_err(lost)?;
         stream.write_all(&Answer::Welcome.encode()).map_err(lost)?;
         let mut conversation = Conversation::over(stream, peer).map_err(lost)?;
@@ -112,9 +129,20 @@ impl<'a> Visit<'a> {
                     return Err(refuse(&mut conversation, Refusal::Feature, message));
                 }
                 let here = describe(&shared.options.tool, Some(peer.ip()));
-                conversation.say(&ToClient::Welcome { host: here, features: Vec::new() })?;
-                shared.tell(ServerEvent::Connected { client: number, peer, tool: host.tool });
-                Ok(Self { shared, conversation, number })
+                conversation.say(&ToClient::Welcome {
+                    host: here,
+                    features: Vec::new(),
+                })?;
+                shared.tell(ServerEvent::Connected {
+                    client: number,
+                    peer,
+                    tool: host.tool,
+                });
+                Ok(Self {
+                    shared,
+                    conversation,
+                    number,
+                })
             }
             Some(_) => {
                 let message = "a conversation begins with a hello".to_owned();
@@ -124,7 +152,10 @@ impl<'a> Visit<'a> {
                 let message = "the server is being stopped".to_owned();
                 Err(refuse(&mut conversation, Refusal::Stopping, message))
             }
-            None => Err(RunError::Silent { waiting_for: "a hello", seconds: STEP_NS / 1_000_000_000 }),
+            None => Err(RunError::Silent {
+                waiting_for: "a hello",
+                seconds: STEP_NS / 1_000_000_000,
+            }),
         }
     }
 
@@ -167,7 +198,11 @@ impl<'a> Visit<'a> {
 
     pub(crate) fn pong(&mut self, t1: i64) -> Result<(), RunError> {
         let t2 = monotonic_ns() as i64;
-        self.conversation.say(&ToClient::Pong { t1, t2, t3: monotonic_ns() as i64 })
+        self.conversation.say(&ToClient::Pong {
+            t1,
+            t2,
+            t3: monotonic_ns() as i64,
+        })
     }
 
     pub(crate) fn heartbeat(&mut self) -> Result<(), RunError> {
@@ -179,7 +214,11 @@ impl<'a> Visit<'a> {
 
     fn test(&mut self, plan: Plan) -> Result<(), RunError> {
         if let Err(error) = plan.check() {
-            return Err(refuse(&mut self.conversation, Refusal::Plan, error.to_string()));
+            return Err(refuse(
+                &mut self.conversation,
+                Refusal::Plan,
+                error.to_string(),
+            ));
         }
         let outcome = match plan {
             Plan::Traffic(plan) => self.traffic(plan),
@@ -192,7 +231,11 @@ impl<'a> Visit<'a> {
             Err(RunError::Protocol(message)) => {
                 Err(refuse(&mut self.conversation, Refusal::Protocol, message))
             }
-            Err(error) => Err(refuse(&mut self.conversation, Refusal::Host, error.to_string())),
+            Err(error) => Err(refuse(
+                &mut self.conversation,
+                Refusal::Host,
+                error.to_string(),
+            )),
             Ok(()) => Ok(()),
         }
     }
@@ -212,17 +255,25 @@ impl<'a> Visit<'a> {
         let peer = self.conversation.peer();
         let meter = Meter::start(peer.ip());
         let manner = Manner {
-            max_rate: self.shared.options.max_rate.map(|most| most / u64::from(plan.parallel)),
+            max_rate: self
+                .shared
+                .options
+                .max_rate
+                .map(|most| most / u64::from(plan.parallel)),
             ..Manner::default()
         };
-        let reopen: Reopen = Arc::new(|socket: &UdpSocket, opening: &Opening| answer(socket, opening));
+        let reopen: Reopen =
+            Arc::new(|socket: &UdpSocket, opening: &Opening| answer(socket, opening));
         let mut carrier = Carrier::new(&plan, tag(token), links, false, &manner, Some(&reopen))?;
         self.conversation.say(&ToClient::Ready)?;
         self.await_start()?;
         carrier.start();
         self.conversation.say(&ToClient::Started)?;
         let began = monotonic_ns();
-        self.shared.tell(ServerEvent::Started { client: self.number, plan: Box::new(whole) });
+        self.shared.tell(ServerEvent::Started {
+            client: self.number,
+            plan: Box::new(whole),
+        });
         let stopped = self.attend(&plan, &mut carrier);
         carrier.stop_all();
         let flows = carrier.finish();
@@ -251,7 +302,11 @@ impl<'a> Visit<'a> {
         usage: Usage,
         stopped: Option<String>,
     ) -> Result<(), RunError> {
-        self.conversation.say(&ToClient::Finished { flows, usage, stopped })
+        self.conversation.say(&ToClient::Finished {
+            flows,
+            usage,
+            stopped,
+        })
     }
 
     pub(crate) fn await_start(&mut self) -> Result<(), RunError> {
@@ -259,19 +314,19 @@ impl<'a> Visit<'a> {
         loop {
             match self.conversation.hear(until, &[self.shared.stop_fd()])? {
                 Some(ToServer::Start) => return Ok(()),
-                Some(ToServer::Alive) => {}
                 Some(ToServer::Ping { t1 }) => self.pong(t1)?,
+                Some(ToServer::Alive) | None => {}
                 Some(_) => return Err(RunError::Protocol("a start was due".to_owned())),
-                None if self.shared.is_stopping() => {
-                    let message = "the server is being stopped".to_owned();
-                    return Err(refuse(&mut self.conversation, Refusal::Stopping, message));
-                }
-                None => {
-                    return Err(RunError::Silent {
-                        waiting_for: "the word to start",
-                        seconds: STEP_NS / 1_000_000_000,
-                    });
-                }
+            }
+            if self.shared.is_stopping() {
+                let message = "the server is being stopped".to_owned();
+                return Err(refuse(&mut self.conversation, Refusal::Stopping, message));
+            }
+            if monotonic_ns() >= until {
+                return Err(RunError::Silent {
+                    waiting_for: "the word to start",
+                    seconds: STEP_NS / 1_000_000_000,
+                });
             }
         }
     }
@@ -283,26 +338,23 @@ impl<'a> Visit<'a> {
         sockets: &SocketPlan<'_>,
         flows: &[PlannedFlow],
     ) -> Result<Vec<(PlannedFlow, Link)>, RunError> {
-        let until = monotonic_ns() + STEP_NS;
+        let mut until = monotonic_ns() + STEP_NS;
         let mut links: Vec<(PlannedFlow, Link)> = Vec::with_capacity(flows.len());
         let mut half_open: Vec<HalfOpen> = Vec::new();
         while links.len() < flows.len() {
             let mut wakers: Vec<BorrowedFd<'_>> = vec![self.shared.stop_fd(), entry.bell.fd()];
             wakers.extend(half_open.iter().map(|half| half.socket.as_fd()));
-            match self.conversation.hear::<ToServer>(until, &wakers)? {
-                Some(ToServer::Alive) => continue,
-                Some(ToServer::Ping { t1 }) => {
-                    self.pong(t1)?;
-                    continue;
-                }
+            let soonest = until.min(self.conversation.heartbeat_due_ns());
+            match self.conversation.hear::<ToServer>(soonest, &wakers)? {
+                Some(ToServer::Ping { t1 }) => self.pong(t1)?,
                 Some(ToServer::Stop { .. }) => {
                     return Err(RunError::Lost {
                         doing: "setting the test up",
                         cause: std::io::ErrorKind::ConnectionAborted.into(),
                     });
                 }
+                Some(ToServer::Alive) | None => {}
                 Some(_) => return Err(RunError::Protocol("data connections were due".to_owned())),
-                None => {}
             }
             if self.shared.is_stopping() {
                 let message = "the server is being stopped".to_owned();
@@ -316,22 +368,30 @@ impl<'a> Visit<'a> {
                 );
                 return Err(refuse(&mut self.conversation, Refusal::Protocol, message));
             }
+            self.heartbeat()?;
             let _ = entry.bell.was_rung();
             while let Ok(arrival) = entry.arrivals.try_recv() {
                 let id = match &arrival {
                     Arrival::Tcp(id, _) | Arrival::Udp(id, _, _) => *id,
                 };
-                let Some(flow) = flows.iter().find(|flow| flow.id == id).copied() else { continue };
+                let Some(flow) = flows.iter().find(|flow| flow.id == id).copied() else {
+                    continue;
+                };
                 if links.iter().any(|(taken, _)| taken.id == id) {
                     continue;
                 }
                 match (arrival, sockets.transport) {
                     (Arrival::Tcp(_, mut stream), Transport::Tcp) => {
-                        let lost = |cause| RunError::Lost { doing: "taking a data connection in", cause };
+                        let lost = |cause| RunError::Lost {
+                            doing: "taking a data connection in",
+                            cause,
+                        };
                         stream.set_nonblocking(false).map_err(lost)?;
                         sockets.apply(&stream, stream.local_addr().is_ok_and(|at| at.is_ipv6()))?;
                         stream.write_all(&Answer::Attached.encode()).map_err(lost)?;
                         links.push((flow, Link::Tcp(stream)));
+                        // They come one after another: on a long path many flows take their time.
+                        until = monotonic_ns() + STEP_NS;
                     }
                     (Arrival::Udp(_, socket, peer), Transport::Udp) => {
                         // The same client again, because an answer was lost; or another address.
@@ -339,7 +399,9 @@ impl<'a> Visit<'a> {
                         if half_open.len() >= 4 * flows.len() {
                             half_open.remove(0);
                         }
-                        if let Some(half) = HalfOpen::challenge(flow, socket, peer, entry.token, sockets)? {
+                        if let Some(half) =
+                            HalfOpen::challenge(flow, socket, peer, entry.token, sockets)?
+                        {
                             half_open.push(half);
                         }
                     }
@@ -371,36 +433,43 @@ impl<'a> Visit<'a> {
         let ticks = plan.ticks();
         let start = carrier.start_ns();
         let at = |tick| ticks.at(tick).map(|at| start + at.as_nanos() as u64);
-        let most = self.shared.options.max_time.map(|most| start + most.as_nanos() as u64);
-        let end = ticks.total().map(|total| start + total.as_nanos() as u64 + GRACE_NS);
+        // A plan that ends by time has been held within the limit already.
+        let most = self
+            .shared
+            .options
+            .max_time
+            .filter(|_| matches!(plan.end, End::Bytes(_)));
+        let most = most.map(|most| start + most.as_nanos() as u64);
+        let end = ticks
+            .total()
+            .map(|total| start + total.as_nanos() as u64 + GRACE_NS);
         let idle = self.shared.options.idle_timeout.as_nanos() as u64;
         let (mut progress, mut progress_at) = (0, start);
-        self.conversation.say(&ToClient::Samples { samples: carrier.sample(0) })?;
+        self.conversation.say(&ToClient::Samples {
+            samples: carrier.sample(0),
+        })?;
         let mut tick = 1;
         let mut said_sent = false;
         let mut trailing_until = None;
         loop {
-            let now = monotonic_ns();
             let mut until = self.conversation.heartbeat_due_ns().min(progress_at + idle);
             for moment in [at(tick), most, end, trailing_until].into_iter().flatten() {
                 until = until.min(moment);
             }
             let wakers = [self.shared.stop_fd(), carrier.ended().fd()];
-            if now < until {
-                match self.conversation.hear(until, &wakers)? {
-                    Some(ToServer::Stop { now, sent }) => {
-                        for (flow, datagrams) in sent {
-                            carrier.expect(flow, datagrams);
-                        }
-                        if now {
-                            carrier.stop_senders();
-                        }
-                        trailing_until.get_or_insert(monotonic_ns() + TRAILING_NS);
+            match self.conversation.hear(until, &wakers)? {
+                Some(ToServer::Stop { now, sent }) => {
+                    for (flow, datagrams) in sent {
+                        carrier.expect(flow, datagrams);
                     }
-                    Some(ToServer::Ping { t1 }) => self.pong(t1)?,
-                    Some(ToServer::Alive) | None => {}
-                    Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
+                    if now {
+                        carrier.stop_senders();
+                    }
+                    trailing_until.get_or_insert(monotonic_ns() + TRAILING_NS);
                 }
+                Some(ToServer::Ping { t1 }) => self.pong(t1)?,
+                Some(ToServer::Alive) | None => {}
+                Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
             }
             let _ = carrier.ended().was_rung();
             let now = monotonic_ns();
@@ -414,7 +483,9 @@ impl<'a> Visit<'a> {
             }
             let senders_over = carrier.is_over(Role::Sender);
             if senders_over && !said_sent && plan.transport == Transport::Udp {
-                self.conversation.say(&ToClient::Sent { sent: carrier.sent() })?;
+                self.conversation.say(&ToClient::Sent {
+                    sent: carrier.sent(),
+                })?;
                 said_sent = true;
             }
             if trailing_until.is_some() && senders_over && carrier.is_over(Role::Receiver) {
@@ -424,10 +495,12 @@ impl<'a> Visit<'a> {
                 return Ok(None);
             }
             if self.shared.is_stopping() {
-                self.conversation.say(&ToClient::Samples { samples: carrier.sample(tick) })?;
+                self.conversation.say(&ToClient::Samples {
+                    samples: carrier.sample(tick),
+                })?;
                 return Ok(Some("the server was stopped".to_owned()));
             }
-            if most.is_some_and(|most| now >= most) && matches!(plan.end, End::Bytes(_)) {
+            if most.is_some_and(|most| now >= most) {
                 return Ok(Some("the server's --max-time was reached".to_owned()));
             }
             if end.is_some_and(|end| now >= end) {
@@ -436,7 +509,10 @@ impl<'a> Visit<'a> {
             if carrier.progress() != progress {
                 (progress, progress_at) = (carrier.progress(), now);
             } else if now >= progress_at + idle {
-                return Ok(Some(format!("nothing was moved for {} s", idle / 1_000_000_000)));
+                return Ok(Some(format!(
+                    "nothing was moved for {} s",
+                    idle / 1_000_000_000
+                )));
             }
             self.heartbeat()?;
         }
@@ -444,12 +520,21 @@ impl<'a> Visit<'a> {
 }
 
 /// Tells the client why not, and gives the same as an error.
-pub(crate) fn refuse(conversation: &mut Conversation, reason: Refusal, message: String) -> RunError {
-    let _ = conversation.say(&ToClient::Refused { reason, message: message.clone() });
+pub(crate) fn refuse(
+    conversation: &mut Conversation,
+    reason: Refusal,
+    message: String,
+) -> RunError {
+    let _ = conversation.say(&ToClient::Refused {
+        reason,
+        message: message.clone(),
+    });
     let _ = conversation.stream().shutdown(std::net::Shutdown::Write);
     // Reading what the client had already said lets it read this instead of a reset.
     let until = monotonic_ns() + 200_000_000;
-    while let Ok(Some(_)) = conversation.hear::<ToServer>(until, &[]) {}
+    while monotonic_ns() < until && matches!(conversation.hear::<ToServer>(until, &[]), Ok(Some(_)))
+    {
+    }
     RunError::Refused { reason, message }
 }
 
@@ -474,7 +559,11 @@ fn limit(plan: &mut TrafficPlan, shared: &Shared) -> Vec<String> {
             Omit::Nothing | Omit::Auto => Duration::ZERO,
         };
         if time + omitted > most {
-            plan.omit = if omitted < most { plan.omit } else { Omit::Nothing };
+            plan.omit = if omitted < most {
+                plan.omit
+            } else {
+                Omit::Nothing
+            };
             let left = if omitted < most { most - omitted } else { most };
             plan.end = End::Time(left);
             changed.push(format!("the server allows {} s a test", most.as_secs_f64()));
@@ -484,10 +573,12 @@ fn limit(plan: &mut TrafficPlan, shared: &Shared) -> Vec<String> {
 }
 
 fn moved(flows: &[FlowEnd]) -> (u64, u64) {
-    flows.iter().fold((0, 0), |(received, sent), flow| match flow.counters {
-        Counters::Receiver(counters) => (received + counters.bytes, sent),
-        Counters::Sender(counters) => (received, sent + counters.bytes),
-    })
+    flows
+        .iter()
+        .fold((0, 0), |(received, sent), flow| match flow.counters {
+            Counters::Receiver(counters) => (received + counters.bytes, sent),
+            Counters::Sender(counters) => (received, sent + counters.bytes),
+        })
 }
 
 /// A UDP socket towards an address that has not yet proven that it receives.
@@ -507,13 +598,27 @@ impl HalfOpen {
         plan: &SocketPlan<'_>,
     ) -> Result<Option<Self>, RunError> {
         plan.apply(&socket, peer.is_ipv6())?;
-        let challenge = random_bytes().map_err(|cause| RunError::local("preparing a test", cause))?;
-        let question = Opening { kind: Kind::Challenge, flow: flow.id, token, challenge };
-        let expected = Opening { kind: Kind::Proof, ..question };
+        let challenge =
+            random_bytes().map_err(|cause| RunError::local("preparing a test", cause))?;
+        let question = Opening {
+            kind: Kind::Challenge,
+            flow: flow.id,
+            token,
+            challenge,
+        };
+        let expected = Opening {
+            kind: Kind::Proof,
+            ..question
+        };
         if socket.set_nonblocking(true).is_err() || socket.send(&question.encode()).is_err() {
             return Ok(None);
         }
-        Ok(Some(Self { flow, socket, peer, expected }))
+        Ok(Some(Self {
+            flow,
+            socket,
+            peer,
+            expected,
+        }))
     }
 
     /// Reads what has come in; whether the address has proven itself.
@@ -526,7 +631,10 @@ impl HalfOpen {
                     return self.socket.set_nonblocking(false).is_ok();
                 }
                 Some(opening) if opening.kind == Kind::Hello => {
-                    let question = Opening { kind: Kind::Challenge, ..self.expected };
+                    let question = Opening {
+                        kind: Kind::Challenge,
+                        ..self.expected
+                    };
                     let _ = self.socket.send(&question.encode());
                 }
                 _ => {}
@@ -541,7 +649,11 @@ pub(crate) fn answer(socket: &UdpSocket, opening: &Opening) {
     if opening.kind == Kind::Proof {
         let _ = udp::send_segments(
             socket,
-            &Opening { kind: Kind::Ready, ..*opening }.encode(),
+            &Opening {
+                kind: Kind::Ready,
+                ..*opening
+            }
+            .encode(),
             OPENING as u16,
         );
     }
@@ -549,5 +661,8 @@ pub(crate) fn answer(socket: &UdpSocket, opening: &Opening) {
 
 /// The direction a flow has when the client is the one that sends.
 pub(crate) const fn echo_flow(id: u32) -> PlannedFlow {
-    PlannedFlow { id, direction: Direction::Up }
+    PlannedFlow {
+        id,
+        direction: Direction::Up,
+    }
 }

@@ -44,6 +44,8 @@ pub struct SocketPlan<'a> {
     pub dscp: Option<u8>,
     /// Whether TCP is opened as Multipath TCP.
     pub mptcp: bool,
+    /// Whether datagrams may be joined on receive, and are stamped then.
+    pub bulk: bool,
 }
 
 impl<'a> SocketPlan<'a> {
@@ -59,6 +61,7 @@ impl<'a> SocketPlan<'a> {
                 no_delay: plan.no_delay,
                 dscp: plan.dscp,
                 mptcp: plan.mptcp,
+                bulk: true,
             },
             Plan::Echo(plan) => Self {
                 transport: plan.transport,
@@ -68,6 +71,7 @@ impl<'a> SocketPlan<'a> {
                 no_delay: plan.no_delay,
                 dscp: plan.dscp,
                 mptcp: false,
+                bulk: false,
             },
         }
     }
@@ -102,9 +106,11 @@ impl<'a> SocketPlan<'a> {
                 buffers::set_receive_buffer(socket, bytes, force)
                     .and_then(|_| buffers::set_send_buffer(socket, bytes, force))
                     .map_err(|cause| RunError::local("setting --window", cause))?;
-                // Without these the kernel hands datagrams over one by one, and stamps are our own.
-                udp::enable_gro(socket);
-                let _ = udp::enable_receive_timestamps(socket);
+                if self.bulk {
+                    // Without these the kernel hands datagrams over one by one, and stamps are our own.
+                    udp::enable_gro(socket);
+                    let _ = udp::enable_receive_timestamps(socket);
+                }
             }
         }
         if let Some(dscp) = self.dscp {
@@ -207,14 +213,15 @@ pub fn listen(
 ) -> io::Result<(std::net::TcpListener, UdpSocket, SocketAddr)> {
     match address {
         Some(address) => listen_on(address, port),
-        None => listen_on(Ipv6Addr::UNSPECIFIED.into(), port)
-            .or_else(|cause| match cause.raw_os_error() {
+        None => listen_on(Ipv6Addr::UNSPECIFIED.into(), port).or_else(|cause| {
+            match cause.raw_os_error() {
                 // A host without IPv6.
                 Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) => {
                     listen_on(Ipv4Addr::UNSPECIFIED.into(), port)
                 }
                 _ => Err(cause),
-            }),
+            }
+        }),
     }
 }
 
@@ -235,7 +242,10 @@ fn listen_on(
         tcp.set_reuse_address(true)?;
         tcp.bind(&SockAddr::from(SocketAddr::new(address, port)))?;
         tcp.listen(1024)?;
-        let local = tcp.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let local = tcp
+            .local_addr()?
+            .as_socket()
+            .ok_or(io::ErrorKind::AddrNotAvailable)?;
         match udp_on(local) {
             Ok(udp) => return Ok((tcp.into(), udp.into(), local)),
             // With port 0 the kernel chose one that UDP had taken: another will do.
@@ -275,7 +285,9 @@ pub fn answer_udp(local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> 
 /// What the kernel granted a TCP connection.
 #[must_use]
 pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
-    let name = |address: io::Result<SocketAddr>| address.map(plain).map_or(String::new(), |a| a.to_string());
+    let name = |address: io::Result<SocketAddr>| {
+        address.map(plain).map_or(String::new(), |a| a.to_string())
+    };
     Granted {
         local: name(stream.local_addr()),
         peer: name(stream.peer_addr()),
@@ -284,7 +296,11 @@ pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
         mss: tcp::tcp_info(stream).ok().map(|info| info.snd_mss),
         path_mtu: tcp::tcp_info(stream).ok().map(|info| info.pmtu),
         congestion: tcp::congestion(stream).ok(),
-        mptcp: if mptcp { tcp::is_mptcp_active(stream) } else { None },
+        mptcp: if mptcp {
+            tcp::is_mptcp_active(stream)
+        } else {
+            None
+        },
         ..Granted::default()
     }
 }
@@ -292,7 +308,9 @@ pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
 /// What the kernel granted a UDP socket.
 #[must_use]
 pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
-    let name = |address: io::Result<SocketAddr>| address.map(plain).map_or(String::new(), |a| a.to_string());
+    let name = |address: io::Result<SocketAddr>| {
+        address.map(plain).map_or(String::new(), |a| a.to_string())
+    };
     Granted {
         local: name(socket.local_addr()),
         peer: name(socket.peer_addr()),
@@ -303,6 +321,22 @@ pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
             (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
         ),
         receive_offload: Some(udp::enable_gro(socket)),
+        ..Granted::default()
+    }
+}
+
+/// What the kernel granted a UDP socket whose datagrams come and go one by one.
+#[must_use]
+pub fn granted_single_udp(socket: &UdpSocket) -> Granted {
+    let name = |address: io::Result<SocketAddr>| {
+        address.map(plain).map_or(String::new(), |a| a.to_string())
+    };
+    Granted {
+        local: name(socket.local_addr()),
+        peer: name(socket.peer_addr()),
+        send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
+        receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
+        path_mtu: udp::path_mtu(socket),
         ..Granted::default()
     }
 }

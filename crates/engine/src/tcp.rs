@@ -78,7 +78,10 @@ pub struct Pace {
 }
 
 fn retry(cause: &io::Error) -> bool {
-    matches!(cause.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+    matches!(
+        cause.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
 }
 
 /// Sends until the budget or the payload is used up, or orders say stop.
@@ -99,7 +102,11 @@ pub fn send(
     let schedule = pace.map(|pace| ByteSchedule::new(start_ns, pace.rate));
     let most = pace.map_or(length, |pace| {
         let slice = u128::from(pace.rate.bps()) * u128::from(PACED_SLICE_NS) / 8_000_000_000;
-        length.min(usize::try_from(slice).unwrap_or(length).max(1448.min(length)))
+        length.min(
+            usize::try_from(slice)
+                .unwrap_or(length)
+                .max(1448.min(length)),
+        )
     });
     let mut sent: u64 = 0;
     let mut calls: u64 = 0;
@@ -126,7 +133,9 @@ pub fn send(
             let outcome = match &mut payload {
                 Payload::Block(block) => tcp::send_some(fd, &block[at..at + left]),
                 Payload::Pages(pages) => pages.send_some(fd, left),
-                Payload::File { file, offset } => tcp::send_file_some(fd, file.as_fd(), offset, left),
+                Payload::File { file, offset } => {
+                    tcp::send_file_some(fd, file.as_fd(), offset, left)
+                }
                 Payload::Stream { source, buffer } => {
                     if at == 0 {
                         let room = left.min(buffer.len());
@@ -176,7 +185,14 @@ pub fn receive(
     orders: &Orders,
 ) -> io::Result<()> {
     let fd = stream.as_fd();
-    let mut buffer = vec![0; if discard { 0 } else { length.max(RECEIVE_BLOCK) }];
+    let mut buffer = vec![
+        0;
+        if discard {
+            0
+        } else {
+            length.max(RECEIVE_BLOCK)
+        }
+    ];
     let mut received: u64 = 0;
     let mut calls: u64 = 0;
     loop {

@@ -117,7 +117,9 @@ impl Account {
                     let wall = realtime_ns();
                     quiet_since = now;
                     for message in inbox.messages() {
-                        let age = message.kernel_time_ns.map_or(0, |at| wall.saturating_sub(at));
+                        let age = message
+                            .kernel_time_ns
+                            .map_or(0, |at| wall.saturating_sub(at));
                         let arrived = if age < 1_000_000_000 { now - age } else { now };
                         self.take(message.data, message.segment, arrived, opening);
                     }
@@ -204,18 +206,28 @@ impl Account {
 
     fn publish(&self, counters: &FlowCounters) {
         let counts = self.sequence.counts();
-        counters.bytes.store(counts.received * u64::from(self.what.length), Relaxed);
+        counters
+            .bytes
+            .store(counts.received * u64::from(self.what.length), Relaxed);
         counters.datagrams.store(counts.received, Relaxed);
         counters.duplicate.store(counts.duplicate, Relaxed);
         counters.reordered.store(counts.reordered, Relaxed);
         counters.late.store(counts.late, Relaxed);
-        counters.corrupt.store(self.corrupt + counts.absurd, Relaxed);
+        counters
+            .corrupt
+            .store(self.corrupt + counts.absurd, Relaxed);
         counters.lost.store(counts.lost_so_far(), Relaxed);
-        counters.jitter_ns.store(self.jitter.jitter_ns().unwrap_or(0.0) as u64, Relaxed);
+        counters
+            .jitter_ns
+            .store(self.jitter.jitter_ns().unwrap_or(0.0) as u64, Relaxed);
     }
 
     fn give_credit(&mut self, socket: &UdpSocket) {
-        let read = self.sequence.counts().highest.map_or(0, |highest| highest + 1);
+        let read = self
+            .sequence
+            .counts()
+            .highest
+            .map_or(0, |highest| highest + 1);
         if read >= self.credited + self.window / 4 || self.credited == 0 {
             send_credit(socket, self.what.flow, self.what.tag, read, self.window);
             self.credited = read.max(1);

@@ -53,19 +53,29 @@ pub fn send(
 ) -> io::Result<Option<Spacing>> {
     let length = what.length as usize;
     let offload = GsoSender::new(socket);
-    let most = (LARGEST_BATCH / length).min(usize::from(offload.max_segments())).max(1);
+    let most = (LARGEST_BATCH / length)
+        .min(usize::from(offload.max_segments()))
+        .max(1);
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         fill_payload(&mut datagram[HEADER..], what.tag);
     }
     let datagrams = what.bytes.map(|bytes| bytes.div_ceil(length as u64));
     let start_ns = monotonic_ns();
-    let mut pacer =
-        what.rate.map(|rate| Pacer::new(start_ns, rate, what.length, most as u32));
+    let mut pacer = what
+        .rate
+        .map(|rate| Pacer::new(start_ns, rate, what.length, most as u32));
     let awake = pacer.as_ref().map_or(0, |pacer| {
-        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS { AWAKE_NS } else { 0 }
+        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
+            AWAKE_NS
+        } else {
+            0
+        }
     });
-    let mut credit = what.credit.then(|| Credit::new(what, most as u64)).transpose()?;
+    let mut credit = what
+        .credit
+        .then(|| Credit::new(what, most as u64))
+        .transpose()?;
     let mut sequence: u64 = 0;
     let (mut bytes, mut calls, mut errors) = (0_u64, 0_u64, 0_u64);
     while !orders.stopped() && datagrams.is_none_or(|all| sequence < all) {
@@ -93,8 +103,13 @@ pub fn send(
             now = monotonic_ns();
         }
         let size = count as usize * length;
-        let mut header =
-            Header { kind: Kind::Data, flow: what.flow, sequence, sent_ns: now, tag: what.tag };
+        let mut header = Header {
+            kind: Kind::Data,
+            flow: what.flow,
+            sequence,
+            sent_ns: now,
+            tag: what.tag,
+        };
         for datagram in batch[..size].chunks_exact_mut(length) {
             if let Some(room) = datagram.first_chunk_mut::<HEADER>() {
                 header.write(room);
@@ -134,7 +149,13 @@ pub fn send(
 fn recoverable(cause: &io::Error) -> bool {
     matches!(
         cause.raw_os_error(),
-        Some(libc::ENOBUFS | libc::EAGAIN | libc::ECONNREFUSED | libc::ENETUNREACH | libc::EHOSTUNREACH)
+        Some(
+            libc::ENOBUFS
+                | libc::EAGAIN
+                | libc::ECONNREFUSED
+                | libc::ENETUNREACH
+                | libc::EHOSTUNREACH
+        )
     )
 }
 
@@ -176,14 +197,18 @@ impl Credit {
                 let began = *began.get_or_insert_with(monotonic_ns);
                 let ready =
                     caudal_sys::signal::poll_readable(&[socket.as_fd()], Some(CREDIT_PATIENCE))?;
-                if !ready.contains(&true) && monotonic_ns() - began >= CREDIT_PATIENCE.as_nanos() as u64 {
+                if !ready.contains(&true)
+                    && monotonic_ns() - began >= CREDIT_PATIENCE.as_nanos() as u64
+                {
                     // Lost on the way: the account starts anew.
                     self.read = sent;
                 }
             }
         }
         if let Some(began) = began {
-            counters.credit_wait_ns.fetch_add(monotonic_ns() - began, Relaxed);
+            counters
+                .credit_wait_ns
+                .fetch_add(monotonic_ns() - began, Relaxed);
         }
         Ok(())
     }
@@ -224,7 +249,14 @@ impl Credit {
 /// Sends a receiver's credit: it has read up to `read` and can hold `window` datagrams.
 pub(crate) fn send_credit(socket: &UdpSocket, flow: u32, tag: u32, read: u64, window: u64) {
     let mut bytes = [0; HEADER];
-    Header { kind: Kind::Credit, flow, sequence: read, sent_ns: window, tag }.write(&mut bytes);
+    Header {
+        kind: Kind::Credit,
+        flow,
+        sequence: read,
+        sent_ns: window,
+        tag,
+    }
+    .write(&mut bytes);
     // A credit that cannot be sent is replaced by the next one, or by the sender's patience.
     let _ = udp::send_segments(socket, &bytes, HEADER as u16);
 }

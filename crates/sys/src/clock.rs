@@ -71,6 +71,20 @@ impl CpuClock {
         }
     }
 
+    /// How long the thread has been ready to run without a processor to run on.
+    ///
+    /// `None` once the thread has ended, or where the kernel does not keep this account (CONFIG_SCHED_INFO).
+    /// Source: Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`, second field, ns.
+    pub fn waited(self) -> Option<Duration> {
+        let thread = !(self.id >> 3);
+        let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
+        text.split_whitespace()
+            .nth(1)?
+            .parse()
+            .ok()
+            .map(Duration::from_nanos)
+    }
+
     /// The processor time the thread has used, in user space and in the kernel together.
     ///
     /// `None` once the thread has ended. Should its id have been given to a later thread of this
@@ -141,6 +155,23 @@ fn read(clock: libc::clockid_t) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_thread_is_told_how_long_it_waited_for_a_processor_until_it_ends() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            tell.send(super::CpuClock::of_this_thread()).unwrap();
+            let _ = ended.recv();
+        });
+        let clock = told.recv().unwrap();
+        if std::path::Path::new("/proc/self/schedstat").exists() {
+            assert!(clock.waited().is_some());
+        }
+        drop(end);
+        thread.join().unwrap();
+        assert_eq!(clock.waited(), None);
+    }
+
     use super::*;
     use std::hint::black_box;
     use std::sync::mpsc;

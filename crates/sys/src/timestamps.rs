@@ -30,6 +30,15 @@ pub fn enable(socket: impl AsFd) -> io::Result<()> {
     )
 }
 
+/// Ends what [`enable`] began.
+///
+/// # Errors
+/// None that is known for a socket on which [`enable`] succeeded.
+pub fn disable(socket: impl AsFd) -> io::Result<()> {
+    let flags = 0_u32.to_ne_bytes();
+    raw::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
+}
+
 /// Sends `payload` on a connected socket, and has the moment it leaves noted for
 /// [`transmit_stamp`].
 ///
@@ -139,6 +148,21 @@ mod tests {
             crate::tcp::send_some(&near, b"plain")?;
             crate::tcp::receive_some(&far, &mut [0; 16])?;
             assert_eq!(transmit_stamp(&near), None);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn stamping_can_be_ended_and_begun_again() -> io::Result<()> {
+        for (near, far) in pairs()? {
+            enable(&near)?;
+            disable(&near)?;
+            assert_eq!(send_stamped(&near, b"probe")?, 5);
+            assert_eq!(receive_stamped(&far, &mut [0; 16])?, (5, None));
+            enable(&near)?;
+            while transmit_stamp(&near).is_some() {}
+            assert_eq!(send_stamped(&near, b"again")?, 5);
+            assert!(stamp_soon(near.as_fd()).is_some());
         }
         Ok(())
     }

@@ -88,8 +88,14 @@ fn check(first: u64, sequence: u64, sent: u64, tag: u32) -> u32 {
         let product = u128::from(a) * u128::from(b);
         (product as u64) ^ ((product >> 64) as u64)
     };
-    let one = fold(first ^ 0x9E37_79B9_7F4A_7C15, sequence ^ 0xD1B5_4A32_D192_ED03);
-    let two = fold(sent ^ 0xA076_1D64_78BD_642F, u64::from(tag) ^ one ^ 0xE703_7ED1_A0B4_28DB);
+    let one = fold(
+        first ^ 0x9E37_79B9_7F4A_7C15,
+        sequence ^ 0xD1B5_4A32_D192_ED03,
+    );
+    let two = fold(
+        sent ^ 0xA076_1D64_78BD_642F,
+        u64::from(tag) ^ one ^ 0xE703_7ED1_A0B4_28DB,
+    );
     (two ^ (two >> 32)) as u32
 }
 
@@ -102,7 +108,8 @@ impl Header {
         to[8..16].copy_from_slice(&self.sequence.to_be_bytes());
         to[16..24].copy_from_slice(&self.sent_ns.to_be_bytes());
         to[24..28].copy_from_slice(&self.tag.to_be_bytes());
-        to[28..32].copy_from_slice(&check(first, self.sequence, self.sent_ns, self.tag).to_be_bytes());
+        to[28..32]
+            .copy_from_slice(&check(first, self.sequence, self.sent_ns, self.tag).to_be_bytes());
     }
 
     /// Reads a datagram's header; `None` when it is short, not ours, or damaged.
@@ -124,7 +131,13 @@ impl Header {
         if magic & 0xFFFF_FF00 != MAGIC {
             return None;
         }
-        Some(Self { kind: Kind::from_code(magic as u8)?, flow: first as u32, sequence, sent_ns, tag })
+        Some(Self {
+            kind: Kind::from_code(magic as u8)?,
+            flow: first as u32,
+            sequence,
+            sent_ns,
+            tag,
+        })
     }
 }
 
@@ -147,8 +160,14 @@ impl Opening {
     pub fn encode(&self) -> [u8; OPENING] {
         let mut bytes = [0; OPENING];
         let mut header = [0; HEADER];
-        Header { kind: self.kind, flow: self.flow, sequence: 0, sent_ns: 0, tag: tag(self.token) }
-            .write(&mut header);
+        Header {
+            kind: self.kind,
+            flow: self.flow,
+            sequence: 0,
+            sent_ns: 0,
+            tag: tag(self.token),
+        }
+        .write(&mut header);
         bytes[..HEADER].copy_from_slice(&header);
         bytes[32..48].copy_from_slice(&self.token.0);
         bytes[48..64].copy_from_slice(&self.challenge);
@@ -164,8 +183,16 @@ impl Opening {
         token.copy_from_slice(&whole[32..48]);
         let mut challenge = [0; 16];
         challenge.copy_from_slice(&whole[48..64]);
-        let opening = Self { kind: header.kind, flow: header.flow, token: Token(token), challenge };
-        let opens = matches!(header.kind, Kind::Hello | Kind::Challenge | Kind::Proof | Kind::Ready);
+        let opening = Self {
+            kind: header.kind,
+            flow: header.flow,
+            token: Token(token),
+            challenge,
+        };
+        let opens = matches!(
+            header.kind,
+            Kind::Hello | Kind::Challenge | Kind::Proof | Kind::Ready
+        );
         (opens && tag(opening.token) == header.tag).then_some(opening)
     }
 }
@@ -192,7 +219,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn header() -> Header {
-        Header { kind: Kind::Data, flow: 3, sequence: 77, sent_ns: 123_456_789, tag: 0xDEAD_BEEF }
+        Header {
+            kind: Kind::Data,
+            flow: 3,
+            sequence: 77,
+            sent_ns: 123_456_789,
+            tag: 0xDEAD_BEEF,
+        }
     }
 
     #[test]
@@ -209,8 +242,17 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_server_is_never_longer_than_the_question() {
-        let hello = Opening { kind: Kind::Hello, flow: 0, token: Token([7; 16]), challenge: [0; 16] };
-        let challenge = Opening { kind: Kind::Challenge, challenge: [9; 16], ..hello };
+        let hello = Opening {
+            kind: Kind::Hello,
+            flow: 0,
+            token: Token([7; 16]),
+            challenge: [0; 16],
+        };
+        let challenge = Opening {
+            kind: Kind::Challenge,
+            challenge: [9; 16],
+            ..hello
+        };
         assert_eq!(hello.encode().len(), challenge.encode().len());
         assert_eq!(Opening::decode(&challenge.encode()), Some(challenge));
     }

@@ -1,8 +1,8 @@
 //! The bytes of an echo test: what is said before a series of messages over TCP, and what a message
 //! over UDP carries.
 //!
-//! A TCP message is payload and nothing else: an [`Announcement`] tells how long the following ones are,
-//! and they come back in order. A UDP message begins with its number, counted over the flow from 0, as
+//! A TCP message is payload and nothing else: an [`Announcement`] tells how long the following ones are;
+//! it comes back itself, and then they do, in order. A UDP message begins with its number, counted over the flow from 0, as
 //! a big-endian integer of its lowest 8 bytes, or of as many as the message has. On a schedule a message
 //! of [`STAMPED`] bytes or more also carries times, and the server writes its own into the copy it sends
 //! back:
@@ -44,8 +44,10 @@ impl Announcement {
         let (size, rest) = rest.split_first_chunk::<4>()?;
         let (count, _) = rest.split_first_chunk::<8>()?;
         let size = u32::from_be_bytes(*size);
-        (*magic == MAGIC && (1..=largest).contains(&size))
-            .then_some(Self { size, count: u64::from_be_bytes(*count) })
+        (*magic == MAGIC && (1..=largest).contains(&size)).then_some(Self {
+            size,
+            count: u64::from_be_bytes(*count),
+        })
     }
 }
 
@@ -68,8 +70,15 @@ pub struct Stamps {
 impl Stamps {
     /// Writes over the first bytes of a message; `false` when it is too short and left as it is.
     pub fn write(&self, message: &mut [u8]) -> bool {
-        let Some(front) = message.first_chunk_mut::<STAMPED>() else { return false };
-        let words = [self.number, self.sent_ns, self.received_ns, self.answered_ns];
+        let Some(front) = message.first_chunk_mut::<STAMPED>() else {
+            return false;
+        };
+        let words = [
+            self.number,
+            self.sent_ns,
+            self.received_ns,
+            self.answered_ns,
+        ];
         for (part, word) in front.chunks_exact_mut(8).zip(words) {
             part.copy_from_slice(&word.to_be_bytes());
         }
@@ -121,7 +130,9 @@ pub fn carries_number(message: &[u8], number: u64) -> bool {
 #[must_use]
 pub fn number_up_to(message: &[u8], latest: u64) -> Option<u64> {
     let room = message.len().min(8);
-    let low = message[..room].iter().fold(0, |low, byte| low << 8 | u64::from(*byte));
+    let low = message[..room]
+        .iter()
+        .fold(0, |low, byte| low << 8 | u64::from(*byte));
     match room {
         0 => None,
         8 => (low <= latest).then_some(low),
@@ -153,10 +164,18 @@ mod tests {
     #[test]
     fn the_servers_times_leave_the_rest_of_a_message_alone() {
         let mut message: Vec<u8> = (0..40).collect();
-        let sent = Stamps { number: 7, sent_ns: 8, ..Stamps::default() };
+        let sent = Stamps {
+            number: 7,
+            sent_ns: 8,
+            ..Stamps::default()
+        };
         assert!(sent.write(&mut message));
         stamp_answer(&mut message, 9, 10);
-        let answered = Stamps { received_ns: 9, answered_ns: 10, ..sent };
+        let answered = Stamps {
+            received_ns: 9,
+            answered_ns: 10,
+            ..sent
+        };
         assert_eq!(Stamps::read(&message), Some(answered));
         assert_eq!(message[32..], [32, 33, 34, 35, 36, 37, 38, 39]);
         let mut short = [1; 31];

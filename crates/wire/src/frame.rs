@@ -104,7 +104,10 @@ mod tests {
     fn a_length_of_two_gigabytes_is_refused_before_anything_is_kept() {
         let mut decoder = Decoder::default();
         decoder.feed(&0x8000_0000_u32.to_be_bytes());
-        assert_eq!(decoder.next_message::<ToServer>(), Err(FrameError::TooLong(0x8000_0000)));
+        assert_eq!(
+            decoder.next_message::<ToServer>(),
+            Err(FrameError::TooLong(0x8000_0000))
+        );
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! The control messages, both ways. Unknown fields are ignored; unknown messages are refused.
 
-use caudal_core::plan::Plan;
 pub use caudal_core::host::{Host, Usage};
+use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn unknown_fields_are_ignored_and_unknown_messages_refused() {
         let text = r#"{"say":"ping","t1":5,"colour":"red"}"#;
-        assert_eq!(serde_json::from_str::<ToServer>(text).unwrap(), ToServer::Ping { t1: 5 });
+        assert_eq!(
+            serde_json::from_str::<ToServer>(text).unwrap(),
+            ToServer::Ping { t1: 5 }
+        );
         assert!(serde_json::from_str::<ToServer>(r#"{"say":"dance"}"#).is_err());
     }
 
@@ -150,7 +153,10 @@ mod tests {
         let text = r#"{"say":"refused","reason":"too_tired","message":"later"}"#;
         assert!(matches!(
             serde_json::from_str::<ToClient>(text).unwrap(),
-            ToClient::Refused { reason: Refusal::Other, .. }
+            ToClient::Refused {
+                reason: Refusal::Other,
+                ..
+            }
         ));
     }
 }

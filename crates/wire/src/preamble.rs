@@ -109,7 +109,10 @@ impl Purpose {
                 let mut token = [0; 16];
                 token.copy_from_slice(&bytes[8..24]);
                 let flow = u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
-                Ok(Self::Data { token: Token(token), flow })
+                Ok(Self::Data {
+                    token: Token(token),
+                    flow,
+                })
             }
             _ => Err(PreambleError::Purpose),
         }
@@ -181,9 +184,16 @@ mod tests {
         bytes[6] = 9;
         assert_eq!(Purpose::decode(&bytes), Err(PreambleError::Version(9)));
         assert_eq!(
-            Purpose::decode(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n\0"[..32].try_into().unwrap()),
+            Purpose::decode(
+                b"GET / HTTP/1.1\r\nHost: example\r\n\r\n\0"[..32]
+                    .try_into()
+                    .unwrap()
+            ),
             Err(PreambleError::Foreign)
         );
-        assert_eq!(Answer::decode(&Answer::Welcome.encode()), Ok(Answer::Welcome));
+        assert_eq!(
+            Answer::decode(&Answer::Welcome.encode()),
+            Ok(Answer::Welcome)
+        );
     }
 }

@@ -46,13 +46,14 @@ pub fn lines(row: &Row, run: u32) -> Vec<String> {
     let mut lines: Vec<String> = row
         .flows
         .iter()
-        .map(|(flow, interval)| {
-            of_interval(&flow.id.to_string(), flow.direction, interval, run)
-        })
+        .map(|(flow, interval)| of_interval(&flow.id.to_string(), flow.direction, interval, run))
         .collect();
     for direction in [Direction::Up, Direction::Down] {
         let (bytes, bps, count) = row.sum(direction);
-        let first = row.flows.iter().find(|(flow, _)| flow.direction == direction);
+        let first = row
+            .flows
+            .iter()
+            .find(|(flow, _)| flow.direction == direction);
         if let (true, Some((_, first))) = (count > 1, first) {
             let sum = Interval {
                 bytes,
@@ -83,7 +84,11 @@ fn of_interval(flow: &str, direction: Direction, interval: &Interval, run: u32) 
         interval.bytes.to_string(),
         format!("{:.0}", interval.goodput_bps),
         shown(interval.sender_cpu.map(|cpu| format!("{cpu:.4}"))),
-        if is_sum { String::new() } else { format!("{:.4}", interval.receiver_cpu) },
+        if is_sum {
+            String::new()
+        } else {
+            format!("{:.4}", interval.receiver_cpu)
+        },
         shown(tcp.map(|tcp| tcp.rtt_us)),
         shown(tcp.and_then(|tcp| tcp.min_rtt_us)),
         shown(tcp.map(|tcp| tcp.cwnd_bytes)),
@@ -124,8 +129,14 @@ mod tests {
             tcp: None,
             udp: None,
         };
-        let flow = |id| PlannedFlow { id, direction: Direction::Up };
-        let row = Row { tick: 1, flows: vec![(flow(0), interval.clone()), (flow(1), interval)] };
+        let flow = |id| PlannedFlow {
+            id,
+            direction: Direction::Up,
+        };
+        let row = Row {
+            tick: 1,
+            flows: vec![(flow(0), interval.clone()), (flow(1), interval)],
+        };
         let lines = lines(&row, 1);
         assert_eq!(lines.len(), 3);
         for line in &lines {

@@ -26,7 +26,10 @@ impl Tool {
     /// This program.
     #[must_use]
     pub const fn this() -> Self {
-        Self { name: "caudal", version: env!("CARGO_PKG_VERSION") }
+        Self {
+            name: "caudal",
+            version: env!("CARGO_PKG_VERSION"),
+        }
     }
 }
 
@@ -69,7 +72,11 @@ pub fn command_line() -> String {
         .enumerate()
         .map(|(nth, word)| {
             let word = word.to_string_lossy().into_owned();
-            if nth == 0 { "caudal".to_owned() } else { quoted(&word) }
+            if nth == 0 {
+                "caudal".to_owned()
+            } else {
+                quoted(&word)
+            }
         })
         .collect::<Vec<_>>()
         .join(" ")
@@ -98,7 +105,11 @@ pub fn rfc3339(ns: u64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     format!(
         "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{millis:03}Z",
@@ -155,11 +166,13 @@ fn end(end: &FlowEnd) -> Value {
             "bytes": counters.bytes,
             "calls": counters.calls,
             "cpu_s": counters.cpu_ns as f64 / 1e9,
+            "cpu_wait_s": counters.cpu_wait_ns as f64 / 1e9,
         }),
         Counters::Receiver(counters) => json!({
             "bytes": counters.bytes,
             "calls": counters.calls,
             "cpu_s": counters.cpu_ns as f64 / 1e9,
+            "cpu_wait_s": counters.cpu_wait_ns as f64 / 1e9,
             "first_byte_s": counters.first_ns as f64 / 1e9,
             "last_byte_s": counters.last_ns as f64 / 1e9,
         }),
@@ -308,7 +321,10 @@ mod tests {
     fn dates_are_written_in_utc() {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(951_782_400_000_000_000), "2000-02-29T00:00:00.000Z");
-        assert_eq!(rfc3339(1_795_295_439_123_000_000), "2026-11-21T21:10:39.123Z");
+        assert_eq!(
+            rfc3339(1_795_295_439_123_000_000),
+            "2026-11-21T21:10:39.123Z"
+        );
     }
 
     #[test]

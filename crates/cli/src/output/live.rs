@@ -25,7 +25,13 @@ pub struct Live {
 impl Live {
     /// A table for a test; its header is written with the first row.
     #[must_use]
-    pub fn new(sink: &Sink, transport: Transport, ticks: &Ticks, verbose: bool, quiet: bool) -> Self {
+    pub fn new(
+        sink: &Sink,
+        transport: Transport,
+        ticks: &Ticks,
+        verbose: bool,
+        quiet: bool,
+    ) -> Self {
         Self {
             transport,
             verbose,
@@ -91,12 +97,20 @@ impl Live {
     }
 
     fn erased(&self) -> String {
-        if self.region == 0 { String::new() } else { format!("\x1b[{}A\x1b[J", self.region) }
+        if self.region == 0 {
+            String::new()
+        } else {
+            format!("\x1b[{}A\x1b[J", self.region)
+        }
     }
 
     fn bar(&self, row: &Row) -> Option<String> {
         let total = self.total.filter(|total| *total >= BAR_FROM)?.as_secs_f64();
-        let at = row.flows.first().map(|(_, interval)| interval.end_s)?.min(total);
+        let at = row
+            .flows
+            .first()
+            .map(|(_, interval)| interval.end_s)?
+            .min(total);
         let width = 40_usize;
         let full = (at / total * width as f64).round() as usize;
         Some(format!(

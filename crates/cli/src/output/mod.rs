@@ -3,5 +3,6 @@
 pub mod csv;
 pub mod json;
 pub mod live;
+pub mod round_trips;
 pub mod sink;
 pub mod text;

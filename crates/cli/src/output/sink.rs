@@ -24,13 +24,21 @@ impl Sink {
     /// Standard output.
     #[must_use]
     pub const fn stdout() -> Self {
-        Self { place: Place::Stdout, failed: None, closed: false }
+        Self {
+            place: Place::Stdout,
+            failed: None,
+            closed: false,
+        }
     }
 
     /// Nothing is shown.
     #[must_use]
     pub const fn nowhere() -> Self {
-        Self { place: Place::Nowhere, failed: None, closed: false }
+        Self {
+            place: Place::Nowhere,
+            failed: None,
+            closed: false,
+        }
     }
 
     /// A file, created anew. Opened before anything is measured, so that a name that cannot be written
@@ -41,7 +49,11 @@ impl Sink {
     pub fn file(path: &Path) -> Result<Self, Failure> {
         let file = File::create(path)
             .map_err(|cause| Failure::writing(&path.display().to_string(), &cause))?;
-        Ok(Self { place: Place::File(path.to_owned(), file), failed: None, closed: false })
+        Ok(Self {
+            place: Place::File(path.to_owned(), file),
+            failed: None,
+            closed: false,
+        })
     }
 
     /// Whether it is a terminal that can be rewritten.
@@ -61,9 +73,14 @@ impl Sink {
         let (written, name) = match &mut self.place {
             Place::Stdout => {
                 let mut out = io::stdout().lock();
-                (out.write_all(text.as_bytes()).and_then(|()| out.flush()), "standard output".to_owned())
+                (
+                    out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+                    "standard output".to_owned(),
+                )
             }
-            Place::File(path, file) => (file.write_all(text.as_bytes()), path.display().to_string()),
+            Place::File(path, file) => {
+                (file.write_all(text.as_bytes()), path.display().to_string())
+            }
             Place::Nowhere => return,
         };
         match written {
@@ -92,7 +109,10 @@ impl Sink {
         if let (None, Place::File(path, file)) = (&self.failed, &mut self.place) {
             // Some filesystems only say that they are full when they are asked to keep their word.
             if let Err(cause) = file.sync_data()
-                && matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+                && matches!(
+                    cause.kind(),
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+                )
             {
                 self.failed = Some(Failure::writing(&path.display().to_string(), &cause));
             }
@@ -121,14 +141,32 @@ impl Sinks {
         let structured = output.json || output.json_stream || output.csv;
         Ok(match (&output.output, structured) {
             (Some(path), true) => {
-                let text = if output.quiet { Sink::nowhere() } else { Sink::stdout() };
-                Self { data: Sink::file(path)?, text, data_in_file: true }
+                let text = if output.quiet {
+                    Sink::nowhere()
+                } else {
+                    Sink::stdout()
+                };
+                Self {
+                    data: Sink::file(path)?,
+                    text,
+                    data_in_file: true,
+                }
             }
-            (Some(path), false) => {
-                Self { data: Sink::nowhere(), text: Sink::file(path)?, data_in_file: false }
-            }
-            (None, true) => Self { data: Sink::stdout(), text: Sink::nowhere(), data_in_file: false },
-            (None, false) => Self { data: Sink::nowhere(), text: Sink::stdout(), data_in_file: false },
+            (Some(path), false) => Self {
+                data: Sink::nowhere(),
+                text: Sink::file(path)?,
+                data_in_file: false,
+            },
+            (None, true) => Self {
+                data: Sink::stdout(),
+                text: Sink::nowhere(),
+                data_in_file: false,
+            },
+            (None, false) => Self {
+                data: Sink::nowhere(),
+                text: Sink::stdout(),
+                data_in_file: false,
+            },
         })
     }
 
@@ -143,7 +181,10 @@ impl Sinks {
             let mut rescue = Sink::stdout();
             rescue.line(result);
             let _ = rescue.finish();
-            return Err(Failure { exit: failure.exit.max_with(Exit::Failed), ..failure });
+            return Err(Failure {
+                exit: failure.exit.max_with(Exit::Failed),
+                ..failure
+            });
         }
         Ok(())
     }

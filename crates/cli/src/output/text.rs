@@ -104,9 +104,14 @@ pub fn fold(line: &str, indent: usize) -> String {
 /// The interval table's header.
 #[must_use]
 pub fn header(transport: Transport, verbose: bool) -> String {
-    let common = format!("{:>15}  {:<7} {:>9} {:>12}", "interval", "flow", "received", "goodput");
+    let common = format!(
+        "{:>15}  {:<8} {:>9} {:>12}",
+        "interval", "flow", "received", "goodput"
+    );
     match (transport, verbose) {
-        (Transport::Tcp, false) => format!("{common} {:>9} {:>9} {:>11}", "rtt", "cwnd", "retransmit"),
+        (Transport::Tcp, false) => {
+            format!("{common} {:>9} {:>9} {:>11}", "rtt", "cwnd", "retransmit")
+        }
         (Transport::Tcp, true) => format!(
             "{common} {:>9} {:>9} {:>9} {:>11} {:>12} {:>6} {:>6} {:>6}",
             "rtt", "min rtt", "cwnd", "retransmit", "delivery", "rwnd", "sndbuf", "busy"
@@ -139,9 +144,18 @@ pub fn row_lines(row: &Row, verbose: bool, flows: bool) -> Vec<String> {
     for direction in [Direction::Up, Direction::Down] {
         let (bytes, bps, count) = row.sum(direction);
         if count > 1
-            && let Some((_, first)) = row.flows.iter().find(|(flow, _)| flow.direction == direction)
+            && let Some((_, first)) = row
+                .flows
+                .iter()
+                .find(|(flow, _)| flow.direction == direction)
         {
-            let sum = Interval { bytes, goodput_bps: bps, tcp: None, udp: None, ..first.clone() };
+            let sum = Interval {
+                bytes,
+                goodput_bps: bps,
+                tcp: None,
+                udp: None,
+                ..first.clone()
+            };
             lines.push(line(&format!("{} sum", direction.name()), &sum, verbose));
         }
     }
@@ -151,24 +165,31 @@ pub fn row_lines(row: &Row, verbose: bool, flows: bool) -> Vec<String> {
 fn line(name: &str, interval: &Interval, verbose: bool) -> String {
     let span = format!("{:.2}-{:.2} s", interval.start_s, interval.end_s);
     let mut line = format!(
-        "{span:>15}  {name:<7} {:>9} {:>12}",
+        "{span:>15}  {name:<8} {:>9} {:>12}",
         bytes(interval.bytes),
         bits(interval.goodput_bps)
     );
     let elapsed_us = (interval.end_s - interval.start_s) * 1e6;
     let held = |us: Option<u64>| {
-        us.map_or_else(|| "-".to_owned(), |us| format!("{:.0} %", (us as f64 / elapsed_us).min(1.0) * 100.0))
+        us.map_or_else(
+            || "-".to_owned(),
+            |us| format!("{:.0} %", (us as f64 / elapsed_us).min(1.0) * 100.0),
+        )
     };
     let least = |us: Option<u32>| us.map_or_else(|| "-".to_owned(), |us| time_us(f64::from(us)));
     if let Some(tcp) = interval.tcp {
-        let retransmitted = tcp.retransmitted_bytes.map_or_else(|| tcp.retransmits.to_string(), bytes);
+        let retransmitted = tcp
+            .retransmitted_bytes
+            .map_or_else(|| tcp.retransmits.to_string(), bytes);
         line += &format!(" {:>9}", time_us(f64::from(tcp.rtt_us)));
         if verbose {
             line += &format!(" {:>9}", least(tcp.min_rtt_us));
         }
         line += &format!(" {:>9} {retransmitted:>11}", bytes(tcp.cwnd_bytes));
         if verbose {
-            let delivery = tcp.delivery_rate_bps.map_or_else(|| "-".to_owned(), |bps| bits(bps as f64));
+            let delivery = tcp
+                .delivery_rate_bps
+                .map_or_else(|| "-".to_owned(), |bps| bits(bps as f64));
             line += &format!(
                 " {delivery:>12} {:>6} {:>6} {:>6}",
                 held(tcp.receiver_window_limited_us),
@@ -199,7 +220,11 @@ fn line(name: &str, interval: &Interval, verbose: bool) -> String {
 
 /// The closing block of one direction.
 #[must_use]
-pub fn closing(summary: &DirectionSummary, records: &[FlowRecord], transport: Transport) -> Vec<String> {
+pub fn closing(
+    summary: &DirectionSummary,
+    records: &[FlowRecord],
+    transport: Transport,
+) -> Vec<String> {
     let way = match summary.direction {
         Direction::Up => "upload",
         Direction::Down => "download",
@@ -213,7 +238,10 @@ pub fn closing(summary: &DirectionSummary, records: &[FlowRecord], transport: Tr
             } else {
                 ""
             };
-            say(format!("{way}: {} of goodput{doubt}", estimate(goodput, bits)));
+            say(format!(
+                "{way}: {} of goodput{doubt}",
+                estimate(goodput, bits)
+            ));
         }
         None => say(format!("{way}: no rate can be given")),
     }
@@ -223,9 +251,9 @@ pub fn closing(summary: &DirectionSummary, records: &[FlowRecord], transport: Tr
         String::new()
     };
     say(format!(
-        "  moved: {} received in {:.3} s over {} flow{}{omitted}",
+        "  moved: {} received in {} over {} flow{}{omitted}",
         bytes(summary.bytes),
-        summary.measured_s,
+        time_us(summary.measured_s * 1e6),
         summary.flows,
         if summary.flows == 1 { "" } else { "s" }
     ));
@@ -238,12 +266,16 @@ pub fn closing(summary: &DirectionSummary, records: &[FlowRecord], transport: Tr
         )),
         _ => say(format!("  ceiling: {}", summary.ceiling.why)),
     }
-    say(format!("  limited by: {}: {}", summary.limited_by.limit.words(), summary.limited_by.evidence));
+    say(format!(
+        "  limited by: {}: {}",
+        summary.limited_by.limit.words(),
+        summary.limited_by.evidence
+    ));
     if let Some(tcp) = &summary.tcp {
         let us = |us: Option<f64>| us.map_or_else(|| "unknown".to_owned(), time_us);
-        let retransmitted = tcp.retransmitted_bytes.map_or_else(String::new, |count| {
-            format!(" ({})", bytes(count))
-        });
+        let retransmitted = tcp
+            .retransmitted_bytes
+            .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
         say(format!(
             "  tcp: rtt {} mean, {} least, {} most; {} segments retransmitted{retransmitted}; congestion window up to {}",
             us(tcp.rtt_mean_us),
@@ -282,7 +314,12 @@ pub fn closing(summary: &DirectionSummary, records: &[FlowRecord], transport: Tr
     if let Some(text) = granted(summary.direction, records, transport) {
         say(text);
     }
-    let cpu = |cpu: Option<f64>| cpu.map_or_else(|| "unknown".to_owned(), |cpu| format!("{:.0} %", cpu * 100.0));
+    let cpu = |cpu: Option<f64>| {
+        cpu.map_or_else(
+            || "unknown".to_owned(),
+            |cpu| format!("{:.0} %", cpu * 100.0),
+        )
+    };
     say(format!(
         "  cpu: sending threads {}, receiving threads {} of a processor",
         cpu(summary.sender_cpu),
@@ -295,7 +332,10 @@ fn datagrams(loss: &Loss, say: &mut impl FnMut(String)) {
     let fraction = loss
         .fraction
         .map_or_else(|| "-".to_owned(), |fraction| estimate(&fraction, percent));
-    say(format!("  datagrams: {} sent, {} received, {} lost: {fraction}", loss.sent, loss.received, loss.lost));
+    say(format!(
+        "  datagrams: {} sent, {} received, {} lost: {fraction}",
+        loss.sent, loss.received, loss.lost
+    ));
     if loss.lost > 0 {
         let qdisc = loss
             .places
@@ -319,22 +359,30 @@ fn datagrams(loss: &Loss, say: &mut impl FnMut(String)) {
 }
 
 fn granted(direction: Direction, records: &[FlowRecord], transport: Transport) -> Option<String> {
-    let record = records.iter().find(|record| record.flow.direction == direction)?;
+    let record = records
+        .iter()
+        .find(|record| record.flow.direction == direction)?;
     let sender = record.sender.as_ref().map(|end| &end.granted);
     let receiver = record.receiver.as_ref().map(|end| &end.granted);
     let buffer = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), bytes);
     let send = buffer(sender.and_then(|granted| granted.send_buffer_bytes));
     let receive = buffer(receiver.and_then(|granted| granted.receive_buffer_bytes));
-    let mtu = sender.and_then(|granted| granted.path_mtu).map_or_else(|| "unknown".to_owned(), |mtu| format!("{mtu} B"));
+    let mtu = sender
+        .and_then(|granted| granted.path_mtu)
+        .map_or_else(|| "unknown".to_owned(), |mtu| format!("{mtu} B"));
     Some(match transport {
         Transport::Tcp => format!(
             "  granted: {}, MSS {} B, path MTU {mtu}, send buffer {send}, receive buffer {receive}",
-            sender.and_then(|granted| granted.congestion.clone()).unwrap_or_else(|| "unknown".to_owned()),
+            sender
+                .and_then(|granted| granted.congestion.clone())
+                .unwrap_or_else(|| "unknown".to_owned()),
             sender.and_then(|granted| granted.mss).unwrap_or(0)
         ),
         Transport::Udp => format!(
             "  granted: path MTU {mtu}, send buffer {send}, receive buffer {receive}; up to {} datagrams a send (GSO), joined on receive (GRO): {}",
-            sender.and_then(|granted| granted.segments_per_send).unwrap_or(1),
+            sender
+                .and_then(|granted| granted.segments_per_send)
+                .unwrap_or(1),
             match receiver.and_then(|granted| granted.receive_offload) {
                 Some(true) => "yes",
                 Some(false) => "no",
@@ -347,7 +395,10 @@ fn granted(direction: Direction, records: &[FlowRecord], transport: Transport) -
 /// A warning with its remedy.
 #[must_use]
 pub fn warning(warning: &Warning) -> String {
-    fold(&format!("warning: {}; {}", warning.message, warning.remedy), 4)
+    fold(
+        &format!("warning: {}; {}", warning.message, warning.remedy),
+        4,
+    )
 }
 
 #[cfg(test)]
@@ -358,12 +409,23 @@ mod tests {
     fn long_lines_are_folded_at_words() {
         let folded = fold(&"word ".repeat(40), 4);
         assert!(folded.lines().all(|line| line.chars().count() <= WIDTH));
-        assert!(folded.lines().skip(1).all(|line| line.starts_with("    word")));
+        assert!(
+            folded
+                .lines()
+                .skip(1)
+                .all(|line| line.starts_with("    word"))
+        );
     }
 
     #[test]
     fn shares_keep_enough_digits_to_tell_them_from_nothing() {
-        let cases = [(0.0, "0 %"), (0.00001, "0.0010 %"), (0.005, "0.500 %"), (0.0512, "5.12 %"), (0.853, "85.3 %")];
+        let cases = [
+            (0.0, "0 %"),
+            (0.00001, "0.0010 %"),
+            (0.005, "0.500 %"),
+            (0.0512, "5.12 %"),
+            (0.853, "85.3 %"),
+        ];
         for (share, text) in cases {
             assert_eq!(percent(share), text);
         }

@@ -1,0 +1,209 @@
+//! The crates hold to their places: who may use whom, and what must not be found where.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
+const ARROWS: [(&str, &[&str]); 5] = [
+    (
+        "caudal",
+        &["caudal-core", "caudal-wire", "caudal-sys", "caudal-engine"],
+    ),
+    (
+        "caudal-engine",
+        &["caudal-core", "caudal-wire", "caudal-sys"],
+    ),
+    ("caudal-wire", &["caudal-core"]),
+    ("caudal-sys", &[]),
+    ("caudal-core", &[]),
+];
+
+/// The crates that are pure: values and bytes, told the time.
+const PURE: [&str; 2] = ["core", "wire"];
+
+/// What a pure crate does not touch.
+const IMPURE: [&str; 13] = [
+    "std::fs",
+    "std::thread",
+    "std::process",
+    "std::env",
+    "std::os",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "Instant::now",
+    "SystemTime",
+    "println!",
+    "eprintln!",
+    "socket2",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The crates of the product, by name, with what they use outside of tests.
+fn crates() -> BTreeMap<String, Vec<String>> {
+    let under = root().join("crates");
+    metadata()["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|package| Path::new(package["manifest_path"].as_str().unwrap()).starts_with(&under))
+        .map(|package| {
+            let uses = package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|dependency| dependency["kind"] != "dev")
+                .map(|dependency| dependency["name"].as_str().unwrap().to_owned());
+            (package["name"].as_str().unwrap().to_owned(), uses.collect())
+        })
+        .collect()
+}
+
+/// Every Rust file of a crate's sources, with its text.
+fn sources(of: &str) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    let mut left = vec![root().join("crates").join(of).join("src")];
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                files.push((path, text));
+            }
+        }
+    }
+    assert!(!files.is_empty(), "no sources of {of}");
+    files
+}
+
+/// A file's code without its comments and without the tests at its end.
+fn code(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap_or("");
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or(""))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn has_word(code: &str, word: &str) -> bool {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .any(|found| found == word)
+}
+
+#[test]
+fn every_crate_uses_only_those_below_it() {
+    let found = crates();
+    let named: Vec<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
+    for (name, uses) in &found {
+        let allowed = ARROWS
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("{name} has no place among {named:?}"));
+        for used in uses.iter().filter(|used| found.contains_key(*used)) {
+            assert!(
+                allowed.contains(&used.as_str()),
+                "{name} must not use {used}"
+            );
+        }
+    }
+    assert_eq!(found.len(), ARROWS.len(), "{:?}", found.keys());
+}
+
+#[test]
+fn nothing_outside_the_command_line_is_asynchronous_or_talks_to_people() {
+    for (name, uses) in crates().iter().filter(|(name, _)| *name != "caudal") {
+        for stranger in [
+            "tokio",
+            "async-std",
+            "smol",
+            "clap",
+            "miette",
+            "ratatui",
+            "indicatif",
+            "tracing-subscriber",
+        ] {
+            assert!(
+                !uses.contains(&stranger.to_owned()),
+                "{name} uses {stranger}"
+            );
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_lives_in_sys_only() {
+    for krate in ["cli", "engine", "wire", "core"] {
+        for (path, text) in sources(krate) {
+            assert!(
+                !has_word(&code(&text), "unsafe"),
+                "{} holds unsafe code",
+                path.display()
+            );
+        }
+        let top = fs::read_to_string(root().join(format!("crates/{krate}/src/lib.rs"))).unwrap();
+        assert!(
+            top.contains("#![forbid(unsafe_code)]"),
+            "{krate} does not forbid unsafe code"
+        );
+    }
+}
+
+#[test]
+fn pure_crates_have_no_sockets_files_threads_or_clocks() {
+    for krate in PURE {
+        for (path, text) in sources(krate) {
+            let code = code(&text);
+            for word in IMPURE {
+                assert!(!code.contains(word), "{} touches {word}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn engine_and_sys_print_nothing() {
+    for krate in ["engine", "sys"] {
+        for (path, text) in sources(krate) {
+            for word in ["println", "print", "eprintln", "eprint", "dbg"] {
+                assert!(
+                    !code(&text).contains(&format!("{word}!(")),
+                    "{} prints",
+                    path.display()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! docs/reference/json.md against the JSON the program prints: every key is documented with its type, and
+//! every key documented as present is there.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// One row of a table.
+#[derive(Debug, Clone)]
+struct Row {
+    path: String,
+    /// The JSON types it may have, or the one defined type and perhaps null.
+    types: Vec<String>,
+    /// The first words of *present* from the top down to this key: all must apply.
+    present: Vec<String>,
+    /// The nearest key above that may be missing or null: only where it is an object must this one be there.
+    given: Option<String>,
+}
+
+impl Row {
+    fn is_nullable(&self) -> bool {
+        self.types.iter().any(|name| name == "null")
+    }
+
+    /// Whether the key must be there in a run that these words describe and that holds `found`.
+    fn is_due(&self, words: &[&str], found: &BTreeMap<String, BTreeSet<&'static str>>) -> bool {
+        self.present
+            .iter()
+            .all(|word| words.contains(&word.as_str()))
+            && self.given.as_ref().is_none_or(|above| {
+                found
+                    .get(above)
+                    .is_some_and(|kinds| kinds.contains("object"))
+            })
+    }
+}
+
+/// The page: its tables by name.
+struct Reference(BTreeMap<String, Vec<Row>>);
+
+impl Reference {
+    fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/json.md");
+        let page = std::fs::read_to_string(&path)
+            .unwrap_or_else(|cause| panic!("{}: {cause}", path.display()));
+        let mut tables: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+        let mut table = String::new();
+        for line in page.lines() {
+            if let Some(name) = line.strip_prefix("### Type ") {
+                table = name.trim_matches('`').to_owned();
+            } else if let Some(name) = line.strip_prefix("### Event ") {
+                table = format!("event {}", name.trim_matches('`'));
+            } else if line.starts_with("## The run object") {
+                "run".clone_into(&mut table);
+            } else if let Some(cells) = line.strip_prefix("| `") {
+                let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
+                let [path, types, _unit, present, ..] = cells.as_slice() else {
+                    panic!("a row has five cells: {line}");
+                };
+                let present = present
+                    .split(|c: char| !c.is_ascii_alphanumeric())
+                    .next()
+                    .unwrap_or("");
+                tables.entry(table.clone()).or_default().push(Row {
+                    path: path.trim_end_matches('`').to_owned(),
+                    types: types
+                        .split(" or ")
+                        .map(|name| name.trim_matches('*').to_owned())
+                        .collect(),
+                    present: vec![present.to_owned()],
+                    given: None,
+                });
+            }
+        }
+        Self(tables)
+    }
+
+    /// The rows of a table with those of the types it uses in their places.
+    fn expand(&self, table: &str) -> Vec<Row> {
+        let rows = self
+            .0
+            .get(table)
+            .unwrap_or_else(|| panic!("json.md has no table {table}"));
+        let mut all = Vec::new();
+        for row in rows {
+            let mut plain = row.clone();
+            if let Some(used) = row.types.iter().find(|name| self.0.contains_key(*name)) {
+                let certain = !row.is_nullable() && row.present == ["always"];
+                for inner in self.expand(used) {
+                    let under = |below: &str| format!("{}.{below}", row.path);
+                    let given = match inner.given {
+                        Some(above) => Some(under(&above)),
+                        None => (!certain).then(|| row.path.clone()),
+                    };
+                    let outer = row
+                        .present
+                        .iter()
+                        .filter(|word| *word != "sometimes")
+                        .cloned();
+                    all.push(Row {
+                        path: under(&inner.path),
+                        types: inner.types,
+                        present: outer.chain(inner.present).collect(),
+                        given,
+                    });
+                }
+                plain.types = vec!["object".to_owned()];
+                if row.is_nullable() {
+                    plain.types.push("null".to_owned());
+                }
+            }
+            all.push(plain);
+        }
+        all
+    }
+}
+
+/// Every path of a value with the types of what it holds.
+fn walk(
+    value: &Value,
+    path: &str,
+    found: &mut BTreeMap<String, BTreeSet<&'static str>>,
+    maps: &BTreeSet<String>,
+) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::String(_) => "string",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::Object(_) => "object",
+        Value::Array(_) => "list",
+    };
+    if kind != "list" && !path.is_empty() {
+        found.entry(path.to_owned()).or_default().insert(kind);
+    }
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                walk(item, &format!("{path}[]"), found, maps);
+            }
+        }
+        Value::Object(keys) => {
+            for (key, inner) in keys {
+                let map = format!("{path}{{}}");
+                let next = match (maps.contains(&map), path.is_empty()) {
+                    (true, _) => map,
+                    (false, true) => key.clone(),
+                    (false, false) => format!("{path}.{key}"),
+                };
+                walk(inner, &next, found, maps);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Holds a value against a table; what does not agree.
+fn disagreements(value: &Value, rows: &[Row], words: &[&str]) -> Vec<String> {
+    let maps: BTreeSet<String> = rows
+        .iter()
+        .map(|row| row.path.clone())
+        .filter(|path| path.ends_with("{}"))
+        .collect();
+    let mut found = BTreeMap::new();
+    walk(value, "", &mut found, &maps);
+    let mut wrong = Vec::new();
+    for (path, kinds) in &found {
+        let allowed: BTreeSet<&str> = rows
+            .iter()
+            .filter(|row| &row.path == path)
+            .flat_map(|row| row.types.iter().map(String::as_str))
+            .collect();
+        let is_ancestor = rows.iter().any(|row| {
+            row.path
+                .strip_prefix(path.as_str())
+                .is_some_and(|rest| rest.starts_with(['.', '[', '{']))
+        });
+        for kind in kinds {
+            let fits = allowed.contains(kind)
+                // A number that happens to be whole is still a number.
+                || *kind == "integer" && allowed.contains("number")
+                || *kind == "object" && is_ancestor;
+            if !fits {
+                wrong.push(format!(
+                    "{path} holds a value of type {kind}, which json.md does not say"
+                ));
+            }
+        }
+    }
+    for row in rows.iter().filter(|row| row.is_due(words, &found)) {
+        let there = found.contains_key(&row.path)
+            || found
+                .keys()
+                .any(|path| path.starts_with(&format!("{}.", row.path)));
+        if !there {
+            wrong.push(format!(
+                "{} is missing, which json.md calls present: {}",
+                row.path,
+                row.present.join(", ")
+            ));
+        }
+    }
+    wrong
+}
+
+/// What the program prints for these arguments.
+fn printed(arguments: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_caudal"))
+        .args(arguments.split_whitespace())
+        .output()
+        .expect("the program was built for this test");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "caudal {arguments}: {errors}");
+    String::from_utf8(output.stdout).expect("JSON is UTF-8")
+}
+
+#[track_caller]
+fn assert_documented(arguments: &str, words: &[&str]) {
+    let run: Value =
+        serde_json::from_str(&printed(arguments)).expect("the output is one JSON object");
+    let wrong = disagreements(&run, &Reference::read().expand("run"), words);
+    assert!(
+        wrong.is_empty(),
+        "caudal {arguments}:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[track_caller]
+fn assert_events_documented(arguments: &str, words: &[&str], expected: &[&str]) {
+    let reference = Reference::read();
+    let mut seen = BTreeSet::new();
+    for line in printed(arguments).lines() {
+        let event: Value = serde_json::from_str(line).expect("every line is one JSON object");
+        let name = event["event"]
+            .as_str()
+            .expect("every event has a name")
+            .to_owned();
+        let wrong = disagreements(&event, &reference.expand(&format!("event {name}")), words);
+        assert!(
+            wrong.is_empty(),
+            "caudal {arguments}, event {name}:\n{}",
+            wrong.join("\n")
+        );
+        seen.insert(name);
+    }
+    assert_eq!(
+        seen,
+        expected.iter().map(|name| (*name).to_owned()).collect(),
+        "caudal {arguments}"
+    );
+}
+
+const TCP: [&str; 4] = ["always", "traffic", "measured", "tcp"];
+const UDP: [&str; 4] = ["always", "traffic", "measured", "udp"];
+const REPEATED: [&str; 5] = ["always", "traffic", "measured", "tcp", "repeat"];
+const SEARCH: [&str; 3] = ["always", "traffic", "search"];
+const RTT_TCP: [&str; 3] = ["always", "rtt", "tcp"];
+const RTT_UDP: [&str; 3] = ["always", "rtt", "udp"];
+
+#[test]
+fn a_tcp_run_is_what_the_reference_says() {
+    assert_documented("tcp --time 0.3 --interval 0.1 --json", &TCP);
+}
+
+#[test]
+fn a_udp_run_is_what_the_reference_says() {
+    assert_documented(
+        "udp --time 0.3 --interval 0.1 --rate 5M --length 1000 --json",
+        &UDP,
+    );
+}
+
+#[test]
+fn a_udp_run_at_full_speed_is_what_the_reference_says() {
+    assert_documented("udp --time 0.3 --interval 0.1 --rate max --json", &UDP);
+}
+
+#[test]
+fn a_run_in_both_directions_is_what_the_reference_says() {
+    assert_documented(
+        "tcp --bidir --parallel 2 --time 0.3 --interval 0.1 --omit 0.1 --json",
+        &TCP,
+    );
+}
+
+#[test]
+fn a_run_of_some_bytes_against_a_link_is_what_the_reference_says() {
+    assert_documented("tcp --bytes 1M --window 256Ki --link-rate 1G --json", &TCP);
+}
+
+#[test]
+fn repeated_runs_are_what_the_reference_says() {
+    assert_documented("tcp --repeat 2 --time 0.3 --interval 0.1 --json", &REPEATED);
+}
+
+#[test]
+fn a_search_is_what_the_reference_says() {
+    assert_documented(
+        "udp --find-rate 1% --rate 5M --length 1000 --time 0.3 --json",
+        &SEARCH,
+    );
+}
+
+#[test]
+fn the_events_of_a_run_are_what_the_reference_says() {
+    let events = ["agreed", "started", "interval", "finished"];
+    assert_events_documented("tcp --time 0.3 --interval 0.1 --json-stream", &TCP, &events);
+}
+
+#[test]
+fn the_events_of_a_search_are_what_the_reference_says() {
+    let arguments = "udp --find-rate 1% --rate 5M --length 1000 --time 0.3 --json-stream";
+    assert_events_documented(arguments, &SEARCH, &["trial", "finished"]);
+}
+
+#[test]
+fn round_trips_over_tcp_are_what_the_reference_says() {
+    assert_documented("rtt --count 50 --sizes 1,1024 --clients 2 --json", &RTT_TCP);
+}
+
+#[test]
+fn round_trips_on_a_schedule_are_what_the_reference_says() {
+    let arguments = "rtt --proto udp --every 1ms --poisson --count 50 --sizes 64 --json";
+    assert_documented(arguments, &RTT_UDP);
+}
+
+#[test]
+fn the_events_of_round_trips_are_what_the_reference_says() {
+    let events = ["agreed", "started", "size", "finished"];
+    assert_events_documented(
+        "rtt --count 50 --sizes 1,1024 --json-stream",
+        &RTT_TCP,
+        &events,
+    );
+}
+
+#[test]
+fn a_key_that_nobody_documented_is_noticed() {
+    let rows = Reference::read().expand("estimate");
+    let good = r#"{"mean":1,"low":0.5,"high":1.5,"confidence":0.95,"n":3,"method":"wilson"}"#;
+    assert_eq!(
+        disagreements(&serde_json::from_str(good).unwrap(), &rows, &TCP),
+        Vec::<String>::new()
+    );
+    let odd = good
+        .replace("\"n\":3", "\"n\":3.5,\"colour\":\"red\"")
+        .replace("\"low\":0.5,", "");
+    assert_eq!(
+        disagreements(&serde_json::from_str(&odd).unwrap(), &rows, &TCP).len(),
+        3
+    );
+}

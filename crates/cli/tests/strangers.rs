@@ -1,0 +1,72 @@
+//! Real programs of another protocol on the port: recognised, and told from ours.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
+use libtest_mimic::Arguments;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{Running, Serve, caudal, is_installed, run, trial};
+
+fn main() -> ExitCode {
+    let needs =
+        |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
+    let trials = vec![
+        trial("iperf3_on_the_port_is_recognised", needs("iperf3"), || {
+            a_client_says_what_it_found("iperf3", "does not speak caudal's protocol");
+        }),
+        trial("iperf_2_on_the_port_is_recognised", needs("iperf"), || {
+            a_client_says_what_it_found("iperf", "does not speak caudal's protocol");
+        }),
+        trial(
+            "an_iperf3_client_is_sent_away_and_the_server_lives_on",
+            needs("iperf3"),
+            || {
+                a_server_sends_it_away("iperf3");
+            },
+        ),
+        trial(
+            "an_iperf_2_client_is_sent_away_and_the_server_lives_on",
+            needs("iperf"),
+            || {
+                a_server_sends_it_away("iperf");
+            },
+        ),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn a_client_says_what_it_found(program: &str, words: &str) {
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
+        .to_string();
+    let _server = Running::start(Command::new(program).args(["-s", "-p", &port]));
+    let until = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
+        assert!(Instant::now() < until, "{program} does not listen");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let ended = run(
+        &mut caudal(["tcp", "127.0.0.1", "-p", &port, "-t", "1"]),
+        Duration::from_secs(15),
+    );
+    ended.failed(3, &[words, "caudal serve"]);
+}
+
+fn a_server_sends_it_away(program: &str) {
+    let server = Serve::start("");
+    let port = server.port.to_string();
+    let mut stranger =
+        Running::start(Command::new(program).args(["-c", "127.0.0.1", "-p", &port, "-t", "1"]));
+    let until = Instant::now() + Duration::from_secs(20);
+    while !stranger.is_over() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(stranger.is_over(), "{program} is kept waiting");
+    server.still_serves();
+}

@@ -1,0 +1,478 @@
+//! Echo tests over loopback, with a server of our own and with one that misbehaves.
+//!
+//! Nothing here depends on how long anything takes, but on what is counted.
+
+use caudal_core::echo::{EchoRecord, Reply, Summarise};
+use caudal_core::plan::{EchoPlan, EchoSchedule, Transport};
+use caudal_engine::{
+    Client, CutShort, EchoManner, EchoRun, Event, Origin, RunError, Server, ServerOptions, Target,
+};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+fn server(options: ServerOptions) -> Server {
+    let bind = Some("127.0.0.1".parse().unwrap());
+    Server::start(
+        ServerOptions {
+            bind,
+            port: 0,
+            ..options
+        },
+        None,
+    )
+    .unwrap()
+}
+
+fn client(address: SocketAddr) -> Client {
+    let target = Target {
+        host: address.ip().to_string(),
+        port: address.port(),
+        family: None,
+        origin: Origin::default(),
+    };
+    Client::connect(&target, "test", None).unwrap()
+}
+
+fn plan(transport: Transport, clients: u32, sizes: &[u32], count: u64) -> EchoPlan {
+    EchoPlan {
+        transport,
+        clients,
+        sizes: sizes.to_vec(),
+        count,
+        schedule: EchoSchedule::StopAndWait,
+        timeout: Duration::from_secs(10),
+        no_delay: true,
+        congestion: None,
+        dscp: None,
+        window: None,
+    }
+}
+
+fn every(micros: u64, poisson: bool) -> EchoSchedule {
+    EchoSchedule::Every {
+        period: Duration::from_micros(micros),
+        poisson,
+    }
+}
+
+fn run(plan: &EchoPlan) -> EchoRun {
+    let server = server(ServerOptions::default());
+    client(server.local())
+        .echo(plan, &EchoManner::default(), &mut |_| {})
+        .unwrap()
+}
+
+/// Size, client, messages counted, of these lost; for every series.
+fn counts(record: &EchoRecord) -> Vec<(u32, u32, usize, usize)> {
+    let lost = |replies: &[Reply]| {
+        replies
+            .iter()
+            .filter(|reply| **reply == Reply::LOST)
+            .count()
+    };
+    record
+        .series
+        .iter()
+        .map(|one| (one.size, one.client, one.replies.len(), lost(&one.replies)))
+        .collect()
+}
+
+#[test]
+fn every_client_measures_every_size_as_often_as_planned() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let run = run(&plan(transport, 3, &[1, 512, 65_507], 50));
+        let expected: Vec<_> = [1, 512, 65_507]
+            .into_iter()
+            .flat_map(|size| (0..3).map(move |client| (size, client, 50, 0)))
+            .collect();
+        assert_eq!(counts(&run.record), expected, "{transport:?}");
+        assert_eq!((&run.cut_short, run.changed.len()), (&None, 0));
+        for series in &run.record.series {
+            assert!(series.first.unwrap().ns().is_some());
+            assert_eq!(
+                (series.late, series.duplicate, series.departures.len()),
+                (0, 0, 0)
+            );
+        }
+        for connection in &run.connections {
+            assert_eq!(connection.connecting.is_some(), transport == Transport::Tcp);
+            assert!(connection.failure.is_none() && connection.server.is_some());
+        }
+    }
+}
+
+#[test]
+fn the_kernel_stamps_messages_beside_those_that_count() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let plan = plan(transport, 1, &[100], 3200);
+        let plain = EchoManner {
+            kernel_stamps: false,
+            ..EchoManner::default()
+        };
+        let server = server(ServerOptions::default());
+        let mut client = client(server.local());
+        let without = client.echo(&plan, &plain, &mut |_| {}).unwrap();
+        assert_eq!(without.unstamped.as_deref(), Some("not asked for"));
+        let with = client
+            .echo(&plan, &EchoManner::default(), &mut |_| {})
+            .unwrap();
+        assert_eq!(
+            with.record.series[0].replies.len(),
+            without.record.series[0].replies.len()
+        );
+        let stamped = &with.record.series[0].stamped;
+        assert_eq!(with.unstamped.is_some(), stamped.is_empty());
+        assert!(stamped.len() <= 200 && stamped.iter().all(|one| one.kernel_ns <= one.rtt_ns));
+    }
+}
+
+#[test]
+fn on_a_schedule_every_message_leaves_and_is_answered() {
+    for (transport, poisson) in [
+        (Transport::Udp, false),
+        (Transport::Udp, true),
+        (Transport::Tcp, false),
+    ] {
+        let plan = EchoPlan {
+            schedule: every(500, poisson),
+            ..plan(transport, 2, &[8, 64, 20_000], 100)
+        };
+        let run = run(&plan);
+        let expected: Vec<_> = [8, 64, 20_000]
+            .into_iter()
+            .flat_map(|size| (0..2).map(move |client| (size, client, 100, 0)))
+            .collect();
+        assert_eq!(counts(&run.record), expected, "{transport:?}");
+        assert_eq!(run.record.clock.is_some(), transport == Transport::Udp);
+        for series in &run.record.series {
+            assert_eq!(series.departures.len(), 100);
+            assert!(
+                series
+                    .departures
+                    .is_sorted_by_key(|departure| departure.intended_ns)
+            );
+            let carries_times = transport == Transport::Udp && series.size >= 32;
+            for (departure, reply) in series.departures.iter().zip(&series.replies) {
+                assert_eq!(departure.one_way.is_some(), carries_times);
+                // A round trip counts from when the message was to leave.
+                assert!(reply.ns().unwrap() > departure.late_ns);
+            }
+            if let (Some(clock), true) = (run.record.clock, carries_times) {
+                let way = series.departures[0].one_way.unwrap();
+                // On one machine both ends read one clock, so each way is seen as it is.
+                assert!(way.up_ns >= 0 && way.down_ns >= 0);
+                let offset = clock.offset_ns(series.departures[0].intended_ns as i64);
+                assert!(offset.abs() <= clock.bound_ns());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_schedule() {
+    let plan = EchoPlan {
+        schedule: every(200, true),
+        ..plan(Transport::Udp, 1, &[64], 50)
+    };
+    let gaps = |seed| {
+        let server = server(ServerOptions::default());
+        let manner = EchoManner {
+            seed,
+            ..EchoManner::default()
+        };
+        let run = client(server.local())
+            .echo(&plan, &manner, &mut |_| {})
+            .unwrap();
+        let departures = &run.record.series[0].departures;
+        departures
+            .windows(2)
+            .map(|pair| pair[1].intended_ns - pair[0].intended_ns)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(gaps(3), gaps(3));
+    assert_ne!(gaps(3), gaps(4));
+}
+
+#[test]
+fn one_client_may_run_many_tests_one_after_another() {
+    let server = server(ServerOptions::default());
+    let mut client = client(server.local());
+    for transport in [Transport::Tcp, Transport::Udp, Transport::Tcp] {
+        let mut told = Vec::new();
+        let plan = plan(transport, 2, &[4, 8], 10);
+        let run = client
+            .echo(&plan, &EchoManner::default(), &mut |event| {
+                if let Event::Echoed {
+                    client,
+                    size,
+                    messages,
+                    ..
+                } = event
+                {
+                    told.push((size, client, messages));
+                }
+            })
+            .unwrap();
+        assert_eq!(run.record.series.len(), 4);
+        told.sort_unstable();
+        assert_eq!(told, [(4, 0, 10), (4, 1, 10), (8, 0, 10), (8, 1, 10)]);
+    }
+    drop(client);
+    server.stop();
+}
+
+#[test]
+fn a_server_that_is_stopped_leaves_what_was_measured() {
+    for schedule in [EchoSchedule::StopAndWait, every(1000, false)] {
+        let server = Mutex::new(Some(server(ServerOptions::default())));
+        let mut client = client(server.lock().unwrap().as_ref().unwrap().local());
+        let sizes: Vec<u32> = (1..=128).collect();
+        let plan = EchoPlan {
+            schedule,
+            ..plan(Transport::Tcp, 2, &sizes, 100)
+        };
+        let stopper = Mutex::new(None);
+        let run = client.echo(&plan, &EchoManner::default(), &mut |event| {
+            if let Event::Echoed { .. } = event
+                && let Some(server) = server.lock().unwrap().take()
+            {
+                *stopper.lock().unwrap() = Some(thread::spawn(move || server.stop()));
+            }
+        });
+        let run = run.unwrap();
+        if run
+            .record
+            .series
+            .iter()
+            .map(|one| one.replies.len())
+            .sum::<usize>()
+            < 25_600
+        {
+            assert!(
+                matches!(
+                    &run.cut_short,
+                    Some(CutShort::ByServer(_) | CutShort::Lost(_))
+                ),
+                "{:?}",
+                run.cut_short
+            );
+        }
+        assert!(
+            run.record
+                .series
+                .iter()
+                .any(|one| one.size == 1 && one.replies.len() == 100)
+        );
+        // What was under way when the end came is not lost.
+        assert!(counts(&run.record).iter().all(|(_, _, _, lost)| *lost == 0));
+        stopper.lock().unwrap().take().unwrap().join().unwrap();
+    }
+}
+
+#[test]
+fn the_longest_time_a_server_allows_ends_a_test() {
+    let options = ServerOptions {
+        max_time: Some(Duration::from_millis(300)),
+        ..Default::default()
+    };
+    let server = server(options);
+    let plan = EchoPlan {
+        schedule: every(20_000, false),
+        ..plan(Transport::Udp, 1, &[64], 10_000)
+    };
+    let run = client(server.local())
+        .echo(&plan, &EchoManner::default(), &mut |_| {})
+        .unwrap();
+    assert_eq!(
+        run.cut_short,
+        Some(CutShort::ByServer(
+            "the server's --max-time was reached".into()
+        ))
+    );
+    let replies = run.record.series[0].replies.len();
+    assert!((1..10_000).contains(&replies));
+    let size = &run.record.summarise(Summarise {
+        confidence: 0.98,
+        include_first: false,
+    })[0];
+    assert_eq!(size.pooled.sent, replies as u64);
+}
+
+#[test]
+fn a_server_that_limits_the_rate_says_so() {
+    let server = server(ServerOptions {
+        max_rate: Some(100_000_000),
+        ..Default::default()
+    });
+    let plan = plan(Transport::Udp, 2, &[1000], 20);
+    let run = client(server.local())
+        .echo(&plan, &EchoManner::default(), &mut |_| {})
+        .unwrap();
+    assert_eq!(counts(&run.record), [(1000, 0, 20, 0), (1000, 1, 20, 0)]);
+    assert!(run.changed[0].contains("50"), "{:?}", run.changed);
+}
+
+#[test]
+fn a_plan_that_makes_no_sense_is_refused_before_anything_is_sent() {
+    let server = server(ServerOptions::default());
+    let mut client = client(server.local());
+    for bad in [
+        plan(Transport::Udp, 1, &[65_508], 1),
+        plan(Transport::Tcp, 1, &[0], 1),
+        plan(Transport::Tcp, 1025, &[1], 1),
+        plan(Transport::Tcp, 100, &[1, 2, 4], 1_000_000),
+    ] {
+        let refused = client.echo(&bad, &EchoManner::default(), &mut |_| {});
+        assert!(matches!(refused, Err(RunError::Plan(_))), "{refused:?}");
+    }
+    // The conversation goes on.
+    let good = plan(Transport::Tcp, 1, &[1], 1);
+    assert!(
+        client
+            .echo(&good, &EchoManner::default(), &mut |_| {})
+            .is_ok()
+    );
+}
+
+/// Stands between a client and a server's TCP port, and can be cut.
+struct Middle {
+    address: SocketAddr,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+    /// Whether data connections are swallowed.
+    hush: Arc<AtomicBool>,
+}
+
+impl Middle {
+    fn before(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let hush = Arc::new(AtomicBool::new(false));
+        let (kept, quiet) = (Arc::clone(&streams), Arc::clone(&hush));
+        thread::spawn(move || {
+            for (nth, near) in listener.incoming().enumerate() {
+                let near = near.unwrap();
+                let Ok(far) = TcpStream::connect(server) else {
+                    return;
+                };
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let quiet = Arc::clone(&quiet);
+                    thread::spawn(move || {
+                        let mut bytes = [0; 4096];
+                        while let Ok(length @ 1..) = from.read(&mut bytes) {
+                            let is_quiet = nth > 0 && quiet.load(Ordering::Relaxed);
+                            if !is_quiet && to.write_all(&bytes[..length]).is_err() {
+                                break;
+                            }
+                        }
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                kept.lock().unwrap().push(near);
+            }
+        });
+        Self {
+            address,
+            streams,
+            hush,
+        }
+    }
+
+    /// Cuts the nth connection that was made; the first is the one for control.
+    fn cut(&self, nth: usize) {
+        let _ = self.streams.lock().unwrap()[nth].shutdown(Shutdown::Both);
+    }
+}
+
+#[test]
+fn a_lost_control_connection_leaves_what_was_measured() {
+    let server = server(ServerOptions::default());
+    let middle = Middle::before(server.local());
+    let plan = plan(Transport::Tcp, 2, &(1..=128).collect::<Vec<u32>>(), 200);
+    let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
+        if matches!(event, Event::Echoed { size: 2, .. }) {
+            middle.cut(0);
+        }
+    });
+    let run = run.unwrap();
+    assert!(
+        matches!(run.cut_short, Some(CutShort::Lost(_))),
+        "{:?}",
+        run.cut_short
+    );
+    assert!(run.server_usage.is_none());
+    assert_eq!(counts(&run.record)[..2], [(1, 0, 200, 0), (1, 1, 200, 0)]);
+    // The server has noticed, and serves others.
+    let again = self::plan(Transport::Tcp, 1, &[1], 10);
+    assert!(
+        client(server.local())
+            .echo(&again, &EchoManner::default(), &mut |_| {})
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_lost_data_connection_ends_that_connection_only() {
+    let server = server(ServerOptions::default());
+    let middle = Middle::before(server.local());
+    let plan = plan(Transport::Tcp, 2, &(1..=32).collect::<Vec<u32>>(), 100);
+    let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
+        if matches!(
+            event,
+            Event::Echoed {
+                client: 1,
+                size: 3,
+                ..
+            }
+        ) {
+            middle.cut(2);
+        }
+    });
+    let run = run.unwrap();
+    assert_eq!(run.cut_short, None);
+    assert!(run.connections[0].failure.is_none());
+    assert!(run.connections[1].failure.is_some());
+    let done = |client| {
+        run.record
+            .series
+            .iter()
+            .filter(|one| one.client == client && one.replies.len() == 100)
+            .count()
+    };
+    assert_eq!(done(0), 32);
+    assert!((3..32).contains(&done(1)), "{}", done(1));
+}
+
+#[test]
+fn a_connection_that_falls_silent_fails_after_the_timeout() {
+    let server = server(ServerOptions::default());
+    for schedule in [EchoSchedule::StopAndWait, every(1000, false)] {
+        let middle = Middle::before(server.local());
+        let timeout = Duration::from_millis(300);
+        let sizes: Vec<u32> = (1..=32).collect();
+        let plan = EchoPlan {
+            timeout,
+            schedule,
+            ..plan(Transport::Tcp, 1, &sizes, 100)
+        };
+        let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
+            if matches!(event, Event::Echoed { size: 2, .. }) {
+                middle.hush.store(true, Ordering::Relaxed);
+            }
+        });
+        let run = run.unwrap();
+        let failure = run.connections[0].failure.as_deref().unwrap();
+        assert!(failure.contains("no reply for 0.3 s"), "{failure}");
+        assert!(
+            matches!(run.cut_short, Some(CutShort::Lost(_))),
+            "{:?}",
+            run.cut_short
+        );
+        assert_eq!(counts(&run.record)[1], (2, 0, 100, 0));
+    }
+}
