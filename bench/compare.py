@@ -206,12 +206,12 @@ def pairs(name, goal, ours, theirs, count, unit, lower_is_better=False):
     return met
 
 
-def tcp(seconds, cc, *flags):
-    return lambda: caudal_goodput("tcp", "-t", f"{seconds}s", "-C", cc, "-l", "128Ki", *flags) / BIT
+def tcp(seconds, cc, *flags, length="128Ki"):
+    return lambda: caudal_goodput("tcp", "-t", f"{seconds}s", "-C", cc, "-l", length, *flags) / BIT
 
 
-def tcp3(seconds, cc, *flags):
-    return lambda: iperf3_tcp("-t", str(seconds), "-C", cc, "-l", "128K", *flags) / BIT
+def tcp3(seconds, cc, *flags, length="128K"):
+    return lambda: iperf3_tcp("-t", str(seconds), "-C", cc, "-l", length, *flags) / BIT
 
 
 def tcp2(seconds, cc, *flags):
@@ -225,7 +225,8 @@ def comparisons(seconds, count):
     yield "tcp --discard, cubic, vs iperf3", lambda n: pairs(
         n, 1.4, tcp(seconds, "cubic", "--discard"), tcp3(seconds, "cubic"), count, "Gbit/s")
     yield "tcp --zerocopy --discard, cubic, vs iperf3", lambda n: pairs(
-        n, 1.8, tcp(seconds, "cubic", "--discard", "--zerocopy"), tcp3(seconds, "cubic"), count, "Gbit/s")
+        n, 1.8, tcp(seconds, "cubic", "--discard", "--zerocopy", length="256Ki"),
+        tcp3(seconds, "cubic", length="256K"), count, "Gbit/s")
     yield "tcp, 4 flows, cubic, vs iperf3 -P 4", lambda n: pairs(
         n, 1.05, tcp(seconds, "cubic", "-P", "4"), tcp3(seconds, "cubic", "-P", "4"), count, "Gbit/s")
     yield "tcp, 4 flows, cubic, vs iperf -P 4", lambda n: pairs(

@@ -2,7 +2,7 @@
 #![no_main]
 
 use caudal_core::interval::Timeline;
-use caudal_core::plan::{Direction, Directions, End, Omit, PlannedFlow, Rate, TrafficPlan, Transport};
+use caudal_core::plan::{Direction, Directions, End, Omit, Rate, TrafficPlan, Transport};
 use caudal_core::stats::ClockEstimate;
 use caudal_wire::frame::Decoder;
 use caudal_wire::message::ToClient;
@@ -61,5 +61,4 @@ fuzz_target!(|input: (u8, &[u8])| {
         }
     }
     let _ = (timeline.rest(), timeline.intervals(0), timeline.measured(1), clock.min_rtt_ns());
-    let _ = PlannedFlow { id: 0, direction: Direction::Up };
 });

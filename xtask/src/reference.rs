@@ -5,7 +5,7 @@
 
 use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
-use caudal_cli::output::csv;
+use caudal_cli::output::{csv, round_trips};
 use caudal_core::warning;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write as _;
@@ -312,6 +312,87 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
     })
 }
 
+/// What a column of round trips holds; `None` for one nobody has described.
+fn round_trip_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "protocol" => ("", "`tcp` or `udp`"),
+        "size_bytes" => ("bytes", "in each message"),
+        "client" => (
+            "",
+            "the client's number, from 0, or `all` for their pooled messages",
+        ),
+        "connect_us" => (
+            "µs",
+            "how long the TCP handshake took; for `all` their mean",
+        ),
+        "sent" => ("messages", "sent that count"),
+        "lost" => ("messages", "of these, without a reply in time"),
+        "late" => ("messages", "replies to messages that had been given up"),
+        "duplicate" => ("messages", "replies to messages answered already"),
+        "first_us" => (
+            "µs",
+            "the first message of this size, which is not among the others; for `all` their mean",
+        ),
+        "n" => ("messages", "round trips"),
+        "mean_us" => ("µs", "their mean"),
+        "mean_low_us" => ("µs", "lower end of the mean's interval"),
+        "mean_high_us" => ("µs", "upper end"),
+        "confidence" => ("", "of that interval"),
+        "sd_us" => ("µs", "standard deviation"),
+        "min_us" => ("µs", "the least"),
+        "p50_us" => ("µs", "median"),
+        "p90_us" => ("µs", "90th percentile, from 29 values on"),
+        "p99_us" => ("µs", "99th percentile, from 299 values on"),
+        "p99_9_us" => ("µs", "99.9th percentile, from 2995 values on"),
+        "max_us" => ("µs", "the largest"),
+        "stamped" => ("messages", "messages that the kernel stamped"),
+        "kernel_rtt_p50_us" => ("µs", "of those, outside this host: median"),
+        "host_p50_us" => ("µs", "of those, within this host: median"),
+        "lateness_p50_us" => ("µs", "on a schedule, how late messages left: median"),
+        "lateness_p99_us" => ("µs", "99th percentile of the same"),
+        "lateness_max_us" => ("µs", "largest of the same"),
+        "up_p50_us" => (
+            "µs",
+            "one-way delay there, with the clocks' offset taken out: median",
+        ),
+        "up_pdv_p99_us" => (
+            "µs",
+            "one-way delay there above its least: 99th percentile (RFC 5481)",
+        ),
+        "up_ipdv_mean_abs_us" => (
+            "µs",
+            "mean change of the delay there, regardless of sign (RFC 3393)",
+        ),
+        "down_p50_us" => ("µs", "the same for the way back"),
+        "down_pdv_p99_us" => ("µs", "the same for the way back"),
+        "down_ipdv_mean_abs_us" => ("µs", "the same for the way back"),
+        "one_way_bound_us" => (
+            "µs",
+            "how wrong the one-way delays can be for the clocks' sake",
+        ),
+        "method" => ("", "how the mean's interval was made"),
+        _ => return None,
+    })
+}
+
+/// What a column of `--raw` holds; `None` for one nobody has described.
+fn raw_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "client" => ("", "the client's number, from 0"),
+        "size_bytes" => ("bytes", "in the message"),
+        "index" => (
+            "",
+            "the message's number in its size; 0 is the first, which is not among the others",
+        ),
+        "rtt_ns" => ("ns", "round trip; empty when no reply came in time"),
+        "intended_ns" => ("ns", "on a schedule, when it was to leave, after the start"),
+        "late_ns" => ("ns", "on a schedule, how much later it left"),
+        "up_ns" => ("ns", "one-way delay there, where the message carried times"),
+        "down_ns" => ("ns", "one-way delay back, the same"),
+        _ => return None,
+    })
+}
+
 fn csv_columns() -> String {
     let mut page = format!(
         "{NOTE}# CSV\n\n`--csv` prints a header line and then a line for each flow and interval, as soon as both ends \
@@ -331,6 +412,17 @@ fn csv_columns() -> String {
         | `loss_low` | fraction | lower end of Wilson's interval of that |\n\
         | `loss_high` | fraction | upper end of the same |\n\
         | `outcome` | | `held`, `failed`, `unreached` (the sender could not send that fast) or `undecided` (tried again) |\n";
+    page += "\n## caudal rtt\n\nA line for each size and client, then one for all clients of that size.\n\n\
+        | column | unit | meaning |\n|---|---|---|\n";
+    for name in round_trips::COLUMNS {
+        let (unit, meaning) = round_trip_column(name).unwrap_or(("", "NOT DESCRIBED"));
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "\n## caudal rtt --raw FILE\n\nEvery message.\n\n| column | unit | meaning |\n|---|---|---|\n";
+    for name in round_trips::RAW_COLUMNS.split(',') {
+        let (unit, meaning) = raw_column(name).unwrap_or(("", "NOT DESCRIBED"));
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
     page
 }
 
@@ -358,6 +450,18 @@ mod tests {
     fn every_column_is_described() {
         for name in csv::COLUMNS {
             assert!(column(name).is_some(), "{name} needs a line in `column`");
+        }
+        for name in round_trips::COLUMNS {
+            assert!(
+                round_trip_column(name).is_some(),
+                "{name} needs a line in `round_trip_column`"
+            );
+        }
+        for name in round_trips::RAW_COLUMNS.split(',') {
+            assert!(
+                raw_column(name).is_some(),
+                "{name} needs a line in `raw_column`"
+            );
         }
     }
 

@@ -149,15 +149,9 @@ pub struct TcpArgs {
     /// Payload a second for each flow; `max` for as fast as it goes
     #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP")]
     pub rate: RateArg,
-    /// Bytes handed to the kernel in one call
-    #[arg(
-        short,
-        long,
-        value_name = "SIZE",
-        default_value = "128Ki",
-        help_heading = "TCP"
-    )]
-    pub length: ByteCount,
+    /// Bytes handed to the kernel in one call [default: 128Ki; 256Ki with --zerocopy]
+    #[arg(short, long, value_name = "SIZE", help_heading = "TCP")]
+    pub length: Option<ByteCount>,
     /// The largest segment, in bytes
     #[arg(short = 'M', long, value_name = "BYTES", help_heading = "TCP")]
     pub mss: Option<u32>,

@@ -410,9 +410,7 @@ impl Done {
                 plan.clients,
                 plan.count,
             ));
-            if !quiet {
-                lines.push(round_trips::legend(args.output.confidence));
-            }
+            lines.push(round_trips::legend(args.output.confidence));
         } else {
             if !quiet {
                 lines.push(round_trips::header(args.output.confidence));

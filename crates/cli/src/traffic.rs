@@ -146,12 +146,10 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         file: args.file.clone(),
         max_rate: None,
     };
-    let mut plan = base_plan(
-        &args.traffic,
-        Transport::Tcp,
-        length(args.length)?,
-        args.rate,
-    );
+    // Pages cost a call what they cost whatever their number: more of them in one is faster.
+    let usual = if args.zerocopy { 256 << 10 } else { 128 << 10 };
+    let block = length(args.length.unwrap_or(ByteCount::new(usual)))?;
+    let mut plan = base_plan(&args.traffic, Transport::Tcp, block, args.rate);
     if args.file.is_some() && args.traffic.bytes.is_none() && args.traffic.time.is_none() {
         plan.end = End::Bytes(file_size(args.file.as_deref())?);
     }
@@ -372,15 +370,16 @@ fn one_run(
     );
     let (stream, rows) = (wanted.output.json_stream, wanted.output.csv);
     let mut begun = false;
+    let address = peer.client.peer().to_string();
     let outcome = peer.client.run(plan, &wanted.manner, &mut |event| match event {
         Event::Agreed { plan, changed } => {
             if stream {
-                sinks.data.line(&json!({"event": "agreed", "run": number, "plan": plan, "changed": changed}).to_string());
+                sinks.data.line(&json!({"event": "agreed", "repeat": number, "plan": json::plan(&plan, &address), "changed": changed}).to_string());
             }
         }
         Event::Started => {
             if stream {
-                sinks.data.line(&json!({"event": "started", "run": number}).to_string());
+                sinks.data.line(&json!({"event": "started", "repeat": number}).to_string());
             }
         }
         Event::Sampled(sample) => {
@@ -461,7 +460,7 @@ pub fn why(cut: &CutShort) -> String {
     }
 }
 
-fn row_event(row: &caudal_core::interval::Row, run: u32) -> String {
+fn row_event(row: &caudal_core::interval::Row, repeat: u32) -> String {
     let flows: Vec<Value> = row
         .flows
         .iter()
@@ -474,7 +473,7 @@ fn row_event(row: &caudal_core::interval::Row, run: u32) -> String {
             value
         })
         .collect();
-    json!({"event": "interval", "run": run, "flows": flows}).to_string()
+    json!({"event": "interval", "repeat": repeat, "flows": flows}).to_string()
 }
 
 fn measure(

@@ -491,7 +491,7 @@ fn network_goes_away() {
     let network = Network::build();
     let server = network.serve("--max-clients 1");
     let client = support::Running::start(&mut network.client("tcp -t 60 -b 10M -i 0.5"));
-    client.line_with("0.50-1.00");
+    client.two_intervals();
     // No FIN, no RST, no ICMP: the cable is out.
     let down = support::network::inside(&network.client, "ip")
         .args(["link", "set", "v0", "down"])

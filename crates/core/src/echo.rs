@@ -718,7 +718,7 @@ mod tests {
                 down_ns: -up_ns,
             }),
         };
-        // Transit times of peers' test vector: 10, 12, 11, 15, 11 ms, behind an unknown offset.
+        // Transit times of 10, 12, 11, 15 and 11 ms, behind an unknown offset.
         let ms = [10, 12, 11, 15, 11].map(|ms| way(ms * 1_000_000 - 77_000_000_000));
         let series = Series {
             departures: ms.to_vec(),

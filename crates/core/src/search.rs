@@ -177,14 +177,17 @@ impl Search {
                 }
             }
             Outcome::Unreached => {
-                // What the sender reached held; nothing above it can be sent.
-                self.sender_bound = true;
-                let reached = (reached_bps as u64).min(rate);
-                self.held = self.held.max(reached);
+                // What the sender reached held; more than that it cannot send now. Where a rate above
+                // has been sent and failed, the machine was only busy: that bracket still stands.
+                self.held = self.held.max((reached_bps as u64).min(rate));
+                if self.failed.is_none() {
+                    self.sender_bound = true;
+                    self.confirmed = true;
+                    self.next = None;
+                    return Some(trial);
+                }
                 self.failed = Some(self.failed.map_or(rate, |failed| failed.min(rate)));
-                self.confirmed = true;
-                self.next = None;
-                return Some(trial);
+                self.undecided = true;
             }
         }
         (self.tries, self.sent, self.lost) = (0, 0, 0);
@@ -272,6 +275,16 @@ mod tests {
         let third = search.tell(100, 0, 1e6).unwrap();
         assert_eq!(third.outcome, Outcome::Held, "2 of 300 is within 1 %");
         assert!(search.found().undecided);
+    }
+
+    #[test]
+    fn a_sender_that_was_slow_once_does_not_end_a_search_that_had_gone_higher() {
+        let mut search = Search::new(0.001, BitRate::from_bps(100_000_000), 0.95);
+        search.tell(100_000, 50_000, 100e6);
+        let rate = search.next_rate().unwrap();
+        search.tell(100_000, 0, rate.as_f64() * 0.9);
+        assert!(search.next_rate().is_some());
+        assert!(!search.found().sender_bound);
     }
 
     #[test]

@@ -501,28 +501,12 @@ impl Job {
     fn send_udp(&self, socket: &UdpSocket) -> Outcome {
         self.gate.pass(&self.orders);
         let rate = self.rate();
-        let bytes = match self.plan.end {
-            End::Bytes(bytes) => {
-                // The flows of a direction share the bytes evenly; the first takes the odd ones.
-                let flows = u64::from(self.plan.parallel);
-                let (share, odd) = (bytes.get() / flows, bytes.get() % flows);
-                Some(
-                    share
-                        + if u64::from(self.flow.id) % flows == 0 {
-                            odd
-                        } else {
-                            0
-                        },
-                )
-            }
-            End::Time(_) => None,
-        };
         let sending = Sending {
             flow: self.flow.id,
             tag: self.tag,
             length: self.plan.length,
             rate,
-            bytes,
+            cut: self.plan.cut(self.flow.id),
             credit: rate.is_none() && self.plan.same_machine,
         };
         match udp_sender::send(socket, &sending, &self.counters, &self.orders) {
@@ -542,6 +526,7 @@ impl Job {
             flow: self.flow.id,
             tag: self.tag,
             length: self.plan.length,
+            cut: self.plan.cut(self.flow.id),
             verify: self.plan.verify,
             credit: self.plan.same_machine
                 && self.plan.rate == Rate::Max

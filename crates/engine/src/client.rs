@@ -43,6 +43,9 @@ pub enum Family {
     V6,
 }
 
+/// The data sockets of a plan.
+pub(crate) type Links = Vec<(PlannedFlow, Link)>;
+
 /// Where the server is.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -296,7 +299,7 @@ impl Client {
         plan: &Plan,
         token: Token,
         flows: &[PlannedFlow],
-    ) -> Result<(Vec<(PlannedFlow, Link)>, Vec<Duration>), RunError> {
+    ) -> Result<(Links, Vec<Duration>), RunError> {
         let sockets = SocketPlan::of(plan);
         let peer = self.peer();
         let mut links = Vec::with_capacity(flows.len());
@@ -551,7 +554,8 @@ impl Client {
         for half in test.halves.iter_mut().filter(|half| half.sends) {
             half.start(&mut test.samples, on_event);
         }
-        if test.halves.iter().all(|half| half.sends) {
+        let uploads = test.halves.iter().all(|half| half.sends);
+        if uploads {
             on_event(Event::Started);
         }
         loop {
@@ -577,7 +581,9 @@ impl Client {
                         for half in test.halves.iter_mut().filter(|half| !half.started) {
                             half.start(&mut test.samples, on_event);
                         }
-                        on_event(Event::Started);
+                        if !uploads {
+                            on_event(Event::Started);
+                        }
                     }
                     ToClient::Samples { samples } => {
                         for sample in samples {

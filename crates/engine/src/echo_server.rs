@@ -30,7 +30,7 @@ const STACK: usize = 64 << 10;
 const NAP_NS: u64 = 50_000_000;
 
 /// Serves one echo test.
-pub(crate) fn serve(visit: &mut Visit<'_>, plan: EchoPlan) -> Result<(), RunError> {
+pub(crate) fn serve(visit: &mut Visit<'_>, plan: &EchoPlan) -> Result<(), RunError> {
     let entry = Entry::new(visit.shared)?;
     let token = entry.token;
     let most_bps = visit
@@ -51,7 +51,7 @@ pub(crate) fn serve(visit: &mut Visit<'_>, plan: EchoPlan) -> Result<(), RunErro
     let flows: Vec<PlannedFlow> = (0..plan.clients).map(echo_flow).collect();
     let links = visit.gather(entry, &SocketPlan::of(&whole), &flows)?;
     let meter = Meter::start(visit.conversation.peer().ip());
-    let mut echoes = Echoes::begin(&plan, links, most_bps)?;
+    let mut echoes = Echoes::begin(plan, links, most_bps)?;
     visit.conversation.say(&ToClient::Ready)?;
     visit.await_start()?;
     visit.conversation.say(&ToClient::Started)?;
@@ -60,7 +60,7 @@ pub(crate) fn serve(visit: &mut Visit<'_>, plan: EchoPlan) -> Result<(), RunErro
         client: visit.number,
         plan: Box::new(whole),
     });
-    let ended = attend(visit, &plan, &echoes);
+    let ended = attend(visit, plan, &echoes);
     let flows = echoes.finish();
     let bytes = flows.iter().map(|flow| match flow.counters {
         Counters::Receiver(counters) => counters.bytes,

@@ -222,7 +222,7 @@ impl<'a> Visit<'a> {
         }
         let outcome = match plan {
             Plan::Traffic(plan) => self.traffic(plan),
-            Plan::Echo(plan) => echo_server::serve(self, plan),
+            Plan::Echo(plan) => echo_server::serve(self, &plan),
         };
         match outcome {
             // Said by us already, or there is nobody to say it to.

@@ -3,6 +3,7 @@
 use crate::counters::{FlowCounters, Orders};
 use crate::udp_sender::send_credit;
 use caudal_core::delay::{DelayVariation, JitterRfc3550};
+use caudal_core::plan::Cut;
 use caudal_core::sample::DelaySummary;
 use caudal_core::sequence::{SequenceCounts, SequenceTracker};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -29,6 +30,8 @@ pub struct Receiving {
     pub tag: u32,
     /// Bytes in a datagram.
     pub length: u32,
+    /// How the payload is cut: the last datagrams may be shorter.
+    pub cut: Cut,
     /// Whether to compare every payload byte.
     pub verify: bool,
     /// Whether to tell the sender how far this end has read.
@@ -71,6 +74,8 @@ struct Account {
     what: Receiving,
     expected_payload: Vec<u8>,
     sequence: SequenceTracker,
+    /// What shorter datagrams fell short of the length, bytes.
+    short_by: u64,
     corrupt: u64,
     jitter: JitterRfc3550,
     variation: DelayVariation,
@@ -86,6 +91,7 @@ impl Account {
             what,
             expected_payload,
             sequence: SequenceTracker::new(),
+            short_by: 0,
             corrupt: 0,
             jitter: JitterRfc3550::new(),
             variation: DelayVariation::new(),
@@ -171,8 +177,8 @@ impl Account {
                 header.kind == Kind::Data
                     && header.tag == self.what.tag
                     && header.flow == self.what.flow
-                    && datagram.len() == self.what.length as usize
-                    && (!self.what.verify || datagram[HEADER..] == self.expected_payload)
+                    && datagram.len() == self.what.cut.length_of(header.sequence) as usize
+                    && (!self.what.verify || self.expected_payload.starts_with(&datagram[HEADER..]))
             });
             let Some(header) = header else {
                 match Opening::decode(datagram) {
@@ -187,6 +193,18 @@ impl Account {
                 let transit = arrived_ns.wrapping_sub(header.sent_ns) as i64;
                 self.jitter.push(transit);
                 self.variation.push(transit);
+            }
+            let missing = self.what.length as usize - datagram.len();
+            if missing > 0 {
+                if let Some((first, count)) = run.take() {
+                    self.sequence.push_run(first, count);
+                }
+                let before = self.sequence.counts().received;
+                self.sequence.push_run(header.sequence, 1);
+                if self.sequence.counts().received > before {
+                    self.short_by += missing as u64;
+                }
+                continue;
             }
             run = match run {
                 Some((first, count)) if header.sequence == first + u64::from(count) => {
@@ -206,9 +224,10 @@ impl Account {
 
     fn publish(&self, counters: &FlowCounters) {
         let counts = self.sequence.counts();
-        counters
-            .bytes
-            .store(counts.received * u64::from(self.what.length), Relaxed);
+        counters.bytes.store(
+            counts.received * u64::from(self.what.length) - self.short_by,
+            Relaxed,
+        );
         counters.datagrams.store(counts.received, Relaxed);
         counters.duplicate.store(counts.duplicate, Relaxed);
         counters.reordered.store(counts.reordered, Relaxed);

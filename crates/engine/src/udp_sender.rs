@@ -2,6 +2,7 @@
 
 use crate::counters::{FlowCounters, Orders};
 use crate::pacer::{Next, Pacer};
+use caudal_core::plan::Cut;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -35,8 +36,8 @@ pub struct Sending {
     pub length: u32,
     /// The rate to keep; `None` for as fast as it goes.
     pub rate: Option<BitRate>,
-    /// Payload bytes to send in all; `None` for no end.
-    pub bytes: Option<u64>,
+    /// How the payload is cut.
+    pub cut: Cut,
     /// Whether to wait for the receiver's credit.
     pub credit: bool,
 }
@@ -60,7 +61,7 @@ pub fn send(
     for datagram in batch.chunks_exact_mut(length) {
         fill_payload(&mut datagram[HEADER..], what.tag);
     }
-    let datagrams = what.bytes.map(|bytes| bytes.div_ceil(length as u64));
+    let datagrams = what.cut.datagrams();
     let start_ns = monotonic_ns();
     let mut pacer = what
         .rate
@@ -95,14 +96,13 @@ pub fn send(
                 }
             }
         }
-        if let Some(all) = datagrams {
-            count = count.min(all - sequence);
-        }
+        count = what.cut.together(sequence, count);
         if let Some(credit) = &mut credit {
             credit.wait_for_room(socket, sequence, count, counters, orders)?;
             now = monotonic_ns();
         }
-        let size = count as usize * length;
+        let size =
+            (count as usize - 1) * length + what.cut.length_of(sequence + count - 1) as usize;
         let mut header = Header {
             kind: Kind::Data,
             flow: what.flow,
@@ -110,7 +110,7 @@ pub fn send(
             sent_ns: now,
             tag: what.tag,
         };
-        for datagram in batch[..size].chunks_exact_mut(length) {
+        for datagram in batch[..size].chunks_mut(length) {
             if let Some(room) = datagram.first_chunk_mut::<HEADER>() {
                 header.write(room);
             }

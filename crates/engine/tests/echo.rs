@@ -2,13 +2,16 @@
 //!
 //! Nothing here depends on how long anything takes, but on what is counted.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use caudal_core::echo::{EchoRecord, Reply, Summarise};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Transport};
 use caudal_engine::{
     Client, CutShort, EchoManner, EchoRun, Event, Origin, RunError, Server, ServerOptions, Target,
 };
+use caudal_wire::datagram::Opening;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -474,5 +477,129 @@ fn a_connection_that_falls_silent_fails_after_the_timeout() {
             run.cut_short
         );
         assert_eq!(counts(&run.record)[1], (2, 0, 100, 0));
+    }
+}
+
+/// Stands between a client and a server over UDP too, and spoils replies by their number: of each ten it
+/// drops one, sends one twice, and, where asked to, holds one back until the next has passed.
+fn spoiling_middle(server: SocketAddr, holds: bool) -> SocketAddr {
+    let (near, address) = loop {
+        // The same port for both protocols, which another program may have taken for one of them.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        if let Ok(near) = UdpSocket::bind(address) {
+            thread::spawn(move || {
+                for client in listener.incoming() {
+                    let (near, far) = (client.unwrap(), TcpStream::connect(server).unwrap());
+                    for (from, to) in [(&near, &far), (&far, &near)] {
+                        let (mut from, mut to) =
+                            (from.try_clone().unwrap(), to.try_clone().unwrap());
+                        thread::spawn(move || {
+                            let _ = std::io::copy(&mut from, &mut to);
+                            let _ = to.shutdown(Shutdown::Both);
+                        });
+                    }
+                }
+            });
+            break (near, address);
+        }
+    };
+    let far = UdpSocket::bind("127.0.0.1:0").unwrap();
+    far.connect(server).unwrap();
+    let client = Arc::new(Mutex::new(None));
+    let (near_too, far_too) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+    let client_too = Arc::clone(&client);
+    thread::spawn(move || {
+        let mut datagram = vec![0; 65_507];
+        while let Ok((length, from)) = near.recv_from(&mut datagram) {
+            *client.lock().unwrap() = Some(from);
+            let _ = far.send(&datagram[..length]);
+        }
+    });
+    thread::spawn(move || {
+        let mut datagram = vec![0; 65_507];
+        let mut held = None;
+        let mut nth = 0;
+        while let Ok(length) = far_too.recv(&mut datagram) {
+            let reply = &datagram[..length];
+            let to = client_too.lock().unwrap().unwrap();
+            let pass = |reply: &[u8]| {
+                let _ = near_too.send_to(reply, to);
+            };
+            if Opening::decode(reply).is_some() {
+                pass(reply);
+                continue;
+            }
+            nth += 1;
+            match nth % 10 {
+                3 => {}
+                5 => {
+                    pass(reply);
+                    pass(reply);
+                }
+                7 if holds => held = Some(reply.to_vec()),
+                _ => {
+                    if let Some(held) = held.take() {
+                        pass(&held);
+                    }
+                    pass(reply);
+                }
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn lost_late_and_repeated_replies_are_told_apart() {
+    let server = server(ServerOptions::default());
+    // Without kernel stamps the middle sees only messages that count.
+    let manner = EchoManner {
+        kernel_stamps: false,
+        ..EchoManner::default()
+    };
+    for size in [1, 2, 8, 64] {
+        let timeout = Duration::from_millis(300);
+        let plan = EchoPlan {
+            timeout,
+            ..plan(Transport::Udp, 1, &[size], 30)
+        };
+        let middle = spoiling_middle(server.local(), true);
+        let run = client(middle).echo(&plan, &manner, &mut |_| {}).unwrap();
+        // Of 31 messages numbers 3, 13 and 23 were dropped, and 7, 17 and 27 came when given up.
+        assert_eq!(counts(&run.record), [(size, 0, 30, 6)]);
+        let series = &run.record.series[0];
+        assert_eq!((series.late, series.duplicate), (3, 3), "{size} B");
+        let gone: Vec<usize> = (0..30)
+            .filter(|nth| series.replies[*nth] == Reply::LOST)
+            .collect();
+        assert_eq!(gone, [1, 5, 11, 15, 21, 25]);
+    }
+}
+
+#[test]
+fn on_a_schedule_lost_replies_are_counted_and_the_others_go_on() {
+    let server = server(ServerOptions::default());
+    for size in [2, 64] {
+        let schedule = every(2000, false);
+        let timeout = Duration::from_secs(2);
+        let plan = EchoPlan {
+            schedule,
+            timeout,
+            ..plan(Transport::Udp, 1, &[size], 30)
+        };
+        let middle = spoiling_middle(server.local(), false);
+        let run = client(middle)
+            .echo(&plan, &EchoManner::default(), &mut |_| {})
+            .unwrap();
+        assert_eq!(counts(&run.record), [(size, 0, 30, 3)]);
+        let series = &run.record.series[0];
+        assert_eq!((series.late, series.duplicate), (0, 3), "{size} B");
+        for (reply, departure) in series.replies.iter().zip(&series.departures) {
+            assert_eq!(
+                departure.one_way.is_some(),
+                size == 64 && *reply != Reply::LOST
+            );
+        }
     }
 }

@@ -125,17 +125,13 @@ pub fn table(sizes: &[SizeSummary], transport: &str, clients: u32, count: u64) -
         ("LOW".to_owned(), column(&|rtt| bounded(rtt.mean_low, rtt))),
         ("UPP".to_owned(), column(&|rtt| bounded(rtt.mean_high, rtt))),
     ];
-    let width = |values: &dyn Fn(&(String, Vec<String>)) -> usize| {
-        lines.iter().map(values).max().unwrap_or(0)
-    };
-    let name_width = width(&|(name, _)| name.chars().count());
-    let cell_width = width(&|(_, cells)| {
-        cells
-            .iter()
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
-    });
+    let name_width = lines
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let cells = || lines.iter().flat_map(|(_, cells)| cells);
+    let cell_width = cells().map(|cell| cell.chars().count()).max().unwrap_or(0);
     lines
         .iter()
         .map(|(name, cells)| {

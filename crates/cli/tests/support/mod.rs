@@ -111,13 +111,19 @@ impl Running {
             match self.lines.recv_timeout(left) {
                 Ok(line) if line.contains(text) => return line,
                 Ok(_) => {}
-                Err(_) => panic!(
-                    "no line with {text:?}: {:?} {:?}",
-                    self.stdout.lock().unwrap(),
-                    self.stderr.lock().unwrap()
-                ),
+                Err(_) => {
+                    let complaint = self.stderr.lock().unwrap().clone();
+                    panic!("no line with {text:?}: {:?} {complaint:?}", self.said());
+                }
             }
         }
+    }
+
+    /// Waits until two intervals of a text run have been printed.
+    #[track_caller]
+    pub fn two_intervals(&self) {
+        self.line_with(" s  ");
+        self.line_with(" s  ");
     }
 
     pub fn said(&self) -> String {
