@@ -13,7 +13,7 @@ fn plan() -> TrafficPlan {
     TrafficPlan {
         transport: Transport::Udp,
         directions: Directions::Both,
-        parallel: 1,
+        parallel: 2,
         end: End::Time(Duration::from_secs(1)),
         interval: Duration::from_millis(100),
         omit: Omit::Nothing,
@@ -50,7 +50,9 @@ fuzz_target!(|input: (u8, &[u8])| {
                         }
                     }
                 }
-                Ok(Some(ToClient::Pong { t1, t2, t3 })) => clock.push(t1, t2, t3, t1.saturating_add(1000)),
+                Ok(Some(ToClient::Pong { t1, t2, t3 })) => {
+                    clock.push(t1, t2, t3, t1.saturating_add(1000))
+                }
                 Ok(Some(ToClient::Accepted { plan, .. })) => {
                     let _ = plan.check();
                 }
@@ -60,5 +62,10 @@ fuzz_target!(|input: (u8, &[u8])| {
             }
         }
     }
-    let _ = (timeline.rest(), timeline.intervals(0), timeline.measured(1), clock.min_rtt_ns());
+    let _ = (
+        timeline.rest(),
+        timeline.intervals(0),
+        timeline.measured(1),
+        clock.min_rtt_ns(),
+    );
 });

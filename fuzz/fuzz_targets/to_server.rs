@@ -18,10 +18,17 @@ fuzz_target!(|input: (u8, &[u8])| {
                         && let caudal_core::plan::Plan::Traffic(plan) = plan
                     {
                         let ticks = plan.ticks();
-                        let _ = (ticks.at(0), ticks.at(1), ticks.at(u64::MAX), ticks.total(), ticks.first_measured());
+                        let _ = (
+                            ticks.at(0),
+                            ticks.at(1),
+                            ticks.at(u64::MAX),
+                            ticks.total(),
+                            ticks.first_measured(),
+                        );
                         assert!(plan.flows().count() <= 2048);
                     }
-                    let again = encode(&message).expect("what was read is no longer than what is written");
+                    let again =
+                        encode(&message).expect("what was read is no longer than what is written");
                     assert!(again.len() <= LONGEST_MESSAGE + 4);
                 }
                 Ok(None) => break,

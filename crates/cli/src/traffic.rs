@@ -222,7 +222,7 @@ fn length(size: ByteCount) -> Result<u32, Failure> {
     u32::try_from(size.get()).map_err(|_| {
         Failure::usage(
             format!("--length {size} is too large"),
-            "at most 16Mi for TCP, 65507 for UDP",
+            "at most 4Mi for TCP, 65507 for UDP",
         )
     })
 }

@@ -265,7 +265,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         );
     }));
     step(Box::new(move || {
-        gone_within(Hand::greeted(port), "never says hello")
+        gone_within(Hand::greeted(port), "never says hello");
     }));
     step(Box::new(move || {
         let mut slow = Hand::greeted(port);
@@ -307,7 +307,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         assert_eq!(hand.hear_other_than_alive()["say"], "refused");
     }));
     step(Box::new(move || {
-        gone_within(Hand::welcomed(port), "asks for nothing")
+        gone_within(Hand::welcomed(port), "asks for nothing");
     }));
     step(Box::new(move || {
         let mut hand = Hand::welcomed(port);
@@ -353,7 +353,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         }));
     }
     step(Box::new(move || {
-        gone_within(offered(port).0, "offers and never connects")
+        gone_within(offered(port).0, "offers and never connects");
     }));
     step(Box::new(move || {
         let (mut hand, _) = offered(port);
@@ -406,7 +406,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
             hand.say(&json!({"say": "ping", "t1": 1}));
             match hand.hear() {
                 Some(message) if message["say"] != "refused" => {
-                    thread::sleep(Duration::from_millis(50))
+                    thread::sleep(Duration::from_millis(50));
                 }
                 _ => break,
             }
@@ -579,6 +579,38 @@ fn data_connections_cut_while_control_lives_are_reported_as_failed_flows() {
             "{ended:#?}"
         );
         assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
+        server.still_serves();
+    }
+}
+
+#[test]
+fn a_round_trip_test_is_cut_short_as_cleanly() {
+    for proto in ["tcp", "udp"] {
+        let words = format!("rtt --proto {proto} --sizes 64 --count 2000000 --clients 2");
+        let mut server = Serve::start("");
+        let client = Running::start(&mut server.client(&words));
+        server.running.line_with("echo over");
+        thread::sleep(Duration::from_millis(700));
+        server.running.kill();
+        let ended = client.wait(Duration::from_secs(25));
+        assert_eq!(ended.code, Some(PEER), "{words}: {ended:#?}");
+        assert!(
+            !ended.stderr.contains("panicked") && ended.stderr.lines().count() <= 1,
+            "{ended:#?}"
+        );
+
+        let server = Serve::start("--max-clients 1");
+        let client = Running::start(&mut server.client(&words));
+        server.running.line_with("echo over");
+        thread::sleep(Duration::from_millis(700));
+        client.signal("INT");
+        let ended = client.wait(Duration::from_secs(8));
+        assert_eq!(ended.code, Some(FAILED), "{words}: {ended:#?}");
+        server.running.line_with("left");
+        let mut client = Running::start(&mut server.client(&words));
+        server.running.line_with("echo over");
+        client.kill();
+        server.running.line_with("left");
         server.still_serves();
     }
 }

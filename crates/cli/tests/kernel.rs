@@ -90,7 +90,11 @@ fn to_the_byte(kind: &str) {
             let words = format!("{kind} -n 100K -b 20M {more} {way} --json");
             let run = on_loopback(&words).done().json();
             for direction in run["summary"]["directions"].as_array().unwrap() {
-                assert_eq!(number(&direction["bytes"]), 100_000, "{words}: {direction}");
+                assert_eq!(
+                    number(&direction["received_bytes"]),
+                    100_000,
+                    "{words}: {direction}"
+                );
             }
             for direction in ["up", "down"] {
                 for end in ["sender", "receiver"] {

@@ -190,7 +190,7 @@ impl Row {
             .filter(|(flow, _)| flow.direction == direction)
             .fold((0, 0.0, 0), |(bytes, bps, count), (_, interval)| {
                 (
-                    bytes + interval.bytes,
+                    bytes.saturating_add(interval.bytes),
                     bps + interval.goodput_bps,
                     count + 1,
                 )

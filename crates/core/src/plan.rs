@@ -11,7 +11,7 @@ pub const LARGEST_DATAGRAM: u32 = 65_507;
 /// The most flows a plan may have in one direction.
 pub const MOST_FLOWS: u32 = 1024;
 /// The largest TCP block one send may hand over, in bytes.
-pub const LARGEST_BLOCK: u32 = 16 << 20;
+pub const LARGEST_BLOCK: u32 = 4 << 20;
 /// The largest echo message, in bytes.
 pub const LARGEST_MESSAGE: u32 = 16 << 20;
 /// The longest test.

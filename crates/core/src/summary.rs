@@ -60,7 +60,7 @@ pub struct Ceiling {
 }
 
 /// Where datagrams were lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LossPlaces {
     /// Refused by the sender's own kernel.
     pub sender_refused: u64,
@@ -69,7 +69,9 @@ pub struct LossPlaces {
     pub sender_qdisc: Option<u64>,
     /// Dropped for a full buffer at the receiving socket.
     pub receiver_socket: u64,
-    /// The rest: lost on the way.
+    /// Whether that is a lower bound: the kernel counts datagrams that it had joined as one.
+    pub receiver_socket_at_least: bool,
+    /// The rest: lost on the way; an upper bound where the number before is a lower one.
     pub path: u64,
 }
 
@@ -216,7 +218,14 @@ fn of_direction(
         .max()
         .unwrap_or(0);
     let mut elapsed_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
-    let mut bytes: u64 = measured.iter().map(|flow| flow.bytes).sum();
+    let mut bytes: u64 = records
+        .iter()
+        .map(|record| match context.timeline.measured(record.flow.id) {
+            Some(flow) => flow.bytes,
+            // All of it came at the very start: it took no time, and still came.
+            None => record.received().map_or(0, |received| received.bytes),
+        })
+        .sum();
     let mut omitted_s = start_ns as f64 / 1e9;
     if let Some(last) = skip.checked_sub(1).and_then(|last| series.get(last)) {
         omitted_s = last.end_s;
@@ -406,12 +415,7 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         corrupt: 0,
         fraction: None,
         runs: LossRuns::default(),
-        places: LossPlaces {
-            sender_refused: 0,
-            sender_qdisc: None,
-            receiver_socket: 0,
-            path: 0,
-        },
+        places: LossPlaces::default(),
     };
     let mut lost_in_runs = 0.0;
     for record in records {
@@ -462,7 +466,20 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
     let elsewhere = total.places.sender_refused
         + total.places.receiver_socket
         + total.places.sender_qdisc.unwrap_or(0);
-    total.places.path = total.lost.saturating_sub(elsewhere);
+    let rest = total.lost.saturating_sub(elsewhere);
+    if context.loopback && total.places.receiver_socket > 0 {
+        // A loopback has no way on which to lose them, and the kernel counts what it had joined as one.
+        total.places.receiver_socket += rest;
+    } else {
+        total.places.path = rest;
+        total.places.receiver_socket_at_least = total.places.receiver_socket > 0
+            && records.iter().any(|record| {
+                record
+                    .receiver
+                    .as_ref()
+                    .is_some_and(|end| end.granted.receive_offload == Some(true))
+            });
+    }
     total
 }
 
@@ -494,9 +511,8 @@ fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss
                 loss.places.sender_refused + loss.places.sender_qdisc.unwrap_or(0).min(loss.lost)
             }) / records.len().max(1) as u64,
             lost_on_path: loss.map_or(0, |loss| loss.places.path) / records.len().max(1) as u64,
-            socket_drops: record
-                .received()
-                .map_or(0, |received| received.socket_drops),
+            socket_drops: loss.map_or(0, |loss| loss.places.receiver_socket)
+                / records.len().max(1) as u64,
             window_set: context.plan.window.is_some(),
             machine_busy: machine_busy(context),
             is_udp: context.plan.transport == Transport::Udp,

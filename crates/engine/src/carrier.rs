@@ -142,6 +142,9 @@ impl Carrier {
             start_ns: 0,
             ended,
         };
+        let mut block = vec![0; plan.length as usize];
+        fill_payload(&mut block, tag);
+        let block = Arc::new(block);
         for (nth, (flow, link)) in links.into_iter().enumerate() {
             let role = role(flow.direction, is_client);
             let cpu = manner
@@ -167,7 +170,7 @@ impl Carrier {
                 Link::Udp(udp) => socket::granted_udp(udp, plan),
             };
             let payload = match (&*job.link, job.role) {
-                (Link::Tcp(_), Role::Sender) => Some(payload(plan, tag, manner)?),
+                (Link::Tcp(_), Role::Sender) => Some(payload(plan, manner, &block)?),
                 _ => None,
             };
             let mut carried = Carried {
@@ -378,7 +381,7 @@ impl Carried {
     }
 }
 
-fn payload(plan: &TrafficPlan, tag: u32, manner: &Manner) -> Result<Payload, RunError> {
+fn payload(plan: &TrafficPlan, manner: &Manner, block: &Arc<Vec<u8>>) -> Result<Payload, RunError> {
     let length = plan.length as usize;
     if let Some(path) = &manner.file {
         let wanted = |cause| RunError::local(format!("opening {}", path.display()), cause);
@@ -403,9 +406,7 @@ fn payload(plan: &TrafficPlan, tag: u32, manner: &Manner) -> Result<Payload, Run
             .map_err(|cause| RunError::local("preparing pages for --zerocopy", cause))?;
         return Ok(Payload::Pages(pages));
     }
-    let mut block = vec![0; length];
-    fill_payload(&mut block, tag);
-    Ok(Payload::Block(block))
+    Ok(Payload::Block(Arc::clone(block)))
 }
 
 struct Job {
@@ -438,9 +439,16 @@ impl Job {
                 let discard = self.plan.discard;
                 let length = self.plan.length as usize;
                 Outcome {
-                    failure: tcp::receive(stream, length, discard, &self.counters, &self.orders)
-                        .err()
-                        .map(|cause| cause.to_string()),
+                    failure: tcp::receive(
+                        stream,
+                        length,
+                        discard,
+                        self.plan.window.is_none(),
+                        &self.counters,
+                        &self.orders,
+                    )
+                    .err()
+                    .map(|cause| cause.to_string()),
                     ..Outcome::default()
                 }
             }

@@ -151,7 +151,8 @@ impl Client {
         stream.write_all(&Purpose::Control.encode()).map_err(lost)?;
         let here = describe(tool, Some(peer.ip()));
         let answer = read_answer(&mut stream, peer, interrupt)?;
-        let mut conversation = Conversation::over(stream, peer).map_err(lost)?;
+        let mut conversation =
+            Conversation::over(stream, peer, caudal_wire::frame::LONGEST_MESSAGE).map_err(lost)?;
         if answer == Answer::Refused {
             return Err(refusal(&mut conversation));
         }

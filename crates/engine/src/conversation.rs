@@ -29,18 +29,19 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Takes over a connected stream whose preamble has been exchanged.
+    /// Takes over a connected stream whose preamble has been exchanged; messages of more than `longest`
+    /// bytes are refused.
     ///
     /// # Errors
     /// What the kernel says to the socket options.
-    pub fn over(stream: TcpStream, peer: SocketAddr) -> io::Result<Self> {
+    pub fn over(stream: TcpStream, peer: SocketAddr, longest: usize) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(SENDING))?;
         stream.set_nonblocking(false)?;
         let now = monotonic_ns();
         Ok(Self {
             stream,
-            decoder: Decoder::default(),
+            decoder: Decoder::with_limit(longest),
             peer,
             last_heard_ns: now,
             last_said_ns: now,

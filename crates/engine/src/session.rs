@@ -121,7 +121,9 @@ impl<'a> Visit<'a> {
         };
         stream.set_nonblocking(false).map_err(lost)?;
         stream.write_all(&Answer::Welcome.encode()).map_err(lost)?;
-        let mut conversation = Conversation::over(stream, peer).map_err(lost)?;
+        let mut conversation =
+            Conversation::over(stream, peer, caudal_wire::frame::LONGEST_TO_SERVER)
+                .map_err(lost)?;
         match conversation.hear(monotonic_ns() + STEP_NS, &[shared.stop_fd()])? {
             Some(ToServer::Hello { host, required }) => {
                 if let Some(feature) = required.first() {

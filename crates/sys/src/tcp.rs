@@ -360,6 +360,18 @@ pub fn set_quickack(socket: impl AsFd, on: bool) -> io::Result<()> {
     )
 }
 
+/// Lets the kernel wake a reader only once `bytes` are there to be read, or the other end has finished.
+///
+/// A kernel that sizes the receive buffer itself makes it twice as large at least.
+/// Source: `tcp_set_rcvlowat`, net/ipv4/tcp.c.
+///
+/// # Errors
+/// What the kernel has against the socket.
+pub fn set_receive_low_water(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+    raw::set_int(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
+}
+
 /// Makes closing drop what is not yet sent and reset the connection, leaving no `TIME_WAIT` behind.
 ///
 /// # Errors

@@ -2,15 +2,22 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// The longest message either side accepts, in bytes.
+/// The longest message a client accepts, in bytes: a thousand flows' readings fit.
 pub const LONGEST_MESSAGE: usize = 4 << 20;
+/// The longest message a server accepts, in bytes: it keeps so much for each of many clients.
+pub const LONGEST_TO_SERVER: usize = 64 << 10;
 
 /// Why bytes do not make a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A length beyond what any message of ours has.
-    #[error("a message of {0} bytes was announced; {LONGEST_MESSAGE} are allowed")]
-    TooLong(u32),
+    #[error("a message of {announced} bytes was announced; {most} are allowed")]
+    TooLong {
+        /// Its length in bytes.
+        announced: u32,
+        /// The most that is accepted.
+        most: usize,
+    },
     /// Not the JSON that was due.
     #[error("a message does not read as one of ours: {0}")]
     Malformed(String),
@@ -27,7 +34,10 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
     let length = bytes.len() - 4;
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
     if length > LONGEST_MESSAGE {
-        return Err(FrameError::TooLong(announced));
+        return Err(FrameError::TooLong {
+            announced,
+            most: LONGEST_MESSAGE,
+        });
     }
     bytes[..4].copy_from_slice(&announced.to_be_bytes());
     Ok(bytes)
@@ -36,13 +46,30 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
 /// Collects bytes as they arrive and gives messages as they become whole.
 ///
 /// Holds at most one message and the start of the next, however the bytes are cut.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
     held: Vec<u8>,
     read: usize,
+    most: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::with_limit(LONGEST_MESSAGE)
+    }
 }
 
 impl Decoder {
+    /// A decoder that refuses messages of more than `most` bytes.
+    #[must_use]
+    pub const fn with_limit(most: usize) -> Self {
+        Self {
+            held: Vec::new(),
+            read: 0,
+            most,
+        }
+    }
+
     /// Takes in bytes from the peer.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.read > 0 {
@@ -55,7 +82,7 @@ impl Decoder {
     /// Gives the next whole message, or `None` when more bytes are needed.
     ///
     /// # Errors
-    /// When the announced length is beyond [`LONGEST_MESSAGE`], before anything is kept for it,
+    /// When the announced length is beyond the decoder's limit, before anything is kept for it,
     /// and when the bytes are not JSON of the type that is due.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         let held = &self.held[self.read..];
@@ -64,8 +91,11 @@ impl Decoder {
         };
         let announced = u32::from_be_bytes(*length);
         let length = announced as usize;
-        if length > LONGEST_MESSAGE {
-            return Err(FrameError::TooLong(announced));
+        if length > self.most {
+            return Err(FrameError::TooLong {
+                announced,
+                most: self.most,
+            });
         }
         let Some(body) = rest.get(..length) else {
             return Ok(None);
@@ -80,7 +110,7 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ToServer;
+    use crate::message::{ToClient, ToServer};
     use proptest::prelude::*;
 
     #[test]
@@ -106,7 +136,10 @@ mod tests {
         decoder.feed(&0x8000_0000_u32.to_be_bytes());
         assert_eq!(
             decoder.next_message::<ToServer>(),
-            Err(FrameError::TooLong(0x8000_0000))
+            Err(FrameError::TooLong {
+                announced: 0x8000_0000,
+                most: LONGEST_MESSAGE
+            })
         );
     }
 
@@ -116,6 +149,9 @@ mod tests {
             let mut decoder = Decoder::default();
             decoder.feed(&bytes);
             while let Ok(Some(_)) = decoder.next_message::<ToServer>() {}
+            let mut decoder = Decoder::default();
+            decoder.feed(&bytes);
+            while let Ok(Some(_)) = decoder.next_message::<ToClient>() {}
         }
 
         #[test]
@@ -124,6 +160,10 @@ mod tests {
             decoder.feed(&(text.len() as u32).to_be_bytes());
             decoder.feed(text.as_bytes());
             let _ = decoder.next_message::<ToServer>();
+            let mut decoder = Decoder::default();
+            decoder.feed(&(text.len() as u32).to_be_bytes());
+            decoder.feed(text.as_bytes());
+            let _ = decoder.next_message::<ToClient>();
         }
     }
 }

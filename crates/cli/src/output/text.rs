@@ -317,7 +317,7 @@ pub fn closing(
     let cpu = |cpu: Option<f64>| {
         cpu.map_or_else(
             || "unknown".to_owned(),
-            |cpu| format!("{:.0} %", cpu * 100.0),
+            |cpu| format!("{:.0} %", cpu.max(0.0) * 100.0),
         )
     };
     say(format!(
@@ -341,9 +341,19 @@ fn datagrams(loss: &Loss, say: &mut impl FnMut(String)) {
             .places
             .sender_qdisc
             .map_or_else(|| "unknown".to_owned(), |drops| drops.to_string());
+        let bound = loss.places.receiver_socket_at_least;
         say(format!(
-            "  lost where: {} refused by the sender's kernel, {qdisc} dropped in its queue, {} on the way, {} at the receiving socket",
-            loss.places.sender_refused, loss.places.path, loss.places.receiver_socket
+            "  lost where: {} refused by the sender's kernel, {qdisc} dropped in its queue, {}{} on the way, {}{} at the receiving socket{}",
+            loss.places.sender_refused,
+            if bound { "at most " } else { "" },
+            loss.places.path,
+            if bound { "at least " } else { "" },
+            loss.places.receiver_socket,
+            if bound {
+                " (the kernel counts datagrams it had joined as one)"
+            } else {
+                ""
+            }
         ));
         say(format!(
             "  loss runs: {} of {:.1} datagrams on average, the longest {}",

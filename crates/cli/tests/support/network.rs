@@ -59,8 +59,8 @@ impl Network {
         ));
         for (space, address) in [(&network.client, "10.77.0.1"), (&network.server, SERVER)] {
             // Nothing but the test is to speak in there: no address is detected or announced.
-            let quiet = format!("net.ipv6.conf.v0.disable_ipv6=1");
-            let _ = inside(space, "sysctl").args(["-q", "-w", &quiet]).status();
+            let quiet = "net.ipv6.conf.v0.disable_ipv6=1";
+            let _ = inside(space, "sysctl").args(["-q", "-w", quiet]).status();
             ip(&format!("-n {space} addr add {address}/24 dev v0"));
             ip(&format!("-n {space} link set v0 up"));
         }
