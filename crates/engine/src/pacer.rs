@@ -197,13 +197,15 @@ mod tests {
         BitRate::from_bps(bps)
     }
 
-    /// Runs a pacer with a sender that oversleeps by `late_ns` every time.
+    /// Runs a pacer with a sender that sleeps until 60 µs before a departure, oversleeps by `late_ns`,
+    /// and waits awake for what is left.
     fn run(pacer: &mut Pacer, until_ns: u64, late_ns: u64) -> Vec<u64> {
         let mut now = 0;
         let mut left = Vec::new();
         while now < until_ns {
             match pacer.next(now) {
-                Next::Wait(at) => now = at + late_ns,
+                Next::Wait(at) if at > now + 60_000 => now = at.max(at - 60_000 + late_ns),
+                Next::Wait(at) => now = at,
                 Next::Send(count) => {
                     pacer.departed(now, count);
                     left.push(now);
