@@ -4,6 +4,7 @@
 pub mod args;
 pub mod exit;
 pub mod output;
+pub mod peer;
 pub mod rtt;
 pub mod serve;
 pub mod traffic;

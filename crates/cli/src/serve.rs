@@ -4,7 +4,7 @@ use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::json::rfc3339;
 use crate::output::text;
-use crate::traffic::TOOL;
+use crate::peer::TOOL;
 use caudal_core::plan::{Directions, End, Plan, Transport};
 use caudal_engine::{Server, ServerEvent, ServerOptions};
 use caudal_sys::clock::realtime_ns;

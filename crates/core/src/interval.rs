@@ -472,23 +472,12 @@ mod tests {
     use std::time::Duration;
 
     fn ticks(omit: f64) -> Ticks {
-        let text = format!(
-            r#"{{"transport":"tcp","directions":"up","parallel":1,"end":{{"time_ns":4000000000}},
-            "interval_ns":1000000000,"omit":{},"rate":"max","length":1,"window":null,"mss":null,
-            "congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
-            "zero_copy":false,"verify":false,"same_machine":false}}"#,
-            if omit > 0.0 {
-                format!(
-                    r#"{{"time_ns":{}}}"#,
-                    Duration::from_secs_f64(omit).as_nanos()
-                )
-            } else {
-                r#""nothing""#.to_owned()
-            }
-        );
-        serde_json::from_str::<crate::plan::TrafficPlan>(&text)
-            .unwrap()
-            .ticks()
+        let omit = Duration::from_secs_f64(omit);
+        Ticks::new(
+            Duration::from_secs(1),
+            omit,
+            Some(omit + Duration::from_secs(4)),
+        )
     }
 
     fn flow() -> PlannedFlow {

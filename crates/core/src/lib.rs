@@ -1,6 +1,7 @@
 //! Values and arithmetic: units, plans, samples, statistics, predictions. Pure.
 #![forbid(unsafe_code)]
 
+mod cut;
 pub mod delay;
 pub mod echo;
 pub mod framing;
@@ -12,6 +13,7 @@ pub mod search;
 pub mod sequence;
 pub mod stats;
 pub mod summary;
+mod ticks;
 pub mod units;
 pub mod verdict;
 pub mod warning;

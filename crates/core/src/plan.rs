@@ -1,5 +1,7 @@
 //! What is going to happen: a plan leaves nothing open, and both sides hold the same one.
 
+pub use crate::cut::Cut;
+pub use crate::ticks::Ticks;
 use crate::units::{BitRate, ByteCount};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -161,128 +163,6 @@ pub struct TrafficPlan {
     pub same_machine: bool,
 }
 
-/// How a UDP flow's payload is cut into datagrams: all of one length, but where an exact end takes a
-/// shorter last one, or two so that the last still has room for its header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cut {
-    length: u32,
-    datagrams: Option<u64>,
-    last_but_one: u32,
-    last: u32,
-}
-
-impl Cut {
-    /// Datagrams of `length` bytes that carry `bytes` in all; without end when that is `None`.
-    ///
-    /// Exact for lengths of 64 bytes and more; shorter ones are rounded up where the rest has no room
-    /// for a header.
-    #[must_use]
-    pub fn new(length: u32, bytes: Option<u64>) -> Self {
-        let whole = u64::from(length.max(1));
-        let datagrams = bytes.map(|bytes| bytes.div_ceil(whole));
-        let rest = match (bytes, datagrams) {
-            (Some(bytes), Some(datagrams)) if datagrams > 0 => {
-                (bytes - (datagrams - 1) * whole) as u32
-            }
-            _ => length,
-        };
-        let missing = SMALLEST_DATAGRAM.saturating_sub(rest);
-        let lends = datagrams > Some(1) && length >= SMALLEST_DATAGRAM + missing;
-        Self {
-            length,
-            datagrams,
-            last_but_one: if lends { length - missing } else { length },
-            last: rest.max(SMALLEST_DATAGRAM.min(length)),
-        }
-    }
-
-    /// How many there are; `None` when there is no end to them.
-    #[must_use]
-    pub const fn datagrams(&self) -> Option<u64> {
-        self.datagrams
-    }
-
-    /// Payload bytes of the datagram with this number.
-    #[must_use]
-    #[inline]
-    pub const fn length_of(&self, sequence: u64) -> u32 {
-        match self.datagrams {
-            Some(all) if sequence + 1 == all => self.last,
-            Some(all) if sequence.saturating_add(2) == all => self.last_but_one,
-            _ => self.length,
-        }
-    }
-
-    /// How many may leave together from `sequence` on, `most` at most: only the last of them may be
-    /// shorter than the others.
-    #[must_use]
-    pub fn together(&self, sequence: u64, most: u64) -> u64 {
-        let Some(all) = self.datagrams else {
-            return most;
-        };
-        let most = most.min(all.saturating_sub(sequence));
-        // The last but one, when it is shorter, ends a batch.
-        let short = if self.last_but_one < self.length {
-            all.saturating_sub(1)
-        } else {
-            all
-        };
-        if sequence < short {
-            most.min(short - sequence)
-        } else {
-            most
-        }
-    }
-}
-
-/// The moments after the start at which a test's flows are read: every interval, counted anew from
-/// the end of the warm-up, and at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticks {
-    interval: Duration,
-    omit: Duration,
-    total: Option<Duration>,
-}
-
-impl Ticks {
-    /// The moment of tick number `tick`, after the start; `None` when the test is over by then.
-    #[must_use]
-    pub fn at(&self, tick: u64) -> Option<Duration> {
-        let interval = self.interval.as_nanos().max(1);
-        let omit = self.omit.as_nanos();
-        let warm = omit.div_ceil(interval);
-        let nth = u128::from(tick);
-        let at = if nth <= warm {
-            (nth * interval).min(omit)
-        } else {
-            omit + (nth - warm) * interval
-        };
-        let before = if nth <= warm { 0 } else { at - interval };
-        let at = match self.total {
-            Some(total) if tick > 0 && before >= total.as_nanos() => return None,
-            Some(total) => at.min(total.as_nanos()),
-            None => at,
-        };
-        u64::try_from(at).ok().map(Duration::from_nanos)
-    }
-
-    /// The tick at which the warm-up is over: 0 when there is none.
-    #[must_use]
-    pub fn first_measured(&self) -> u64 {
-        let warm = self
-            .omit
-            .as_nanos()
-            .div_ceil(self.interval.as_nanos().max(1));
-        u64::try_from(warm).unwrap_or(u64::MAX)
-    }
-
-    /// How long the test runs with its warm-up; `None` when it ends by bytes.
-    #[must_use]
-    pub const fn total(&self) -> Option<Duration> {
-        self.total
-    }
-}
-
 /// When the messages of an echo test leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -418,11 +298,7 @@ impl TrafficPlan {
             Omit::Time(omitted) => omitted,
             Omit::Nothing | Omit::Auto => Duration::ZERO,
         };
-        Ticks {
-            interval: self.interval,
-            omit,
-            total: self.duration().map(|time| omit + time),
-        }
+        Ticks::new(self.interval, omit, self.duration().map(|time| omit + time))
     }
 
     /// Holds every number against its range.
@@ -697,30 +573,6 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_read_every_interval_counted_from_the_end_of_the_warm_up() {
-        let seconds = |plan: &TrafficPlan| -> Vec<f64> {
-            (0..20)
-                .map_while(|k| plan.ticks().at(k))
-                .map(|at| at.as_secs_f64())
-                .collect()
-        };
-        let end = End::Time(Duration::from_millis(2500));
-        let plain = TrafficPlan { end, ..plan() };
-        assert_eq!(seconds(&plain), [0.0, 1.0, 2.0, 2.5]);
-        let warm = TrafficPlan {
-            omit: Omit::Time(Duration::from_millis(1500)),
-            ..plain.clone()
-        };
-        assert_eq!(seconds(&warm), [0.0, 1.0, 1.5, 2.5, 3.5, 4.0]);
-        assert_eq!(warm.ticks().first_measured(), 2);
-        let whole = TrafficPlan {
-            end: End::Time(Duration::from_secs(2)),
-            ..plain
-        };
-        assert_eq!(seconds(&whole), [0.0, 1.0, 2.0]);
-    }
-
-    #[test]
     fn a_plan_survives_the_trip_through_json() {
         let plan = Plan::Traffic(TrafficPlan {
             omit: Omit::Time(Duration::from_millis(1500)),
@@ -929,57 +781,17 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_carry_the_bytes_asked_for_to_the_last_one() {
-        for (length, bytes) in [
-            (1448, 100_000),
-            (1000, 33_334),
-            (1000, 1001),
-            (1000, 1031),
-            (64, 65),
-            (100, 32),
-            (1000, 2000),
-        ] {
-            let cut = Cut::new(length, Some(bytes));
-            let all = cut.datagrams().unwrap();
-            let lengths: Vec<u32> = (0..all).map(|nth| cut.length_of(nth)).collect();
-            assert_eq!(
-                lengths.iter().map(|length| u64::from(*length)).sum::<u64>(),
-                bytes,
-                "{lengths:?}"
-            );
-            assert!(
-                lengths
-                    .iter()
-                    .all(|one| (SMALLEST_DATAGRAM..=length).contains(one)),
-                "{lengths:?}"
-            );
-            // Batches cover them all, and only the last of a batch is shorter.
-            let mut at = 0;
-            while at < all {
-                let count = cut.together(at, 44);
-                assert!(count >= 1);
-                assert!(
-                    (at..at + count - 1).all(|nth| cut.length_of(nth) == length),
-                    "{lengths:?}"
-                );
-                at += count;
-            }
-            assert_eq!(at, all);
-        }
-        assert_eq!(Cut::new(1000, None).together(7, 44), 44);
-        assert_eq!(Cut::new(1000, None).length_of(u64::MAX), 1000);
-        let share: u64 = (0..3)
-            .map(|flow| {
-                let mut plan = plan();
-                plan.parallel = 3;
-                plan.length = 1448;
-                plan.end = End::Bytes(ByteCount::new(100_000));
-                let cut = plan.cut(flow);
-                (0..cut.datagrams().unwrap())
-                    .map(|nth| u64::from(cut.length_of(nth)))
-                    .sum::<u64>()
-            })
-            .sum();
-        assert_eq!(share, 100_000);
+    fn the_flows_of_a_direction_share_its_bytes_to_the_last_one() {
+        let mut plan = plan();
+        plan.parallel = 3;
+        plan.length = 1448;
+        plan.end = End::Bytes(ByteCount::new(100_000));
+        let carried = |flow| {
+            let cut = plan.cut(flow);
+            (0..cut.datagrams().unwrap())
+                .map(|nth| u64::from(cut.length_of(nth)))
+                .sum::<u64>()
+        };
+        assert_eq!((0..3).map(carried).sum::<u64>(), 100_000);
     }
 }

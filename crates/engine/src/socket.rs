@@ -282,62 +282,60 @@ pub fn answer_udp(local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> 
     Ok(socket.into())
 }
 
-/// What the kernel granted a TCP connection.
-#[must_use]
-pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
+/// What the kernel granted any socket: its addresses and buffers.
+fn granted(
+    socket: impl AsFd,
+    local: io::Result<SocketAddr>,
+    peer: io::Result<SocketAddr>,
+) -> Granted {
     let name = |address: io::Result<SocketAddr>| {
         address.map(plain).map_or(String::new(), |a| a.to_string())
     };
+    let socket = socket.as_fd();
     Granted {
-        local: name(stream.local_addr()),
-        peer: name(stream.peer_addr()),
-        send_buffer_bytes: buffers::send_buffer(stream).ok().map(u64::from),
-        receive_buffer_bytes: buffers::receive_buffer(stream).ok().map(u64::from),
-        mss: tcp::tcp_info(stream).ok().map(|info| info.snd_mss),
-        path_mtu: tcp::tcp_info(stream).ok().map(|info| info.pmtu),
+        local: name(local),
+        peer: name(peer),
+        send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
+        receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
+        ..Granted::default()
+    }
+}
+
+/// What the kernel granted a TCP connection.
+#[must_use]
+pub fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
+    let info = tcp::tcp_info(stream).ok();
+    Granted {
+        mss: info.as_ref().map(|info| info.snd_mss),
+        path_mtu: info.as_ref().map(|info| info.pmtu),
         congestion: tcp::congestion(stream).ok(),
         mptcp: if mptcp {
             tcp::is_mptcp_active(stream)
         } else {
             None
         },
-        ..Granted::default()
-    }
-}
-
-/// What the kernel granted a UDP socket.
-#[must_use]
-pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
-    let name = |address: io::Result<SocketAddr>| {
-        address.map(plain).map_or(String::new(), |a| a.to_string())
-    };
-    Granted {
-        local: name(socket.local_addr()),
-        peer: name(socket.peer_addr()),
-        send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
-        receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
-        path_mtu: udp::path_mtu(socket),
-        segments_per_send: Some(
-            (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
-        ),
-        receive_offload: Some(udp::enable_gro(socket)),
-        ..Granted::default()
+        ..granted(stream, stream.local_addr(), stream.peer_addr())
     }
 }
 
 /// What the kernel granted a UDP socket whose datagrams come and go one by one.
 #[must_use]
 pub fn granted_single_udp(socket: &UdpSocket) -> Granted {
-    let name = |address: io::Result<SocketAddr>| {
-        address.map(plain).map_or(String::new(), |a| a.to_string())
-    };
     Granted {
-        local: name(socket.local_addr()),
-        peer: name(socket.peer_addr()),
-        send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
-        receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
         path_mtu: udp::path_mtu(socket),
-        ..Granted::default()
+        ..granted(socket, socket.local_addr(), socket.peer_addr())
+    }
+}
+
+/// What the kernel granted a UDP socket that carries datagrams in batches.
+#[must_use]
+pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
+    Granted {
+        segments_per_send: Some(
+            (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
+        ),
+        receive_offload: Some(udp::enable_gro(socket)),
+        ..granted_single_udp(socket)
     }
 }
 

@@ -1,0 +1,481 @@
+//! `caudal tcp` and `caudal udp`: from flags to a plan, through one or more runs, to what is shown.
+
+mod find_rate;
+mod report;
+
+use crate::args::{OmitArg, OutputArgs, RateArg, TcpArgs, TrafficArgs, UdpArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::json::{self, Header};
+use crate::output::live::Live;
+use crate::output::sink::Sinks;
+use crate::output::{csv, text};
+use crate::peer::Peer;
+use caudal_core::interval::Timeline;
+use caudal_core::plan::{Directions, End, LARGEST_DATAGRAM, Omit, Rate, TrafficPlan, Transport};
+use caudal_core::stats::{StopRule, Verdict};
+use caudal_core::summary::{Context, TrafficSummary, summarise};
+use caudal_core::units::ByteCount;
+use caudal_core::warning::Warning;
+use caudal_engine::{CutShort, Event, Manner, RunError, TrafficRun};
+use caudal_sys::signal::Interrupt;
+use caudal_sys::{affinity, tcp};
+use find_rate::{TRIAL, find_rate};
+use report::{goodputs, report, show};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long a test measures unless told otherwise.
+const TIME: Duration = Duration::from_secs(10);
+/// The most runs of `--until` unless `--repeat` says more.
+const MOST_RUNS: u32 = 100;
+/// The fewest runs of `--until`.
+const FEWEST_RUNS: u64 = 5;
+
+/// What a throughput command wants, beyond its plan.
+struct Wanted<'a> {
+    traffic: &'a TrafficArgs,
+    output: &'a OutputArgs,
+    manner: Manner,
+}
+
+/// Runs `caudal tcp`.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    check_local(&args.traffic)?;
+    if let Some(name) = &args.congestion
+        && !tcp::available_congestion_controls().contains(name)
+        && !args.traffic.reverse
+    {
+        let offered = tcp::available_congestion_controls().join(", ");
+        return Err(Failure::new(
+            Exit::NotPermitted,
+            format!("this kernel offers no congestion control {name:?}"),
+            format!("choose one of {offered}, or load its module"),
+        ));
+    }
+    let manner = Manner {
+        affinity: args.traffic.affinity.clone(),
+        file: args.file.clone(),
+        max_rate: None,
+    };
+    // Pages cost a call what they cost whatever their number: more of them in one is faster.
+    let usual = if args.zerocopy { 256 << 10 } else { 128 << 10 };
+    let block = length(args.length.unwrap_or(ByteCount::new(usual)))?;
+    let mut plan = base_plan(&args.traffic, Transport::Tcp, block, args.rate);
+    if args.file.is_some() && args.traffic.bytes.is_none() && args.traffic.time.is_none() {
+        plan.end = End::Bytes(file_size(args.file.as_deref())?);
+    }
+    plan.mss = args.mss;
+    plan.congestion.clone_from(&args.congestion);
+    plan.no_delay = args.nodelay;
+    plan.mptcp = args.mptcp;
+    plan.discard = args.discard;
+    plan.zero_copy = args.zerocopy;
+    plan.check()
+        .map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
+    let wanted = Wanted {
+        traffic: &args.traffic,
+        output: &args.output,
+        manner,
+    };
+    let sinks = Sinks::open(&args.output)?;
+    let mut peer = Peer::connect(&args.target, interrupt)?;
+    plan.same_machine = peer.client.is_same_machine();
+    measure(&mut peer, &plan, &wanted, sinks, interrupt)
+}
+
+/// Runs `caudal udp`.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    check_local(&args.traffic)?;
+    let manner = Manner {
+        affinity: args.traffic.affinity.clone(),
+        ..Manner::default()
+    };
+    let asked = args.length.map(length).transpose()?;
+    let mut plan = base_plan(
+        &args.traffic,
+        Transport::Udp,
+        asked.unwrap_or(1448),
+        args.rate,
+    );
+    plan.verify = args.verify;
+    plan.check()
+        .map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
+    let wanted = Wanted {
+        traffic: &args.traffic,
+        output: &args.output,
+        manner,
+    };
+    let sinks = Sinks::open(&args.output)?;
+    let mut peer = Peer::connect(&args.target, interrupt)?;
+    if asked.is_none() {
+        let headers = 8 + peer.ip().header_bytes() as u32;
+        let mtu = peer.client.path_mtu().unwrap_or(1500);
+        plan.length = mtu.saturating_sub(headers).clamp(32, LARGEST_DATAGRAM);
+    }
+    plan.same_machine = peer.client.is_same_machine();
+    match args.find_rate {
+        Some(limit) => {
+            if args.traffic.time.is_none() {
+                plan.end = End::Time(TRIAL);
+            }
+            find_rate(
+                &mut peer, &plan, &wanted, limit, args.rate, sinks, interrupt,
+            )
+        }
+        None => measure(&mut peer, &plan, &wanted, sinks, interrupt),
+    }
+}
+
+fn length(size: ByteCount) -> Result<u32, Failure> {
+    u32::try_from(size.get()).map_err(|_| {
+        Failure::usage(
+            format!("--length {size} is too large"),
+            "at most 4Mi for TCP, 65507 for UDP",
+        )
+    })
+}
+
+fn file_size(path: Option<&std::path::Path>) -> Result<ByteCount, Failure> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        return Ok(ByteCount::new(u64::MAX - 1));
+    };
+    let meta = std::fs::metadata(path).map_err(|cause| {
+        Failure::usage(
+            format!("cannot read {}: {cause}", path.display()),
+            "name a file that can be read",
+        )
+    })?;
+    if meta.is_file() && meta.len() == 0 {
+        return Err(Failure::usage(
+            format!("{} is empty", path.display()),
+            "name a file with content",
+        ));
+    }
+    Ok(ByteCount::new(if meta.is_file() {
+        meta.len()
+    } else {
+        u64::MAX - 1
+    }))
+}
+
+fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
+    let here = affinity::available_cpus();
+    if let Some(cpu) = traffic.affinity.iter().find(|cpu| !here.contains(cpu)) {
+        return Err(Failure::usage(
+            format!("--affinity names processor {cpu}, which this program may not use"),
+            format!("it may use {here:?}"),
+        ));
+    }
+    if traffic.repeat == 0 || traffic.repeat > 10_000 {
+        return Err(Failure::usage(
+            format!("--repeat is {}", traffic.repeat),
+            "it must lie between 1 and 10000",
+        ));
+    }
+    Ok(())
+}
+
+fn base_plan(
+    traffic: &TrafficArgs,
+    transport: Transport,
+    length: u32,
+    rate: RateArg,
+) -> TrafficPlan {
+    TrafficPlan {
+        transport,
+        directions: match (traffic.reverse, traffic.bidir) {
+            (_, true) => Directions::Both,
+            (true, _) => Directions::Down,
+            _ => Directions::Up,
+        },
+        parallel: traffic.parallel,
+        end: traffic
+            .bytes
+            .map_or(End::Time(traffic.time.unwrap_or(TIME)), End::Bytes),
+        interval: traffic.interval,
+        omit: match traffic.omit {
+            None => Omit::Nothing,
+            Some(OmitArg::Auto) => Omit::Auto,
+            Some(OmitArg::Time(time)) => Omit::Time(time),
+        },
+        rate: match rate {
+            RateArg::Max => Rate::Max,
+            RateArg::Limit(rate) => Rate::Limit(rate),
+        },
+        length,
+        window: traffic.window,
+        mss: None,
+        congestion: None,
+        no_delay: false,
+        dscp: traffic.dscp,
+        mptcp: false,
+        discard: false,
+        zero_copy: false,
+        verify: false,
+        same_machine: false,
+    }
+}
+
+/// One run with its arithmetic done.
+struct Done {
+    run: TrafficRun,
+    timeline: Timeline,
+    summary: TrafficSummary,
+}
+
+fn headline(peer: &Peer, plan: &TrafficPlan) -> String {
+    let what = match plan.transport {
+        Transport::Tcp => "TCP",
+        Transport::Udp => "UDP",
+    };
+    let ways = match plan.directions {
+        Directions::Up => "upload",
+        Directions::Down => "download",
+        Directions::Both => "both directions",
+    };
+    let end = match plan.end {
+        End::Time(time) => format!(" for {}", caudal_core::units::format_duration(time)),
+        End::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => ", to the end of the input".to_owned(),
+        End::Bytes(bytes) => format!(", {bytes} a direction"),
+    };
+    let rate = match plan.rate {
+        Rate::Max => String::new(),
+        Rate::Limit(rate) => format!(", {rate} a flow"),
+    };
+    let unit = if plan.transport == Transport::Udp {
+        "datagrams"
+    } else {
+        "blocks"
+    };
+    text::fold(
+        &format!(
+            "{what} with {}, {ways}, {} flow{}{end}{rate}, {unit} of {} B",
+            peer.describe(),
+            plan.parallel,
+            if plan.parallel == 1 { "" } else { "s" },
+            plan.length
+        ),
+        4,
+    )
+}
+
+fn one_run(
+    peer: &mut Peer,
+    plan: &TrafficPlan,
+    wanted: &Wanted<'_>,
+    number: u32,
+    sinks: &mut Sinks,
+) -> Result<Done, RunError> {
+    let ticks = plan.ticks();
+    let is_udp = plan.transport == Transport::Udp;
+    let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
+    let mut live = Live::new(
+        &sinks.text,
+        plan.transport,
+        &ticks,
+        wanted.output.verbose,
+        wanted.output.quiet,
+    );
+    let (stream, rows) = (wanted.output.json_stream, wanted.output.csv);
+    let mut begun = false;
+    let address = peer.client.peer().to_string();
+    let outcome = peer.client.run(plan, &wanted.manner, &mut |event| match event {
+        Event::Agreed { plan, changed } => {
+            if stream {
+                sinks.data.line(&json!({"event": "agreed", "repeat": number, "plan": json::plan(&plan, &address), "changed": changed}).to_string());
+            }
+        }
+        Event::Started => {
+            if stream {
+                sinks.data.line(&json!({"event": "started", "repeat": number}).to_string());
+            }
+        }
+        Event::Sampled(sample) => {
+            timeline.push(&sample);
+            while let Some(row) = timeline.next_row() {
+                if !std::mem::replace(&mut begun, true) {
+                    live.begin(&mut sinks.text);
+                }
+                live.row(&mut sinks.text, &row);
+                if stream {
+                    sinks.data.line(&row_event(&row, number));
+                }
+                if rows {
+                    for line in csv::lines(&row, number) {
+                        sinks.data.line(&line);
+                    }
+                }
+            }
+        }
+        Event::Echoed { .. } | Event::Ending => {}
+    });
+    let run = match outcome {
+        Ok(run) => run,
+        Err(error) => {
+            live.end(&mut sinks.text);
+            return Err(error);
+        }
+    };
+    if plan.duration().is_none() || run.cut_short.is_some() {
+        for record in &run.flows {
+            timeline.close(record);
+        }
+    }
+    for row in timeline.rest() {
+        if !std::mem::replace(&mut begun, true) {
+            live.begin(&mut sinks.text);
+        }
+        live.row(&mut sinks.text, &row);
+        if stream {
+            sinks.data.line(&row_event(&row, number));
+        }
+        if rows {
+            for line in csv::lines(&row, number) {
+                sinks.data.line(&line);
+            }
+        }
+    }
+    live.end(&mut sinks.text);
+    let why = run.cut_short.as_ref().map(why);
+    let summary = summarise(&Context {
+        plan: &run.plan,
+        records: &run.flows,
+        timeline: &timeline,
+        client: &peer.client.here,
+        server: &peer.client.server,
+        client_usage: &run.client_usage,
+        server_usage: run.server_usage.as_ref(),
+        ip: peer.ip(),
+        loopback: peer.is_loopback(),
+        link_rate: wanted.traffic.link_rate,
+        confidence: wanted.output.confidence,
+        cut_short: why.as_deref(),
+        changed: &run.changed,
+    });
+    Ok(Done {
+        run,
+        timeline,
+        summary,
+    })
+}
+
+/// Why a run was cut short, in words.
+#[must_use]
+pub fn why(cut: &CutShort) -> String {
+    match cut {
+        CutShort::Interrupted => "interrupted".to_owned(),
+        CutShort::ByServer(why) | CutShort::Lost(why) => why.clone(),
+    }
+}
+
+fn row_event(row: &caudal_core::interval::Row, repeat: u32) -> String {
+    let flows: Vec<Value> = row
+        .flows
+        .iter()
+        .map(|(flow, interval)| {
+            let mut value = json!(interval);
+            if let Value::Object(map) = &mut value {
+                map.insert("id".to_owned(), json!(flow.id));
+                map.insert("direction".to_owned(), json!(flow.direction));
+            }
+            value
+        })
+        .collect();
+    json!({"event": "interval", "repeat": repeat, "flows": flows}).to_string()
+}
+
+fn measure(
+    peer: &mut Peer,
+    plan: &TrafficPlan,
+    wanted: &Wanted<'_>,
+    mut sinks: Sinks,
+    interrupt: &'static Interrupt,
+) -> Result<Exit, Failure> {
+    let header = Header::now();
+    let until = wanted.traffic.until;
+    let most = match until {
+        Some(_) if wanted.traffic.repeat > 1 => wanted.traffic.repeat,
+        Some(_) => MOST_RUNS,
+        None => wanted.traffic.repeat,
+    };
+    let rule = until.map(|relative| StopRule {
+        relative_error: relative,
+        confidence: wanted.output.confidence,
+        min: FEWEST_RUNS.min(u64::from(most)),
+        max: u64::from(most),
+    });
+    if !wanted.output.quiet {
+        sinks.text.line(&headline(peer, plan));
+    }
+    if wanted.output.csv {
+        sinks.data.line(&csv::header());
+    }
+    let mut all: Vec<Done> = Vec::new();
+    let mut lost = None;
+    let mut gave_up = None;
+    for number in 1..=most {
+        if number > 1 && interrupt.count() > 0 {
+            break;
+        }
+        if most > 1 && !wanted.output.quiet {
+            let of = if until.is_some() {
+                String::new()
+            } else {
+                format!(" of {most}")
+            };
+            sinks.text.line(&format!("run {number}{of}"));
+        }
+        match one_run(peer, plan, wanted, number, &mut sinks) {
+            Ok(done) => {
+                let cut = done.run.cut_short.is_some();
+                all.push(done);
+                if cut {
+                    break;
+                }
+            }
+            Err(error) if all.is_empty() => return Err(error.into()),
+            Err(error) => {
+                // The runs that were finished are not lost with the one that was not.
+                lost = Some(Failure::from(error));
+                break;
+            }
+        }
+        if let Some(rule) = &rule {
+            let verdicts: Vec<Verdict> = goodputs(&all)
+                .iter()
+                .map(|(_, means)| rule.judge(means))
+                .collect();
+            if verdicts
+                .iter()
+                .all(|verdict| matches!(verdict, Verdict::Reached { .. }))
+            {
+                break;
+            }
+            if number == most {
+                gave_up = Some(verdicts);
+            }
+        }
+    }
+    let mut report = report(peer, wanted, &header, all, gave_up.as_deref());
+    if let Some(failure) = &lost {
+        report.warnings.push(Warning::new(
+            "cut_short",
+            failure.message.clone(),
+            failure.advice.clone(),
+        ));
+    }
+    show(&report, wanted, &mut sinks);
+    let result = if wanted.output.json || wanted.output.json_stream {
+        report.json.to_string()
+    } else {
+        report.closing(wanted).join("\n")
+    };
+    sinks.finish(&result)?;
+    Ok(report.exit(lost.as_ref()))
+}
