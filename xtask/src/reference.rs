@@ -182,12 +182,14 @@ const EXITS: [(Exit, &str, &str); 5] = [
     (
         Exit::Failed,
         "the test failed or was cut short",
-        "^C or SIGTERM; the server ended the test; every flow failed; the output could not be written",
+        "^C or SIGTERM; the server ended the test; every flow failed; the output could not be \
+         written, or nobody reads it any more (a closed pipe ends the test)",
     ),
     (
         Exit::Usage,
         "bad usage",
-        "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be read",
+        "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
+         read or is empty, a --bind of another address family than the host",
     ),
     (
         Exit::Peer,
@@ -411,7 +413,7 @@ fn csv_columns() -> String {
         | `loss` | fraction | lost of sent, over all trials of this rate so far |\n\
         | `loss_low` | fraction | lower end of Wilson's interval of that |\n\
         | `loss_high` | fraction | upper end of the same |\n\
-        | `outcome` | | `held`, `failed`, `unreached` (the sender could not send that fast) or `undecided` (tried again) |\n";
+        | `outcome` | | `held`, `failed`, `queueing` (a queue was still filling: failed), `unreached` (the sender could not send that fast) or `undecided` (tried again) |\n";
     page += "\n## caudal rtt\n\nA line for each size and client, then one for all clients of that size.\n\n\
         | column | unit | meaning |\n|---|---|---|\n";
     for name in round_trips::COLUMNS {

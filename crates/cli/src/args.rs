@@ -1,5 +1,6 @@
 //! The command line: every flag with its default, as `--help`, the man page and the reference show it.
 
+use crate::exit::Failure;
 use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
 use caudal_engine::allow::Network;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -48,7 +49,7 @@ pub struct TargetArgs {
     /// The host that runs `caudal serve`; without it this machine is measured over loopback
     pub host: Option<String>,
     /// The server's port, for control and data, TCP and UDP
-    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT)]
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
     pub port: u16,
     /// Use IPv4 only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
@@ -62,6 +63,45 @@ pub struct TargetArgs {
     /// The interface to leave from (may need privileges)
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
+}
+
+impl TargetArgs {
+    /// Holds what was given against what can be.
+    ///
+    /// # Errors
+    /// Names the flag, and what would be accepted.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.port == 0 {
+            return Err(Failure::usage(
+                "--port is 0",
+                "it must lie between 1 and 65535",
+            ));
+        }
+        let Some(bind) = self.bind else { return Ok(()) };
+        let host = self.host.as_deref().unwrap_or("");
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let peer: Option<IpAddr> = bare.parse().ok();
+        let of_host = peer.is_some_and(|peer| peer.is_ipv4() != bind.is_ipv4());
+        if of_host || (bind.is_ipv4() && self.ipv6) || (bind.is_ipv6() && self.ipv4) {
+            return Err(self.another_family(bind));
+        }
+        Ok(())
+    }
+
+    /// The address to leave from cannot reach the host.
+    #[must_use]
+    pub fn another_family(&self, bind: IpAddr) -> Failure {
+        let (ours, other) = if bind.is_ipv4() {
+            ("IPv4", "IPv6")
+        } else {
+            ("IPv6", "IPv4")
+        };
+        let host = self.host.as_deref().unwrap_or("the peer");
+        Failure::usage(
+            format!("--bind {bind} is {ours}, and {host} is to be reached over {other}"),
+            format!("give --bind an {other} address, or leave it out"),
+        )
+    }
 }
 
 /// What is printed, and where.
@@ -83,11 +123,11 @@ pub struct OutputArgs {
     /// Print the closing block only
     #[arg(short, long)]
     pub quiet: bool,
-    /// Show every column of every interval
+    /// Show every column of every interval, which makes rows wider than 80 columns
     #[arg(short, long)]
     pub verbose: bool,
     /// The confidence of intervals, as 0.95 or 95%
-    #[arg(long, value_name = "P", default_value = "0.95", value_parser = confidence)]
+    #[arg(long, value_name = "P", default_value = "0.95", value_parser = confidence, allow_hyphen_values = true)]
     pub confidence: f64,
 }
 
@@ -96,16 +136,16 @@ pub struct OutputArgs {
 #[command(next_help_heading = "Test")]
 pub struct TrafficArgs {
     /// How long to measure; a warm-up left out with --omit comes before [default: 10s; 2s for each trial of --find-rate]
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "bytes")]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "bytes", allow_hyphen_values = true)]
     pub time: Option<Duration>,
     /// End after exactly so many payload bytes a direction instead
-    #[arg(short = 'n', long, value_name = "SIZE")]
+    #[arg(short = 'n', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub bytes: Option<ByteCount>,
     /// How often to report
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Duration,
     /// Leave a warm-up out: a time, or `auto` to let MSER find it among the intervals
-    #[arg(long, value_name = "TIME|auto", value_parser = omit)]
+    #[arg(long, value_name = "TIME|auto", value_parser = omit, allow_hyphen_values = true)]
     pub omit: Option<OmitArg>,
     /// Measure from the server to here
     #[arg(short = 'R', long, conflicts_with = "bidir")]
@@ -114,25 +154,36 @@ pub struct TrafficArgs {
     #[arg(long)]
     pub bidir: bool,
     /// Flows in each direction, a thread each
-    #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        short = 'P',
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     pub parallel: u32,
     /// Socket buffers to ask for, instead of the kernel's own choice (TCP) or 4 MiB (UDP)
-    #[arg(short, long, value_name = "SIZE")]
+    #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
     pub window: Option<ByteCount>,
     /// The DSCP to send with, 0 to 63
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub dscp: Option<u8>,
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
     /// The rate of the link, to compare with, where the interface does not say it
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub link_rate: Option<BitRate>,
     /// Run the test N times, each with new connections, and summarise over the runs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     pub repeat: u32,
     /// Repeat until the interval of the mean is within this part of it, as 5% (5 to 100 runs unless --repeat says more)
-    #[arg(long, value_name = "PART", value_parser = parse_fraction)]
+    #[arg(long, value_name = "PART", value_parser = parse_fraction, allow_hyphen_values = true)]
     pub until: Option<f64>,
 }
 
@@ -147,13 +198,25 @@ pub struct TcpArgs {
     #[command(flatten)]
     pub traffic: TrafficArgs,
     /// Payload a second for each flow; `max` for as fast as it goes
-    #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP")]
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP", allow_hyphen_values = true)]
     pub rate: RateArg,
     /// Bytes handed to the kernel in one call [default: 128Ki; 256Ki with --zerocopy]
-    #[arg(short, long, value_name = "SIZE", help_heading = "TCP")]
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "TCP",
+        allow_hyphen_values = true
+    )]
     pub length: Option<ByteCount>,
     /// The largest segment, in bytes
-    #[arg(short = 'M', long, value_name = "BYTES", help_heading = "TCP")]
+    #[arg(
+        short = 'M',
+        long,
+        value_name = "BYTES",
+        help_heading = "TCP",
+        allow_negative_numbers = true
+    )]
     pub mss: Option<u32>,
     /// The congestion control at the sender, such as cubic, reno or bbr
     #[arg(short = 'C', long, value_name = "NAME", help_heading = "TCP")]
@@ -189,16 +252,22 @@ pub struct UdpArgs {
     #[command(flatten)]
     pub traffic: TrafficArgs,
     /// Payload a second for each flow; `max` for as fast as it goes
-    #[arg(short = 'b', long, value_name = "RATE", default_value = "1M", value_parser = rate, help_heading = "UDP")]
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "1M", value_parser = rate, help_heading = "UDP", allow_hyphen_values = true)]
     pub rate: RateArg,
     /// Payload bytes in a datagram, 32 to 65507; by default the largest that fits the path MTU
-    #[arg(short, long, value_name = "SIZE", help_heading = "UDP")]
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "UDP",
+        allow_hyphen_values = true
+    )]
     pub length: Option<ByteCount>,
     /// Compare every payload byte at the receiver
     #[arg(long, help_heading = "UDP")]
     pub verify: bool,
     /// Search for the highest rate with at most this loss, as 0.1% (0 for none); --rate bounds the search
-    #[arg(long, value_name = "LOSS", value_parser = loss, conflicts_with_all = ["bytes", "bidir", "repeat", "until"], help_heading = "UDP")]
+    #[arg(long, value_name = "LOSS", value_parser = loss, conflicts_with_all = ["bytes", "bidir", "repeat", "until"], help_heading = "UDP", allow_hyphen_values = true)]
     pub find_rate: Option<f64>,
     /// What is printed.
     #[command(flatten)]
@@ -213,25 +282,30 @@ pub struct ServeArgs {
     #[arg(short = 'B', long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,
     /// The port, for control and data, TCP and UDP
-    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT)]
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
     pub port: u16,
     /// End after one client's visit
     #[arg(short = '1', long)]
     pub one_off: bool,
     /// Clients at once
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 256,
+        allow_negative_numbers = true
+    )]
     pub max_clients: usize,
     /// The most one test may carry in one direction
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub max_rate: Option<BitRate>,
     /// The longest one test may take
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub max_time: Option<Duration>,
     /// Answer only clients from this network (may be given several times, or with commas)
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow: Vec<Network>,
     /// How long a client may do nothing
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
     /// Log one JSON object a line
     #[arg(long)]

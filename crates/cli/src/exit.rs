@@ -68,6 +68,12 @@ impl Failure {
         Self::new(Exit::Usage, message, advice)
     }
 
+    /// Standard output has been closed by its reader.
+    #[must_use]
+    pub fn unread(so: &str) -> Self {
+        Self::new(Exit::Failed, "nobody reads standard output any more", so)
+    }
+
     /// A file that cannot be written.
     #[must_use]
     pub fn writing(what: &str, cause: &std::io::Error) -> Self {
@@ -151,7 +157,15 @@ impl From<RunError> for Failure {
             RunError::Plan(_) => (Exit::Usage, "see --help"),
             RunError::Interrupted => (Exit::Failed, ""),
         };
-        Self::new(exit, error.to_string(), advice)
+        let message = match &error {
+            // "Here" is there, in the words of the server's kernel.
+            RunError::Refused {
+                reason: Refusal::Host,
+                message,
+            } => format!("the server refused, because of its own kernel: {message}"),
+            _ => error.to_string(),
+        };
+        Self::new(exit, message, advice)
     }
 }
 
@@ -167,6 +181,16 @@ mod tests {
         };
         let text = Failure::from(error).to_string();
         assert!(!text.contains('\n') && !text.contains('\x1b'), "{text:?}");
+    }
+
+    #[test]
+    fn what_the_servers_kernel_does_not_grant_is_not_taken_for_ours() {
+        let failure = Failure::from(RunError::Refused {
+            reason: Refusal::Host,
+            message: "not permitted here: cubic is for root".into(),
+        });
+        assert!(failure.message.contains("its own kernel: not permitted"));
+        assert_eq!(failure.exit, Exit::Peer);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::args::TargetArgs;
 use crate::exit::Failure;
 use caudal_core::framing::IpVersion;
-use caudal_engine::{Client, Family, Origin, Server, ServerOptions, Target};
+use caudal_engine::{Client, Family, Origin, RunError, Server, ServerOptions, Target};
 use caudal_sys::signal::Interrupt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -60,7 +60,17 @@ impl Peer {
             family,
             origin,
         };
-        let client = Client::connect(&target, TOOL, Some(interrupt))?;
+        let client = Client::connect(&target, TOOL, Some(interrupt)).map_err(|error| {
+            match (args.bind, &error) {
+                // A name with no address of that family: the resolver itself gives no such answer.
+                (Some(bind), RunError::Resolve { cause, .. })
+                    if family.is_none() && cause.kind() == std::io::ErrorKind::NotFound =>
+                {
+                    args.another_family(bind)
+                }
+                _ => error.into(),
+            }
+        })?;
         Ok(Self { client, own })
     }
 

@@ -57,7 +57,8 @@ pub struct RttArgs {
         long,
         value_name = "N",
         default_value_t = 1,
-        help_heading = "Test"
+        help_heading = "Test",
+        allow_negative_numbers = true
     )]
     pub clients: u32,
     /// Messages of each size from each client, after a first one that counts apart
@@ -66,27 +67,34 @@ pub struct RttArgs {
         long,
         value_name = "N",
         default_value_t = 1000,
-        help_heading = "Test"
+        help_heading = "Test",
+        allow_negative_numbers = true
     )]
     pub count: u64,
     /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
-    #[arg(short = 'l', long, value_name = "SIZE,…", value_parser = sizes, help_heading = "Test")]
+    #[arg(short = 'l', long, value_name = "SIZE,…", value_parser = sizes, help_heading = "Test", allow_hyphen_values = true)]
     pub sizes: Option<Sizes>,
     /// Count the first message of each size with the others
     #[arg(long, help_heading = "Test")]
     pub include_first: bool,
     /// Send on a schedule, a message every so often from each client, and measure from when it was due
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub every: Option<Duration>,
     /// Make the gaps of the schedule exponential instead of fixed
     #[arg(long, requires = "every", help_heading = "Test")]
     pub poisson: bool,
     /// What the random gaps grow from: the same number, the same gaps [default: another each time]
-    #[arg(long, value_name = "N", requires = "poisson", help_heading = "Test")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "poisson",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
     pub seed: Option<u64>,
     /// How long a reply may take before it is lost (UDP) or the connection given up (TCP)
     /// [default: 1s over UDP, 10s over TCP]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
     /// Leave Nagle's algorithm on
     #[arg(long, help_heading = "Test")]
@@ -95,10 +103,21 @@ pub struct RttArgs {
     #[arg(short = 'C', long, value_name = "NAME", help_heading = "Test")]
     pub congestion: Option<String>,
     /// Socket buffers to ask for, instead of the kernel's own choice
-    #[arg(short, long, value_name = "SIZE", help_heading = "Test")]
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "Test",
+        allow_hyphen_values = true
+    )]
     pub window: Option<ByteCount>,
     /// The DSCP to send with, 0 to 63
-    #[arg(long, value_name = "N", help_heading = "Test")]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
     pub dscp: Option<u8>,
     /// Pin the connections' threads of this end to processors, as 0,2, in turn
     #[arg(
@@ -177,6 +196,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 /// # Errors
 /// When nothing could be measured.
 pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
     let (plan, left_out) = plan(args)?;
     let here = affinity::available_cpus();
     if let Some(cpu) = args.affinity.iter().find(|cpu| !here.contains(cpu)) {

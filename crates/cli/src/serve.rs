@@ -6,6 +6,7 @@ use crate::output::json::rfc3339;
 use crate::output::text;
 use crate::peer::TOOL;
 use caudal_core::plan::{Directions, End, Plan, Transport};
+use caudal_core::units::{BitRate, format_duration};
 use caudal_engine::{Server, ServerEvent, ServerOptions};
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
@@ -13,6 +14,11 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
+
+/// The lowest limit on the rate of a test: the lowest rate a plan may have.
+const LEAST_RATE: BitRate = BitRate::from_bps(1000);
+/// The lowest limit on the time of a test: the shortest test.
+const LEAST_TIME: Duration = Duration::from_millis(10);
 
 /// Runs `caudal serve`.
 ///
@@ -31,12 +37,24 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
             "it must be at least 1s",
         ));
     }
+    if let Some(rate) = args.max_rate.filter(|rate| *rate < LEAST_RATE) {
+        return Err(Failure::usage(
+            format!("--max-rate is {rate}"),
+            format!("it must be at least {LEAST_RATE}"),
+        ));
+    }
+    if let Some(time) = args.max_time.filter(|time| *time < LEAST_TIME) {
+        return Err(Failure::usage(
+            format!("--max-time is {}", format_duration(time)),
+            format!("it must be at least {}", format_duration(LEAST_TIME)),
+        ));
+    }
     let options = ServerOptions {
         bind: args.bind,
         port: args.port,
         one_off: args.one_off,
         max_clients: args.max_clients,
-        max_rate: args.max_rate.map(caudal_core::units::BitRate::bps),
+        max_rate: args.max_rate.map(BitRate::bps),
         max_time: args.max_time,
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
@@ -158,7 +176,7 @@ fn describe(plan: &Plan) -> String {
                 Directions::Both => "both directions",
             };
             let end = match plan.end {
-                End::Time(time) => caudal_core::units::format_duration(time),
+                End::Time(time) => format_duration(time),
                 End::Bytes(bytes) => bytes.to_string(),
             };
             format!("{what} {way}, {} flow(s), {end}", plan.parallel)

@@ -649,6 +649,10 @@ fn numbers_beyond_their_ranges_are_bad_usage_before_anybody_is_bothered() {
         "udp -l 31",
         "udp -l 65508",
         "udp --find-rate 90%",
+        "tcp -p 0",
+        "tcp --link-rate 0",
+        "serve --max-rate 999",
+        "serve --max-time 0",
         "serve --max-clients 0",
         "serve --idle-timeout 0s",
         "serve --allow 192.0.2.0/33",
@@ -703,7 +707,7 @@ fn an_interface_or_address_that_is_not_here_is_named() {
     server
         .serves("udp -t 1 --device nosuch0")
         .failed(NOT_PERMITTED, &["nosuch0"]);
-    server.serves("tcp -t 1 -B ::1").failed(PEER, &["family"]);
+    server.serves("tcp -t 1 -B ::1").failed(USAGE, &["--bind"]);
 }
 
 #[test]
@@ -734,11 +738,13 @@ fn a_full_disk_costs_the_file_and_not_the_result() {
 }
 
 #[test]
-fn a_reader_that_goes_away_early_does_no_harm() {
+fn a_reader_that_goes_away_ends_the_test_with_one_line_and_code_1() {
     for words in [
-        "tcp -t 1 -i 0.1",
-        "udp -t 1 -i 0.1 --json-stream",
+        "tcp -t 60 -i 0.1",
+        "udp -t 60 -i 0.1 --json-stream",
+        "udp -b 1M --find-rate 0 -t 1",
         "tcp -t 1 --json",
+        "rtt --count 10",
     ] {
         let mut command = caudal(words.split_whitespace());
         command
@@ -765,7 +771,73 @@ fn a_reader_that_goes_away_early_does_no_harm() {
             .unwrap()
             .read_to_string(&mut said)
             .unwrap();
-        assert_eq!((status.code(), said.as_str()), (Some(DONE), ""), "{words}");
+        assert_eq!(status.code(), Some(FAILED), "{words}");
+        assert!(
+            said.lines().count() == 1
+                && said.starts_with("caudal: nobody reads standard output any more"),
+            "{words}: {said}"
+        );
+    }
+}
+
+#[test]
+fn quiet_shows_the_closing_block_beside_data_in_a_file() {
+    let file = std::env::temp_dir().join(format!("caudal-quiet-{}", std::process::id()));
+    for (words, closing) in [
+        ("tcp -t 0.3 --json -q", "upload: "),
+        ("udp -t 0.3 --csv -q", "upload: "),
+        ("rtt --count 10 --sizes 64 --json -q", "64 B: "),
+    ] {
+        let ended = caudal_says(&format!("{words} -o {}", file.display())).done();
+        assert!(
+            ended.stdout.starts_with(closing) || ended.stdout.contains(&format!("\n{closing}")),
+            "{words}: {ended:#?}"
+        );
+        assert!(!ended.stdout.contains("with this machine"), "{ended:#?}");
+    }
+    let _ = std::fs::remove_file(file);
+}
+
+#[test]
+fn a_file_without_content_is_bad_usage() {
+    for (path, why) in [
+        ("/tmp", "directory"),
+        ("/nowhere/file", "No such file"),
+        ("/dev/null", "is empty"),
+        ("-", "standard input is empty"),
+    ] {
+        caudal_says(&format!("tcp -F {path}")).failed(USAGE, &[why]);
+    }
+}
+
+#[test]
+fn a_run_cut_short_leaves_the_last_whole_one_in_the_closing_block() {
+    let server = Serve::start("");
+    let client = Running::start(&mut server.client("tcp -t 1 -b 10M --repeat 9"));
+    server.running.line_with("flow(s)");
+    server.running.line_with("done in");
+    server.running.line_with("flow(s)");
+    thread::sleep(Duration::from_millis(400));
+    client.signal("INT");
+    let ended = client.wait(Duration::from_secs(8));
+    assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
+    for line in ["run 1, the last whole one, up:", "run 2 was cut short"] {
+        assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
+    }
+}
+
+#[test]
+fn no_row_is_wider_than_80_columns() {
+    for words in [
+        "tcp -t 0.4 -i 0.1 --omit 0.2 --bidir -P 2",
+        "udp -t 0.4 -i 0.1 --omit 0.2 -b 10M",
+        "udp --find-rate 1% -b 5M -t 0.3",
+        "rtt --count 20",
+    ] {
+        let ended = caudal_says(words);
+        for line in ended.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{words}: {line}");
+        }
     }
 }
 

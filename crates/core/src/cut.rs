@@ -48,7 +48,7 @@ impl Cut {
     #[inline]
     pub const fn length_of(&self, sequence: u64) -> u32 {
         match self.datagrams {
-            Some(all) if sequence + 1 == all => self.last,
+            Some(all) if sequence.saturating_add(1) == all => self.last,
             Some(all) if sequence.saturating_add(2) == all => self.last_but_one,
             _ => self.length,
         }

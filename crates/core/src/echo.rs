@@ -339,7 +339,7 @@ impl EchoRecord {
             .collect::<Vec<f64>>()
             .iter()
             .collect();
-        let rtt_us = together(&rtts, confidence);
+        let rtt_us = together(&rtts, confidence).map(of_times);
         ReplySummary {
             sent,
             lost,
@@ -420,9 +420,17 @@ fn kernel_split(all: &[&Series], confidence: f64) -> Option<KernelSplit> {
     };
     let host = |one: &Stamped| micros(one.rtt_ns) - micros(one.kernel_ns);
     Some(KernelSplit {
-        kernel_rtt_us: together(&each(|one| micros(one.kernel_ns)), confidence)?,
-        host_us: together(&each(host), confidence)?,
+        kernel_rtt_us: of_times(together(&each(|one| micros(one.kernel_ns)), confidence)?),
+        host_us: of_times(together(&each(host), confidence)?),
     })
+}
+
+/// A distribution of times, which are never negative: nor is the interval of their mean.
+const fn of_times(times: Distribution) -> Distribution {
+    Distribution {
+        mean_low: times.mean_low.max(0.0),
+        ..times
+    }
 }
 
 /// The distribution of what several clients measured side by side.
@@ -594,6 +602,17 @@ mod tests {
         let rtt = record.summarise(HOW)[0].pooled.rtt_us.unwrap();
         assert_eq!((rtt.method, rtt.confidence), (Method::BatchMeansT, 0.98));
         assert!(rtt.mean_low < rtt.mean && rtt.mean < rtt.mean_high);
+    }
+
+    #[test]
+    fn the_interval_of_a_time_does_not_reach_below_zero() {
+        let mut rtts = vec![10; 40];
+        rtts[3] = 100_000;
+        let record = record(vec![series(0, 1, &rtts)]);
+        let pooled = &record.summarise(HOW)[0].pooled;
+        let rtt = pooled.rtt_us.unwrap();
+        assert!(rtt.mean_low == 0.0 && rtt.mean_high > 2.0 * rtt.mean);
+        assert_eq!(pooled.mean_us.unwrap().low, 0.0);
     }
 
     #[test]

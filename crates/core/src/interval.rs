@@ -205,7 +205,7 @@ pub struct Timeline {
     receivers: Vec<Vec<Read<ReceiverCounters>>>,
     senders: Vec<Vec<Read<SenderCounters>>>,
     rows: u64,
-    first_measured: u64,
+    ticks: Ticks,
     is_udp: bool,
 }
 
@@ -219,7 +219,7 @@ impl Timeline {
             senders: flows.iter().map(|_| Vec::new()).collect(),
             flows,
             rows: 0,
-            first_measured: ticks.first_measured(),
+            ticks: *ticks,
             is_udp,
         }
     }
@@ -304,7 +304,7 @@ impl Timeline {
         let reads = &self.receivers[at];
         let senders = &self.senders[at];
         let sender = senders.get(now - 1).zip(senders.get(now));
-        let omitted = tick <= self.first_measured;
+        let omitted = tick <= self.ticks.first_measured();
         Interval::between(
             reads.get(now - 1)?,
             reads.get(now)?,
@@ -325,7 +325,14 @@ impl Timeline {
             .collect()
     }
 
-    /// Adds the last, partial interval of a flow whose end was not set by time: up to its last byte.
+    /// The last reading of a flow's receiver.
+    #[must_use]
+    pub fn last_received(&self, flow: u32) -> Option<&ReceiverCounters> {
+        let at = self.flows.iter().position(|known| known.id == flow)?;
+        self.receivers[at].last().map(|read| &read.counters)
+    }
+
+    /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
     pub fn close(&mut self, record: &FlowRecord) {
         let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
             return;
@@ -333,6 +340,10 @@ impl Timeline {
         let Some(received) = record.received() else {
             return;
         };
+        if self.ticks.at(self.receivers[at].len() as u64).is_none() {
+            // The test ran to its last tick: what came in behind it is not of its time.
+            return;
+        }
         let Some(last) = self.receivers[at].last().copied() else {
             return;
         };
@@ -359,7 +370,7 @@ impl Timeline {
     pub fn measured(&self, flow: u32) -> Option<Measured> {
         let at = self.flows.iter().position(|known| known.id == flow)?;
         let reads = &self.receivers[at];
-        let warm = usize::try_from(self.first_measured).ok()?;
+        let warm = usize::try_from(self.ticks.first_measured()).ok()?;
         let (first, last) = (reads.get(warm)?, reads.last()?);
         let elapsed_ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
         let senders = &self.senders[at];
@@ -459,6 +470,16 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The rate at which payload was handed to the sender's kernel, bit/s; that at which it arrived when the
+    /// sender did not report.
+    #[must_use]
+    pub fn sent_bps(&self) -> f64 {
+        match (self.sender_bytes, self.sender_elapsed_ns) {
+            (Some(bytes), Some(ns)) => bytes as f64 * 8e9 / ns.max(1) as f64,
+            _ => self.goodput_bps(),
+        }
+    }
+
     /// The rate at which payload arrived, bit/s.
     #[must_use]
     pub fn goodput_bps(&self) -> f64 {
@@ -550,6 +571,39 @@ mod tests {
             .map(|interval| interval.omitted)
             .collect();
         assert_eq!(omitted, [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_flow_that_ends_before_its_time_is_closed_at_its_last_byte_and_no_other() {
+        let record = |bytes, last_ns| {
+            let counters = Counters::Receiver(ReceiverCounters {
+                bytes,
+                last_ns,
+                ..Default::default()
+            });
+            let receiver = crate::sample::FlowEnd {
+                flow: 0,
+                counters,
+                granted: crate::sample::Granted::default(),
+                spacing: None,
+                sequence: None,
+                delay: None,
+                failure: None,
+            };
+            FlowRecord {
+                flow: flow(),
+                sender: None,
+                receiver: Some(receiver),
+            }
+        };
+        let mut early = Timeline::new([flow()], &ticks(0.0), false);
+        early.push(&received(0, 0));
+        early.close(&record(3_000_000, 250_000_000));
+        assert_eq!(early.measured(0).unwrap().elapsed_ns, 250_000_000);
+        let mut whole = Timeline::new([flow()], &ticks(0.0), false);
+        (0..=4).for_each(|tick| whole.push(&received(tick, tick * 10)));
+        whole.close(&record(90, 4_100_000_000));
+        assert_eq!(whole.measured(0).unwrap().bytes, 40);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 pub use crate::cut::Cut;
 pub use crate::ticks::Ticks;
-use crate::units::{BitRate, ByteCount};
+use crate::units::{BitRate, ByteCount, format_duration};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const SMALLEST_DATAGRAM: u32 = 32;
 /// The largest UDP payload that IPv4 carries, in bytes: 65535 − 20 − 8 (RFC 768, RFC 791).
 pub const LARGEST_DATAGRAM: u32 = 65_507;
-/// The most flows a plan may have in one direction.
+/// The most flows a plan may have, over its directions.
 pub const MOST_FLOWS: u32 = 1024;
 /// The largest TCP block one send may hand over, in bytes.
 pub const LARGEST_BLOCK: u32 = 4 << 20;
@@ -306,7 +306,8 @@ impl TrafficPlan {
     /// # Errors
     /// Names the first number that is out of range, and the range.
     pub fn check(&self) -> Result<(), PlanError> {
-        within("--parallel", &self.parallel, &1, &MOST_FLOWS)?;
+        let ways = self.directions.each().len() as u32;
+        within("--parallel", &self.parallel, &1, &(MOST_FLOWS / ways))?;
         match self.transport {
             Transport::Tcp => within("--length", &self.length, &1, &LARGEST_BLOCK)?,
             Transport::Udp => {
@@ -318,13 +319,31 @@ impl TrafficPlan {
                 )?;
             }
         }
+        if self.interval < SHORTEST_INTERVAL || self.interval > LONGEST {
+            return Err(PlanError {
+                what: "--interval",
+                value: format_duration(self.interval),
+                allowed: format!(
+                    "it must lie between {} and {} days",
+                    format_duration(SHORTEST_INTERVAL),
+                    LONGEST.as_secs() / 86_400
+                ),
+            });
+        }
         if let End::Time(time) = self.end {
             within("--time", &time.as_secs_f64(), &0.01, &LONGEST.as_secs_f64())?;
-            let intervals = time.as_nanos() / self.interval.as_nanos().max(1);
+            let omitted = match self.omit {
+                Omit::Time(omitted) => omitted,
+                Omit::Nothing | Omit::Auto => Duration::ZERO,
+            };
+            let most_s = LONGEST.as_secs_f64();
+            within("--omit", &omitted.as_secs_f64(), &0.0, &most_s)?;
+            let whole = time + omitted;
+            let intervals = whole.as_nanos() / self.interval.as_nanos().max(1);
             if intervals > u128::from(MOST_INTERVALS) {
                 return Err(PlanError {
                     what: "--interval",
-                    value: format!("{:?}", self.interval),
+                    value: format_duration(self.interval),
                     allowed: format!("a test may report {MOST_INTERVALS} intervals at most"),
                 });
             }
@@ -340,12 +359,6 @@ impl TrafficPlan {
             let least = u64::from(SMALLEST_DATAGRAM) * u64::from(self.parallel);
             within("--bytes", &bytes.get(), &least, &u64::MAX)?;
         }
-        within(
-            "--interval",
-            &self.interval.as_secs_f64(),
-            &SHORTEST_INTERVAL.as_secs_f64(),
-            &LONGEST.as_secs_f64(),
-        )?;
         if let Rate::Limit(rate) = self.rate {
             within("--rate", &rate.bps(), &1_000, &10_000_000_000_000)?;
         }
@@ -778,6 +791,20 @@ mod tests {
             assert_eq!(plan.check().unwrap_err().what, what);
         }
         assert!(plan().check().is_ok());
+    }
+
+    #[test]
+    fn an_interval_too_short_is_told_the_shortest() {
+        let error = TrafficPlan {
+            interval: Duration::ZERO,
+            ..plan()
+        }
+        .check()
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--interval is 0s; it must lie between 10ms and 30 days"
+        );
     }
 
     #[test]

@@ -1,17 +1,28 @@
 //! The search for the highest rate that a path carries with at most a given loss.
 //!
 //! After RFC 2544 section 26.1: try a rate, go up where it holds and down where it does not, halving the
-//! bracket. What RFC 2544 leaves open is when a trial says anything: here a trial decides when Wilson's
-//! interval of its loss lies on one side of the limit; otherwise it is repeated, and counts add up.
+//! bracket. What RFC 2544 leaves open is when a trial says anything. Here a trial decides when Wilson's
+//! interval of its loss lies on one side of the limit; otherwise it is repeated, and counts add up. And a
+//! trial without loss decides nothing while a queue on the way still takes what the link does not carry:
+//! what arrives must keep up with what is sent.
 
+use crate::sample::{Counters, Sample};
 use crate::stats::wilson;
 use crate::units::BitRate;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Trials of one rate before the point estimate decides.
 const MOST_TRIALS: u32 = 3;
 /// The bracket, relative to its upper end, at which the search is over.
 const RESOLUTION: f64 = 0.01;
+/// The part of the second half of a trial that may stay on the way, beyond the loss allowed: half the
+/// resolution, so that a rate a whole step above what the link carries stands out.
+const FILLING: f64 = 0.005;
+/// Datagrams of a flow that may stay on the way whatever part they are: readings fall between departures.
+const SOME_DATAGRAMS: f64 = 3.0;
+/// The lowest rate tried, bit/s.
+const LEAST_BPS: u64 = 1000;
 /// The most trials of one search.
 pub const MOST_STEPS: usize = 60;
 
@@ -19,14 +30,89 @@ pub const MOST_STEPS: usize = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The loss is within the limit.
+    /// The loss is within the limit, and what was sent arrived as fast.
     Held,
     /// The loss is beyond the limit.
     Failed,
+    /// The loss is within the limit, but less arrived than was sent: a queue was still filling.
+    Queueing,
     /// The sender did not reach the rate: nothing is known about it, only that it is too high to send.
     Unreached,
     /// The interval holds the limit: it is tried again.
     Undecided,
+}
+
+/// What was seen in a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Observed {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Of these, datagrams lost.
+    pub lost: u64,
+    /// The rate the sender reached, bit/s of payload a flow.
+    pub reached_bps: f64,
+    /// What [`left_behind`] says of it.
+    pub behind: Option<f64>,
+}
+
+/// The part of what was sent over the second half of a trial that did not arrive meanwhile, from 0 to 1:
+/// lost, or kept in a queue that was filling. `None` with too few readings to tell.
+///
+/// Each end's rate is the median of the slopes between all pairs of its readings (Theil and Sen), so that
+/// one reading made late does not count. `length` is the payload of a datagram, bytes.
+#[must_use]
+pub fn left_behind(samples: &[Sample], length: u32) -> Option<f64> {
+    let mut flows: BTreeMap<u32, [Vec<(u64, u64)>; 2]> = BTreeMap::new();
+    for sample in samples {
+        let [sender, receiver] = flows.entry(sample.flow).or_default();
+        match sample.counters {
+            Counters::Sender(counters) => sender.push((sample.at_ns, counters.bytes)),
+            Counters::Receiver(counters) => receiver.push((sample.at_ns, counters.bytes)),
+        }
+    }
+    let (mut sent, mut behind) = (0.0, 0.0);
+    for [sender, receiver] in flows.values() {
+        let (sender, span_ns) = second_half_rate(sender)?;
+        let (receiver, _) = second_half_rate(receiver)?;
+        let missing = sender - receiver;
+        if missing * span_ns > SOME_DATAGRAMS * f64::from(length) {
+            behind += missing;
+        }
+        sent += sender;
+    }
+    (sent > 0.0).then(|| behind / sent)
+}
+
+/// The rate over the second half of some readings (ns, bytes), bytes a ns, and the ns it rests on.
+fn second_half_rate(reads: &[(u64, u64)]) -> Option<(f64, f64)> {
+    let last_ns = reads.iter().map(|(at_ns, _)| *at_ns).max()?;
+    let half: Vec<(f64, f64)> = reads
+        .iter()
+        .filter(|(at_ns, _)| *at_ns >= last_ns / 2)
+        .map(|(at_ns, bytes)| (*at_ns as f64, *bytes as f64))
+        .collect();
+    let first_ns = half
+        .iter()
+        .map(|(at_ns, _)| *at_ns)
+        .min_by(f64::total_cmp)?;
+    let mut slopes: Vec<f64> = half
+        .iter()
+        .enumerate()
+        .flat_map(|(nth, earlier)| half[nth + 1..].iter().map(move |later| (earlier, later)))
+        .filter(|(earlier, later)| later.0 > earlier.0)
+        .map(|(earlier, later)| (later.1 - earlier.1) / (later.0 - earlier.0))
+        .collect();
+    if slopes.len() < 3 {
+        return None;
+    }
+    slopes.sort_unstable_by(f64::total_cmp);
+    let middle = slopes.len() / 2;
+    let median = if slopes.len() % 2 == 1 {
+        slopes[middle]
+    } else {
+        f64::midpoint(slopes[middle - 1], slopes[middle])
+    };
+    Some((median, last_ns as f64 - first_ns))
 }
 
 /// One trial.
@@ -53,11 +139,11 @@ pub struct Trial {
 pub struct Found {
     /// The highest rate that held, bit/s of payload; `None` when none did.
     pub rate_bps: Option<u64>,
-    /// The lowest rate that failed, bit/s; `None` when the upper bound held.
+    /// The lowest rate that failed, bit/s; `None` when none did.
     pub failed_bps: Option<u64>,
-    /// Whether the rate was held back by the sender, not by loss.
+    /// Whether the sender, not the path, set the end: it did not reach the next rate up.
     pub sender_bound: bool,
-    /// Whether the last word on the rate rests on a point estimate only.
+    /// Whether a point estimate had the last word on one of the rates the answer lies between.
     pub undecided: bool,
 }
 
@@ -66,14 +152,16 @@ pub struct Found {
 pub struct Search {
     limit: f64,
     confidence: f64,
-    held: u64,
-    failed: Option<u64>,
+    /// The rates that held and have not failed since, and whether a point estimate said so.
+    held: BTreeMap<u64, bool>,
+    /// The lowest rate that failed, and whether a point estimate said so.
+    failed: Option<(u64, bool)>,
+    /// The lowest rate that could not be sent.
+    unreached: Option<u64>,
     next: Option<u64>,
     tries: u32,
     sent: u64,
     lost: u64,
-    sender_bound: bool,
-    undecided: bool,
     confirmed: bool,
     trials: Vec<Trial>,
 }
@@ -85,14 +173,13 @@ impl Search {
         Self {
             limit,
             confidence,
-            held: 0,
+            held: BTreeMap::new(),
             failed: None,
+            unreached: None,
             next: Some(most.bps()),
             tries: 0,
             sent: 0,
             lost: 0,
-            sender_bound: false,
-            undecided: false,
             confirmed: false,
             trials: Vec::new(),
         }
@@ -112,49 +199,20 @@ impl Search {
         &self.trials
     }
 
-    /// Takes the outcome of the trial that was asked for: datagrams sent and lost, and the rate the
-    /// sender reached, bit/s.
-    pub fn tell(&mut self, sent: u64, lost: u64, reached_bps: f64) -> Option<Trial> {
+    /// Takes what was seen in the trial that was asked for.
+    pub fn tell(&mut self, observed: Observed) -> Option<Trial> {
         let rate = self.next?;
-        self.sent += sent;
-        self.lost += lost.min(sent);
+        self.sent += observed.sent;
+        self.lost += observed.lost.min(observed.sent);
         self.tries += 1;
         let loss = self.lost as f64 / self.sent.max(1) as f64;
         let interval = wilson(self.lost, self.sent, self.confidence);
         let (low, high) = interval.map_or((0.0, 1.0), |interval| (interval.low, interval.high));
-        let unreached = reached_bps < 0.98 * rate as f64;
-        let outcome = if sent == 0 {
-            Outcome::Failed
-        } else if self.limit == 0.0 {
-            // No number of trials proves the absence of loss: RFC 2544 takes a trial without loss.
-            if self.lost == 0 {
-                Outcome::Held
-            } else {
-                Outcome::Failed
-            }
-        } else if high <= self.limit {
-            Outcome::Held
-        } else if low > self.limit {
-            Outcome::Failed
-        } else if self.tries < MOST_TRIALS {
-            Outcome::Undecided
-        } else {
-            self.undecided = true;
-            if loss <= self.limit {
-                Outcome::Held
-            } else {
-                Outcome::Failed
-            }
-        };
-        let outcome = if unreached && outcome == Outcome::Held {
-            Outcome::Unreached
-        } else {
-            outcome
-        };
+        let (outcome, by_point) = self.judge(rate, observed, loss, low, high);
         let trial = Trial {
             rate_bps: rate,
-            sent,
-            lost,
+            sent: observed.sent,
+            lost: observed.lost,
             loss,
             low,
             high,
@@ -164,30 +222,28 @@ impl Search {
         match outcome {
             Outcome::Undecided => return Some(trial),
             Outcome::Held => {
-                if rate == self.held {
-                    self.confirmed = true;
-                }
-                self.held = self.held.max(rate);
+                self.confirmed |= self.held.contains_key(&rate);
+                self.held.insert(rate, by_point);
             }
-            Outcome::Failed => {
-                self.failed = Some(self.failed.map_or(rate, |failed| failed.min(rate)));
-                if self.held >= rate {
-                    // It held once and failed when confirmed: the search goes on below.
-                    self.held = 0;
+            Outcome::Failed | Outcome::Queueing => {
+                // What held once and fails when confirmed goes, and what held below it is the answer so
+                // far.
+                self.held.retain(|held, _| *held < rate);
+                if self.failed.is_none_or(|(failed, _)| rate <= failed) {
+                    self.failed = Some((rate, by_point));
                 }
             }
             Outcome::Unreached => {
-                // What the sender reached held; more than that it cannot send now. Where a rate above
-                // has been sent and failed, the machine was only busy: that bracket still stands.
-                self.held = self.held.max((reached_bps as u64).min(rate));
-                if self.failed.is_none() {
-                    self.sender_bound = true;
-                    self.confirmed = true;
-                    self.next = None;
+                // What the sender reached held; more than that it cannot send now. Where it has sent more
+                // before, the machine may only have been busy: it is tried again.
+                self.held
+                    .entry((observed.reached_bps as u64).min(rate))
+                    .or_insert(by_point);
+                if self.failed.is_some() && self.tries < MOST_TRIALS {
+                    (self.sent, self.lost) = (0, 0);
                     return Some(trial);
                 }
-                self.failed = Some(self.failed.map_or(rate, |failed| failed.min(rate)));
-                self.undecided = true;
+                self.unreached = Some(rate);
             }
         }
         (self.tries, self.sent, self.lost) = (0, 0, 0);
@@ -195,27 +251,81 @@ impl Search {
         Some(trial)
     }
 
-    fn choose(&self) -> Option<u64> {
-        let Some(failed) = self.failed else {
-            // The upper bound held at the first trial.
-            return None;
+    /// What a trial says, and whether only its point estimate does.
+    fn judge(
+        &self,
+        rate: u64,
+        observed: Observed,
+        loss: f64,
+        low: f64,
+        high: f64,
+    ) -> (Outcome, bool) {
+        let allowed = self.limit + (1.0 - self.limit) * FILLING;
+        let filling = observed.behind.is_some_and(|behind| behind > allowed);
+        let reached = observed.reached_bps >= 0.98 * rate as f64;
+        let within = |by_point| match (filling, reached) {
+            (true, _) => (Outcome::Queueing, false),
+            (false, true) => (Outcome::Held, by_point),
+            (false, false) => (Outcome::Unreached, by_point),
         };
-        let bracket = failed.saturating_sub(self.held) as f64 / failed.max(1) as f64;
-        if bracket <= RESOLUTION || failed <= 2000 {
-            // What was found is tried once more: a rate that held by luck goes down.
-            return (self.held > 0 && !self.confirmed).then_some(self.held);
+        if observed.sent == 0 {
+            return (Outcome::Failed, false);
         }
-        Some(self.held + (failed - self.held) / 2).filter(|rate| *rate >= 1000)
+        if self.limit == 0.0 {
+            // No number of trials proves the absence of loss: RFC 2544 takes a trial without loss.
+            return if self.lost == 0 {
+                within(false)
+            } else {
+                (Outcome::Failed, false)
+            };
+        }
+        match (high <= self.limit, low > self.limit) {
+            (true, _) => within(false),
+            (_, true) => (Outcome::Failed, false),
+            _ if filling => within(false),
+            _ if self.tries < MOST_TRIALS => (Outcome::Undecided, false),
+            _ if loss <= self.limit => within(true),
+            _ => (Outcome::Failed, true),
+        }
+    }
+
+    fn best(&self) -> u64 {
+        self.held.last_key_value().map_or(0, |(rate, _)| *rate)
+    }
+
+    /// The upper end of the bracket: what failed, or what could not be sent.
+    fn top(&self) -> Option<u64> {
+        let failed = self.failed.map(|(rate, _)| rate);
+        failed.into_iter().chain(self.unreached).min()
+    }
+
+    fn choose(&self) -> Option<u64> {
+        let held = self.best();
+        // Without a failure the upper bound held, or the sender reached no more.
+        self.failed?;
+        let top = self.top()?;
+        let bracket = top.saturating_sub(held) as f64 / top.max(1) as f64;
+        if bracket <= RESOLUTION || top <= 2 * LEAST_BPS {
+            // What was found is tried once more: a rate that held by luck goes down.
+            return (held > 0 && !self.confirmed).then_some(held);
+        }
+        Some(held + (top - held) / 2).filter(|rate| *rate >= LEAST_BPS)
     }
 
     /// What the search has come to.
     #[must_use]
     pub fn found(&self) -> Found {
+        let best = self.held.last_key_value();
+        let is_top = |rate: u64| self.top() == Some(rate);
+        let sender_bound = self.unreached.is_some_and(is_top);
+        let failed_by_point = !sender_bound && self.failed.is_some_and(|(_, by_point)| by_point);
         Found {
-            rate_bps: (self.held > 0).then_some(self.held),
-            failed_bps: self.failed,
-            sender_bound: self.sender_bound,
-            undecided: self.undecided || self.trials.len() >= MOST_STEPS,
+            rate_bps: best.map(|(rate, _)| *rate),
+            failed_bps: self.failed.map(|(rate, _)| rate),
+            sender_bound,
+            undecided: best.is_some_and(|(_, by_point)| *by_point)
+                || failed_by_point
+                || self.trials.len() >= MOST_STEPS,
         }
     }
 }
@@ -223,6 +333,20 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::{ReceiverCounters, SenderCounters};
+
+    fn seen(sent: u64, lost: u64, reached_bps: f64) -> Observed {
+        Observed {
+            sent,
+            lost,
+            reached_bps,
+            behind: None,
+        }
+    }
+
+    fn rates(search: &Search) -> Vec<u64> {
+        search.trials().iter().map(|trial| trial.rate_bps).collect()
+    }
 
     /// A link that carries `capacity` and drops the rest, asked in trials of `datagrams`.
     fn search(limit: f64, most: u64, capacity: u64, datagrams: u64, base_loss: f64) -> Search {
@@ -230,11 +354,21 @@ mod tests {
         while let Some(rate) = search.next_rate() {
             let over = (rate.as_f64() - capacity as f64).max(0.0) / rate.as_f64();
             let loss = over + (1.0 - over) * base_loss;
-            search.tell(
-                datagrams,
-                (loss * datagrams as f64).round() as u64,
-                rate.as_f64(),
-            );
+            let lost = (loss * datagrams as f64).round() as u64;
+            search.tell(seen(datagrams, lost, rate.as_f64()));
+        }
+        search
+    }
+
+    /// A link that carries `capacity` and keeps the rest in a queue that never fills.
+    fn search_before_a_deep_queue(most: u64, capacity: f64) -> Search {
+        let mut search = Search::new(0.0, BitRate::from_bps(most), 0.95);
+        while let Some(rate) = search.next_rate() {
+            let behind = (1.0 - capacity / rate.as_f64()).max(0.0);
+            search.tell(Observed {
+                behind: Some(behind),
+                ..seen(10_000, 0, rate.as_f64())
+            });
         }
         search
     }
@@ -250,6 +384,18 @@ mod tests {
             );
             assert!(!found.sender_bound);
         }
+    }
+
+    #[test]
+    fn a_queue_that_takes_what_the_link_does_not_carry_is_no_capacity() {
+        let bound = search_before_a_deep_queue(98_000_000, 97.2e6);
+        assert_eq!(bound.trials()[0].outcome, Outcome::Queueing);
+        let found = bound.found();
+        assert_eq!(found.failed_bps, Some(98_000_000));
+        let rate = found.rate_bps.unwrap() as f64;
+        assert!((0.985..1.0051).contains(&(rate / 97.2e6)), "{found:?}");
+        let carried = search_before_a_deep_queue(97_000_000, 97.2e6);
+        assert_eq!(carried.found().rate_bps, Some(97_000_000));
     }
 
     #[test]
@@ -269,33 +415,145 @@ mod tests {
     #[test]
     fn a_trial_that_cannot_tell_is_repeated_and_counts_add_up() {
         let mut search = Search::new(0.01, BitRate::from_bps(1_000_000), 0.95);
-        let first = search.tell(100, 1, 1e6).unwrap();
+        let first = search.tell(seen(100, 1, 1e6)).unwrap();
         assert_eq!(first.outcome, Outcome::Undecided);
-        search.tell(100, 1, 1e6);
-        let third = search.tell(100, 0, 1e6).unwrap();
+        search.tell(seen(100, 1, 1e6));
+        let third = search.tell(seen(100, 0, 1e6)).unwrap();
         assert_eq!(third.outcome, Outcome::Held, "2 of 300 is within 1 %");
         assert!(search.found().undecided);
     }
 
     #[test]
+    fn a_point_estimate_far_from_the_answer_leaves_no_doubt_on_it() {
+        let mut search = Search::new(0.01, BitRate::from_bps(64_000_000), 0.95);
+        for _ in 0..MOST_TRIALS {
+            search.tell(seen(100, 2, 64e6));
+        }
+        assert!(search.found().undecided, "64M failed by a point estimate");
+        while let Some(rate) = search.next_rate() {
+            let lost = if rate.bps() > 20_000_000 { 50_000 } else { 0 };
+            search.tell(seen(100_000, lost, rate.as_f64()));
+        }
+        assert!(!search.found().undecided, "{:?}", search.found());
+    }
+
+    #[test]
+    fn a_rate_that_fails_when_confirmed_gives_way_to_the_next_that_held() {
+        let mut search = Search::new(0.0, BitRate::from_bps(100_000_000), 0.95);
+        let mut seen_before = Vec::new();
+        let mut lucky = None;
+        while let Some(rate) = search.next_rate() {
+            let again = seen_before.contains(&rate);
+            if again && lucky.is_none() {
+                lucky = Some(rate);
+            }
+            seen_before.push(rate);
+            let fails = rate.bps() > 80_000_000 || lucky == Some(rate);
+            search.tell(seen(1000, u64::from(fails), rate.as_f64()));
+        }
+        let lucky = lucky.unwrap().bps();
+        let found = search.found();
+        assert_eq!(found.failed_bps, Some(lucky));
+        assert!(found.rate_bps.unwrap() > lucky * 98 / 100, "{found:?}");
+        let after = rates(&search).into_iter().skip_while(|rate| *rate != lucky);
+        assert!(
+            after.clone().min() >= Some(75_000_000),
+            "it began anew: {:?}",
+            after.collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
     fn a_sender_that_was_slow_once_does_not_end_a_search_that_had_gone_higher() {
         let mut search = Search::new(0.001, BitRate::from_bps(100_000_000), 0.95);
-        search.tell(100_000, 50_000, 100e6);
+        search.tell(seen(100_000, 50_000, 100e6));
         let rate = search.next_rate().unwrap();
-        search.tell(100_000, 0, rate.as_f64() * 0.9);
-        assert!(search.next_rate().is_some());
+        search.tell(seen(100_000, 0, rate.as_f64() * 0.9));
+        assert_eq!(search.next_rate(), Some(rate), "the machine was busy");
         assert!(!search.found().sender_bound);
+    }
+
+    #[test]
+    fn a_rate_that_was_never_sent_is_not_said_to_have_failed() {
+        let mut search = Search::new(0.001, BitRate::from_bps(100_000_000), 0.95);
+        search.tell(seen(100_000, 50_000, 100e6));
+        while let Some(rate) = search.next_rate() {
+            search.tell(seen(100_000, 0, rate.as_f64().min(40e6)));
+        }
+        let found = search.found();
+        assert_eq!(found.failed_bps, Some(100_000_000));
+        assert!(found.sender_bound, "{found:?}");
+        let rate = found.rate_bps.unwrap() as f64;
+        assert!((rate / 40e6 - 1.0).abs() < 0.03, "{found:?}");
     }
 
     #[test]
     fn a_sender_that_cannot_keep_up_is_named_not_the_network() {
         let mut search = Search::new(0.001, BitRate::from_bps(100_000_000_000), 0.95);
-        search.tell(1_000_000, 0, 40e9);
+        search.tell(seen(1_000_000, 0, 40e9));
         assert_eq!(search.next_rate(), None);
         let found = search.found();
         assert_eq!(
             (found.rate_bps, found.sender_bound),
             (Some(40_000_000_000), true)
         );
+    }
+
+    /// Readings every 50 ms for a second of one flow: bytes a ms sent, and arriving in each half.
+    fn readings(sent: u64, first_half: u64, second_half: u64) -> Vec<Sample> {
+        let sample = |tick: u64, counters| Sample {
+            flow: 0,
+            tick,
+            at_ns: tick * 50_000_000,
+            counters,
+        };
+        (0..=20_u64)
+            .flat_map(|tick| {
+                let (early, late) = (tick.min(10), tick.saturating_sub(10));
+                [
+                    sample(
+                        tick,
+                        Counters::Sender(SenderCounters {
+                            bytes: tick * 50 * sent,
+                            ..Default::default()
+                        }),
+                    ),
+                    sample(
+                        tick,
+                        Counters::Receiver(ReceiverCounters {
+                            bytes: 50 * (early * first_half + late * second_half),
+                            ..Default::default()
+                        }),
+                    ),
+                ]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_a_queue_keeps_shows_in_the_second_half() {
+        // A bucket of tokens lets the first half through.
+        let behind = left_behind(&readings(10_000, 10_000, 9_900), 1448).unwrap();
+        assert!((behind - 0.01).abs() < 1e-9, "{behind}");
+        // What was in the bucket does not count against the rate it settles at.
+        assert_eq!(
+            left_behind(&readings(10_000, 8_000, 10_000), 1448),
+            Some(0.0)
+        );
+    }
+
+    #[test]
+    fn one_late_reading_and_a_few_datagrams_on_the_way_are_no_queue() {
+        let mut reads = readings(10_000, 10_000, 10_000);
+        if let Some(Sample {
+            counters: Counters::Receiver(last),
+            ..
+        }) = reads.last_mut()
+        {
+            last.bytes -= 200_000;
+        }
+        assert_eq!(left_behind(&reads, 1448), Some(0.0));
+        assert_eq!(left_behind(&readings(100, 100, 98), 1448), Some(0.0));
+        assert_eq!(left_behind(&reads[..4], 1448), None);
     }
 }

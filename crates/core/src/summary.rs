@@ -3,15 +3,17 @@
 use crate::framing::{Framing, IpVersion};
 use crate::host::{Host, Usage};
 use crate::interval::{Interval, Measured, Timeline};
-use crate::plan::{Direction, Omit, Rate, TrafficPlan, Transport};
+use crate::plan::{Direction, End, Omit, Rate, TrafficPlan, Transport};
 use crate::sample::{DelaySummary, FlowRecord, Spacing};
 use crate::sequence::LossRuns;
-use crate::stats::{Estimate, Method, batch_means, mann_kendall, mser, wilson};
+use crate::stats::{Estimate, batch_means, mann_kendall, mser, wilson};
 use crate::units::BitRate;
-use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge};
+use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge, judge_losses};
 use crate::warning::Warning;
 use serde::Serialize;
 
+/// Datagrams of a flow below which its rate is too coarse to be held against the one asked for.
+const FEW_DATAGRAMS: u64 = 10;
 /// Drivers of interfaces without a wire.
 const VIRTUAL_DRIVERS: [&str; 9] = [
     "veth", "tun", "bridge", "dummy", "ifb", "vxlan", "macvlan", "ipvlan", "netkit",
@@ -75,9 +77,12 @@ pub struct LossPlaces {
     pub path: u64,
 }
 
-/// The account of datagrams.
+/// The account of datagrams over the whole test, its warm-up included.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Loss {
+    /// Whether every receiver gave its last account; without it what is missing cannot be told from what
+    /// was not yet read.
+    pub complete: bool,
     /// Datagrams sent.
     pub sent: u64,
     /// Distinct datagrams that arrived in time.
@@ -100,7 +105,7 @@ pub struct Loss {
     pub places: LossPlaces,
 }
 
-/// TCP over one direction.
+/// TCP over the measured part of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TcpSummary {
     /// Segments retransmitted.
@@ -287,7 +292,7 @@ fn of_direction(
         limited_by,
         sender_cpu: measured.iter().map(|flow| flow.sender_cpu).sum(),
         receiver_cpu: measured.iter().map(|flow| flow.receiver_cpu).sum(),
-        tcp: tcp(&records, &intervals, &measured),
+        tcp: tcp(&intervals, &measured),
         loss,
         delay,
         spacing,
@@ -406,6 +411,7 @@ fn goodput(
 
 fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) -> Loss {
     let mut total = Loss {
+        complete: true,
         sent: 0,
         received: 0,
         lost: 0,
@@ -424,6 +430,16 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
             total.places.sender_refused += sent.send_errors;
         }
         let Some(received) = record.received() else {
+            // What was read of it last is all there is.
+            total.complete = false;
+            if let Some(last) = context.timeline.last_received(record.flow.id) {
+                total.received += last.datagrams;
+                total.lost += last.lost;
+                total.duplicate += last.duplicate;
+                total.reordered += last.reordered;
+                total.late += last.late;
+                total.corrupt += last.corrupt;
+            }
             continue;
         };
         total.places.receiver_socket += received.socket_drops;
@@ -454,7 +470,8 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         }
     }
     total.runs.mean = (total.runs.count > 0).then(|| lost_in_runs / total.runs.count as f64);
-    total.fraction = wilson(total.lost.min(total.sent), total.sent, context.confidence);
+    total.fraction = wilson(total.lost.min(total.sent), total.sent, context.confidence)
+        .filter(|_| total.complete);
     let usage = match direction {
         Direction::Up => Some(context.client_usage),
         Direction::Down => context.server_usage,
@@ -495,6 +512,17 @@ fn machine_busy(context: &Context<'_>) -> bool {
 }
 
 fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss>) -> LimitedBy {
+    if let Some(loss) = loss {
+        let (goodput, sent) = records
+            .iter()
+            .filter_map(|record| context.timeline.measured(record.flow.id))
+            .fold((0.0, 0.0), |(goodput, sent), flow| {
+                (goodput + flow.goodput_bps(), sent + flow.sent_bps())
+            });
+        if let Some(by) = judge_losses(&loss.places, loss.lost, goodput, sent) {
+            return by;
+        }
+    }
     let mut judged: Vec<(u64, LimitedBy)> = Vec::new();
     for record in records {
         let Some(measured) = context.timeline.measured(record.flow.id) else {
@@ -507,12 +535,6 @@ fn limited_by(context: &Context<'_>, records: &[&FlowRecord], loss: Option<&Loss
         let verdict = judge(&Evidence {
             measured: &measured,
             asked_bps: asked,
-            lost_at_sender: loss.map_or(0, |loss| {
-                loss.places.sender_refused + loss.places.sender_qdisc.unwrap_or(0).min(loss.lost)
-            }) / records.len().max(1) as u64,
-            lost_on_path: loss.map_or(0, |loss| loss.places.path) / records.len().max(1) as u64,
-            socket_drops: loss.map_or(0, |loss| loss.places.receiver_socket)
-                / records.len().max(1) as u64,
             window_set: context.plan.window.is_some(),
             machine_busy: machine_busy(context),
             is_udp: context.plan.transport == Transport::Udp,
@@ -633,16 +655,10 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
     }
 }
 
-fn tcp(
-    records: &[&FlowRecord],
-    intervals: &[Vec<Interval>],
-    measured: &[Measured],
-) -> Option<TcpSummary> {
-    let ends: Vec<_> = records
-        .iter()
-        .filter_map(|record| record.sent()?.tcp)
-        .collect();
-    if ends.is_empty() {
+fn tcp(intervals: &[Vec<Interval>], measured: &[Measured]) -> Option<TcpSummary> {
+    // The measured part, without the warm-up before it and the connection's own end behind it.
+    let spans: Vec<_> = measured.iter().filter_map(|flow| flow.tcp).collect();
+    if spans.is_empty() {
         return None;
     }
     let rows: Vec<_> = intervals
@@ -653,19 +669,26 @@ fn tcp(
         .collect();
     let rtts: Vec<f64> = rows.iter().map(|tcp| f64::from(tcp.rtt_us)).collect();
     Some(TcpSummary {
-        retransmits: ends.iter().map(|tcp| tcp.retransmits).sum(),
-        retransmitted_bytes: ends.iter().map(|tcp| tcp.retransmitted_bytes).sum(),
-        rtt_min_us: ends.iter().filter_map(|tcp| tcp.min_rtt_us).min(),
+        retransmits: spans
+            .iter()
+            .map(|(first, last)| last.retransmits.saturating_sub(first.retransmits))
+            .sum(),
+        retransmitted_bytes: spans
+            .iter()
+            .map(|(first, last)| {
+                Some(
+                    last.retransmitted_bytes?
+                        .saturating_sub(first.retransmitted_bytes?),
+                )
+            })
+            .sum(),
+        rtt_min_us: spans.iter().filter_map(|(_, last)| last.min_rtt_us).min(),
         rtt_mean_us: (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64),
         rtt_max_us: rows.iter().map(|tcp| tcp.rtt_us).max(),
         cwnd_max_bytes: rows
             .iter()
             .map(|tcp| tcp.cwnd_bytes)
-            .chain(
-                measured
-                    .iter()
-                    .filter_map(|flow| Some(flow.tcp?.1.cwnd_bytes)),
-            )
+            .chain(spans.iter().map(|(_, last)| last.cwnd_bytes))
             .max()
             .unwrap_or(0),
     })
@@ -683,7 +706,12 @@ fn flow_warnings(
     let way = direction.name();
     for record in records {
         for (end, which) in [(&record.sender, "sender"), (&record.receiver, "receiver")] {
-            if let Some(failure) = end.as_ref().and_then(|end| end.failure.as_ref()) {
+            // Where the whole test was cut short, that its flows ended too says nothing new.
+            let failure = end
+                .as_ref()
+                .and_then(|end| end.failure.as_ref())
+                .filter(|_| context.cut_short.is_none());
+            if let Some(failure) = failure {
                 warnings.push(Warning::new(
                     "flow_failed",
                     format!(
@@ -727,6 +755,20 @@ fn flow_warnings(
             },
         )),
         _ => {}
+    }
+    not_all_arrived(context, direction, records, warnings);
+    if let (Rate::Limit(_), Some(loss)) = (context.plan.rate, loss)
+        && loss.sent > 0
+        && loss.sent < FEW_DATAGRAMS * records.len() as u64
+    {
+        warnings.push(Warning::new(
+            "too_short",
+            format!(
+                "{way}: {} datagrams of {} bytes are too few to hold a rate against",
+                loss.sent, context.plan.length
+            ),
+            "measure longer, or with a shorter --length",
+        ));
     }
     if let Rate::Limit(asked) = context.plan.rate {
         let slow = measured.iter().find_map(|flow| {
@@ -775,6 +817,36 @@ fn flow_warnings(
             "receive_buffer_small",
             format!("{way}: the receiver's kernel granted {granted} bytes of buffer"),
             "raise net.core.rmem_max on the receiver to 8388608, or run its server as root",
+        ));
+    }
+}
+
+/// A test of an amount is over when that amount has arrived: anything less is said.
+fn not_all_arrived(
+    context: &Context<'_>,
+    direction: Direction,
+    records: &[&FlowRecord],
+    warnings: &mut Vec<Warning>,
+) {
+    let (End::Bytes(asked), Transport::Tcp, None) =
+        (context.plan.end, context.plan.transport, context.cut_short)
+    else {
+        return;
+    };
+    let sent: Option<u64> = records
+        .iter()
+        .map(|record| Some(record.sent()?.bytes))
+        .sum();
+    let received: Option<u64> = records
+        .iter()
+        .map(|record| Some(record.received()?.bytes))
+        .sum();
+    let due = sent.unwrap_or(asked.get());
+    if let Some(received) = received.filter(|received| *received < due) {
+        warnings.push(Warning::new(
+            "not_all_arrived",
+            format!("{}: {received} of the {due} bytes sent arrived", direction.name()),
+            "the connection was given up before its data was delivered; run again, and see whether the path is cut",
         ));
     }
 }
@@ -830,12 +902,20 @@ fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning>) {
         ));
     }
     if let Some(asked) = context.plan.window {
+        // The kernel accounts twice what it grants (socket(7), SO_RCVBUF).
         let least = context
             .records
             .iter()
             .flat_map(|record| [&record.sender, &record.receiver])
             .flatten()
-            .filter_map(|end| end.granted.receive_buffer_bytes)
+            .flat_map(|end| {
+                [
+                    end.granted.send_buffer_bytes,
+                    end.granted.receive_buffer_bytes,
+                ]
+            })
+            .flatten()
+            .map(|accounted| accounted / 2)
             .min();
         if let Some(least) = least.filter(|least| *least < asked.get()) {
             warnings.push(Warning::new(
@@ -878,10 +958,4 @@ pub fn over_repeats(means: &[f64], confidence: f64) -> Option<Estimate> {
         [one] => Some(Estimate::single(*one)),
         many => crate::stats::mean_interval(many, confidence),
     }
-}
-
-/// Whether an estimate has an interval at all.
-#[must_use]
-pub fn has_interval(estimate: &Estimate) -> bool {
-    estimate.method != Method::SingleValue
 }

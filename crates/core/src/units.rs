@@ -330,7 +330,10 @@ fn split_number<'t>(
     if trimmed.is_empty() {
         return Err(error("is empty"));
     }
-    if trimmed.starts_with('-') {
+    let after_minus = trimmed
+        .strip_prefix('-')
+        .and_then(|rest| rest.chars().next());
+    if after_minus.is_some_and(|c| c.is_ascii_digit() || c == '.') {
         return Err(error("is negative"));
     }
     let end = trimmed

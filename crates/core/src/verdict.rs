@@ -5,6 +5,8 @@
 //! processor time says whether they could have done more.
 
 use crate::interval::Measured;
+use crate::sample::TcpState;
+use crate::summary::LossPlaces;
 use serde::Serialize;
 
 /// The share of a thread's time on a processor from which it counts as out of CPU.
@@ -46,8 +48,8 @@ impl Limit {
             Self::ReceiverWindow => "the receiver's window",
             Self::SendBuffer => "the send buffer",
             Self::Pacing => "the rate asked for (pacing)",
-            Self::Sender => "the sending application (CPU)",
-            Self::Receiver => "the receiving application (CPU)",
+            Self::Sender => "the sending application or its CPU",
+            Self::Receiver => "the receiving application or its CPU",
             Self::Unknown => "cannot tell",
         }
     }
@@ -69,12 +71,6 @@ pub struct Evidence<'a> {
     pub measured: &'a Measured,
     /// The rate asked of it, bit/s.
     pub asked_bps: Option<u64>,
-    /// Datagrams that did not get past the sender's own kernel.
-    pub lost_at_sender: u64,
-    /// Datagrams lost between the two kernels.
-    pub lost_on_path: u64,
-    /// Datagrams dropped at the receiving socket.
-    pub socket_drops: u64,
     /// Whether buffers were set by hand.
     pub window_set: bool,
     /// Whether all processors of a machine that both ends share were busy.
@@ -110,12 +106,14 @@ fn cpu(used: f64, waited: f64) -> (bool, String) {
 pub fn judge(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let sent_bps = measured
-        .sender_bytes
-        .zip(measured.sender_elapsed_ns)
-        .map_or(measured.goodput_bps(), |(bytes, ns)| {
-            bytes as f64 * 8e9 / ns.max(1) as f64
-        });
+    if measured.elapsed_ns < SHORTEST_NS {
+        return found(
+            Limit::Unknown,
+            "it was over before the kernel's account of waiting, kept in ticks, could tell"
+                .to_owned(),
+        );
+    }
+    let sent_bps = measured.sent_bps();
     if let Some(asked) = evidence.asked_bps
         && sent_bps >= REACHED * asked as f64
         && (!evidence.is_udp || measured.goodput_bps() >= REACHED * asked as f64)
@@ -141,34 +139,6 @@ fn judge_udp(evidence: &Evidence<'_>) -> LimitedBy {
     let (sender_bound, sender_cpu) =
         cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
     let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
-    let sent_bps = measured
-        .sender_bytes
-        .zip(measured.sender_elapsed_ns)
-        .map_or(measured.goodput_bps(), |(bytes, ns)| {
-            bytes as f64 * 8e9 / ns.max(1) as f64
-        });
-    if measured.goodput_bps() < REACHED * sent_bps {
-        let places = [
-            (
-                evidence.lost_at_sender,
-                Limit::Network,
-                "dropped in the sender's own queue",
-            ),
-            (evidence.lost_on_path, Limit::Network, "lost on the way"),
-            (
-                evidence.socket_drops,
-                Limit::Receiver,
-                "dropped at the receiving socket",
-            ),
-        ];
-        if let Some((count, limit, place)) = places
-            .into_iter()
-            .max_by_key(|(count, ..)| *count)
-            .filter(|(count, ..)| *count > 0)
-        {
-            return found(limit, format!("{count} datagrams were {place}"));
-        }
-    }
     if measured.credit_wait >= SHARE {
         return found(
             Limit::Receiver,
@@ -199,19 +169,65 @@ fn judge_udp(evidence: &Evidence<'_>) -> LimitedBy {
     found(Limit::Unknown, "the sender did not report".to_owned())
 }
 
+/// Whether the receiver's window only bounds how far a full path is queued up: the rate is the window over
+/// the round-trip time, but that time is many times the path's own.
+fn own_queue(goodput_bps: f64, last: &TcpState) -> Option<String> {
+    let window = last.receiver_window_bytes? as f64 * 8.0;
+    let least_s = f64::from(last.min_rtt_us?.max(1)) / 1e6;
+    let now_s = f64::from(last.rtt_us.max(1)) / 1e6;
+    let filled = goodput_bps >= 0.5 * window / now_s && goodput_bps < 0.3 * window / least_s;
+    filled.then(|| {
+        format!(
+            "the path is full: a round trip takes {:.2} ms over a least of {:.2} ms, all of it queue; the receiver's window of {} bytes only bounds that queue",
+            now_s * 1e3,
+            least_s * 1e3,
+            last.receiver_window_bytes.unwrap_or(0)
+        )
+    })
+}
+
+/// What the places where a direction's datagrams were lost say about what limited it.
+///
+/// `None` when what arrived is nearly what was sent.
+#[must_use]
+pub fn judge_losses(
+    places: &LossPlaces,
+    lost: u64,
+    goodput_bps: f64,
+    sent_bps: f64,
+) -> Option<LimitedBy> {
+    if goodput_bps >= REACHED * sent_bps {
+        return None;
+    }
+    let at_sender = places.sender_refused + places.sender_qdisc.unwrap_or(0).min(lost);
+    let (count, limit, place) = [
+        (
+            at_sender,
+            Limit::Network,
+            "dropped in the sender's own queue",
+        ),
+        (places.path, Limit::Network, "lost on the way"),
+        (
+            places.receiver_socket,
+            Limit::Receiver,
+            "dropped at the receiving socket",
+        ),
+    ]
+    .into_iter()
+    .max_by_key(|(count, ..)| *count)
+    .filter(|(count, ..)| *count > 0)?;
+    Some(LimitedBy {
+        limit,
+        evidence: format!("{count} datagrams were {place}"),
+    })
+}
+
 fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
     let (sender_bound, sender_cpu) =
         cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
     let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
-    if measured.elapsed_ns < SHORTEST_NS {
-        return found(
-            Limit::Unknown,
-            "it was over before the kernel's account of waiting, kept in ticks, could tell"
-                .to_owned(),
-        );
-    }
     let Some((first, last)) = measured.tcp else {
         return found(
             Limit::Unknown,
@@ -243,6 +259,9 @@ fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         } else {
             ""
         };
+        if let Some(queue) = own_queue(measured.goodput_bps(), &last) {
+            return found(Limit::Network, format!("{queue}{why}"));
+        }
         return found(
             Limit::ReceiverWindow,
             format!(
@@ -271,6 +290,15 @@ fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         );
     }
     if let Some(busy) = busy.filter(|busy| *busy <= 1.0 - SHARE) {
+        if evidence.asked_bps.is_some() {
+            return found(
+                Limit::Pacing,
+                format!(
+                    "the schedule left the connection without data {} of the time",
+                    percent(1.0 - busy)
+                ),
+            );
+        }
         return found(
             Limit::Sender,
             format!(
@@ -313,7 +341,6 @@ fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::TcpState;
 
     fn measured() -> Measured {
         let state = TcpState {
@@ -348,9 +375,6 @@ mod tests {
         let mut evidence = Evidence {
             measured: placeholder,
             asked_bps: None,
-            lost_at_sender: 0,
-            lost_on_path: 0,
-            socket_drops: 0,
             window_set: false,
             machine_busy: false,
             is_udp: false,
@@ -406,22 +430,35 @@ mod tests {
 
     #[test]
     fn datagrams_are_judged_by_where_they_were_lost() {
+        let judged = |places| judge_losses(&places, 100, 5e6, 10e6).map(|by| by.limit);
+        let none = LossPlaces::default();
         assert_eq!(
-            judged(|m, e| {
-                e.is_udp = true;
-                e.socket_drops = 10;
-                m.sender_bytes = Some(2_000_000);
+            judged(LossPlaces {
+                receiver_socket: 100,
+                ..none
             }),
-            Limit::Receiver
+            Some(Limit::Receiver)
         );
         assert_eq!(
-            judged(|m, e| {
-                e.is_udp = true;
-                e.lost_on_path = 500;
-                m.sender_bytes = Some(2_000_000);
-            }),
-            Limit::Network
+            judged(LossPlaces { path: 100, ..none }),
+            Some(Limit::Network)
         );
+        assert_eq!(
+            judged(LossPlaces {
+                sender_qdisc: Some(100),
+                ..none
+            }),
+            Some(Limit::Network)
+        );
+        assert_eq!(judged(none), None);
+        assert_eq!(
+            judge_losses(&LossPlaces { path: 1, ..none }, 1, 9.99e6, 10e6),
+            None
+        );
+    }
+
+    #[test]
+    fn a_busy_sender_of_datagrams_is_named() {
         assert_eq!(
             judged(|m, e| {
                 e.is_udp = true;
@@ -429,5 +466,30 @@ mod tests {
             }),
             Limit::Sender
         );
+    }
+
+    #[test]
+    fn a_window_that_only_bounds_a_full_queue_is_not_what_limits() {
+        let full = |m: &mut Measured, _: &mut Evidence<'_>| {
+            m.bytes = 11_950_000;
+            let later = later(m);
+            later.receiver_window_limited_us = Some(900_000);
+            later.receiver_window_bytes = Some(80_896);
+            later.rtt_us = 6_700;
+            later.min_rtt_us = Some(10);
+        };
+        assert_eq!(judged(full), Limit::Network);
+        assert_eq!(
+            judged(|m, e| {
+                full(m, e);
+                later(m).min_rtt_us = Some(6_500);
+            }),
+            Limit::ReceiverWindow
+        );
+    }
+
+    #[test]
+    fn what_was_over_at_once_is_not_judged() {
+        assert_eq!(judged(|m, _| m.elapsed_ns = 1_000_000), Limit::Unknown);
     }
 }

@@ -30,10 +30,14 @@ impl Warning {
 }
 
 /// Every code with what it means, as the reference documents them.
-pub const CODES: [(&str, &str); 19] = [
+pub const CODES: [(&str, &str); 20] = [
     (
         "cut_short",
         "the test ended before its plan did; what is shown was measured until then",
+    ),
+    (
+        "not_all_arrived",
+        "a test of an amount ended before all of it had arrived; the command ends with code 1",
     ),
     (
         "flow_failed",

@@ -4,26 +4,31 @@ use crate::bell::{Bell, Ringer};
 use crate::counters::{FlowCounters, Orders};
 use crate::error::RunError;
 use crate::socket;
-use crate::tcp::{self, Budget, Pace, Payload};
+use crate::tcp::{self, Budget, Pace, Patience, Payload};
 use crate::udp_receiver::{self, Receiving};
 use crate::udp_sender::{self, Sending};
-use caudal_core::plan::{Direction, End, PlannedFlow, Rate, TrafficPlan, Transport};
-use caudal_core::sample::{Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing};
+use caudal_core::plan::{Direction, End, PlannedFlow, Rate, TrafficPlan};
+use caudal_core::sample::{
+    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
+};
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::tcp::SplicedSource;
-use caudal_sys::{affinity, buffers, tcp as kernel, udp};
+use caudal_sys::{affinity, tcp as kernel, udp};
 use caudal_wire::datagram::{Opening, fill_payload};
 use std::fs::File;
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// How long a sender waits for the last of its data to be acknowledged before it gives the rest up.
-pub const DRAIN_NS: u64 = 1_000_000_000;
+/// How long after a test's time its last data may take to be acknowledged, ns.
+const DRAIN_NS: u64 = 1_000_000_000;
+/// How long the data of a test by amount may stand still before the rest is given up, ns.
+const STALLED_NS: u64 = 10_000_000_000;
 const STACK: usize = 512 << 10;
 
 /// A data socket.
@@ -42,8 +47,8 @@ pub struct Manner {
     pub affinity: Vec<usize>,
     /// Where the payload comes from instead of a block of our own; `-` for standard input.
     pub file: Option<PathBuf>,
-    /// The most any flow may send, bit/s.
-    pub max_rate: Option<u64>,
+    /// Set while a test runs, it ends the test as an interrupt would.
+    pub quit: Arc<AtomicBool>,
 }
 
 /// Answers a datagram of the opening dialogue that comes in again on an open flow.
@@ -80,6 +85,7 @@ impl Gate {
 
 #[derive(Debug, Default)]
 struct Outcome {
+    tcp: Option<TcpState>,
     spacing: Option<Spacing>,
     sequence: Option<SequenceCounts>,
     delay: Option<DelaySummary>,
@@ -162,7 +168,6 @@ impl Carrier {
                 budget: Arc::clone(&budget),
                 gate: Arc::clone(&carrier.gate),
                 cpu,
-                max_rate: manner.max_rate,
                 reopen: reopen.cloned(),
             };
             let granted = match &*job.link {
@@ -312,7 +317,11 @@ impl Carrier {
         self.flows
             .drain(..)
             .map(|carried| {
-                let counters = carried.read(self.start_ns);
+                let mut counters = carried.read(self.start_ns);
+                if let (Counters::Sender(sender), Some(last)) = (&mut counters, carried.outcome.tcp)
+                {
+                    sender.tcp = Some(last);
+                }
                 let Carried {
                     flow,
                     granted,
@@ -420,7 +429,6 @@ struct Job {
     budget: Arc<Budget>,
     gate: Arc<Gate>,
     cpu: Option<usize>,
-    max_rate: Option<u64>,
     reopen: Option<Reopen>,
 }
 
@@ -461,16 +469,11 @@ impl Job {
         outcome
     }
 
-    fn rate(&self) -> Option<caudal_core::units::BitRate> {
-        let asked = match self.plan.rate {
-            Rate::Limit(rate) => Some(rate.bps()),
+    fn rate(&self) -> Option<BitRate> {
+        match self.plan.rate {
+            Rate::Limit(rate) => Some(rate),
             Rate::Max => None,
-        };
-        let rate = match (asked, self.max_rate) {
-            (Some(asked), Some(most)) => Some(asked.min(most)),
-            (asked, most) => asked.or(most),
-        };
-        rate.map(caudal_core::units::BitRate::from_bps)
+        }
     }
 
     fn send_tcp(&self, stream: &TcpStream, payload: Option<Payload>) -> Outcome {
@@ -495,12 +498,23 @@ impl Job {
             &self.counters,
             &self.orders,
         );
+        // What the kernel says of a connection that has closed need not be what it was.
+        let before = tcp::state(stream);
+        let patience = if self.orders.stopped() {
+            Patience::Bounded(DRAIN_NS)
+        } else {
+            Patience::WhileMoving(STALLED_NS)
+        };
         let _ = kernel::shutdown_write(stream);
-        if !tcp::drain(stream, DRAIN_NS) {
+        if !tcp::drain(stream, patience, &self.orders) {
             // What is still queued would keep the connection for minutes.
             let _ = kernel::set_zero_linger(stream);
         }
+        let after = tcp::state(stream);
+        let grown =
+            |state: &TcpState| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
         Outcome {
+            tcp: after.filter(grown).or(before),
             failure: sent.err().map(|cause| cause.to_string()),
             ..Outcome::default()
         }
@@ -536,9 +550,7 @@ impl Job {
             length: self.plan.length,
             cut: self.plan.cut(self.flow.id),
             verify: self.plan.verify,
-            credit: self.plan.same_machine
-                && self.plan.rate == Rate::Max
-                && self.max_rate.is_none(),
+            credit: self.plan.same_machine && self.plan.rate == Rate::Max,
         };
         let reopen = self.reopen.clone();
         let (found, outcome) = udp_receiver::receive(
@@ -559,17 +571,4 @@ impl Job {
             ..Outcome::default()
         }
     }
-}
-
-/// Whether the kernel gave a UDP socket less buffer than was asked for, and what it gave, bytes.
-#[must_use]
-pub fn small_buffer(socket: &UdpSocket) -> Option<u64> {
-    let granted = u64::from(buffers::receive_buffer(socket).ok()?);
-    (granted < socket::UDP_BUFFER as u64).then_some(granted)
-}
-
-/// Whether a plan's flows run over this protocol.
-#[must_use]
-pub const fn is_udp(plan: &TrafficPlan) -> bool {
-    matches!(plan.transport, Transport::Udp)
 }

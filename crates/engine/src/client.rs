@@ -18,6 +18,8 @@ use caudal_wire::preamble::{ANSWER, Answer, PROTOCOL, PreambleError, Purpose, To
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How long each step of setting a test up may take.
@@ -27,6 +29,8 @@ const STEP: Duration = Duration::from_secs(10);
 const PROVING: Duration = Duration::from_secs(8);
 /// How long the first answer may take: something that is not ours often says nothing.
 const GREETING: Duration = Duration::from_secs(5);
+/// How long the reason for a connection that was cut may take.
+const REASON: Duration = Duration::from_secs(1);
 /// How long after the end of a test its last data may take to arrive, ns.
 const TRAILING_NS: u64 = 1_500_000_000;
 /// How often a test that is being ended looks for a second interrupt, ns.
@@ -360,7 +364,13 @@ impl Client {
             });
         }
         stream.set_read_timeout(Some(STEP)).map_err(lost)?;
-        stream.read_exact(&mut answer).map_err(lost)?;
+        if let Err(cause) = stream.read_exact(&mut answer) {
+            // A server that ends the test cuts its connections and says why over the control connection.
+            return Err(match self.hear(REASON, "a reason") {
+                Ok(message @ ToClient::Refused { .. }) => unexpected(message, "a data connection"),
+                _ => lost(cause),
+            });
+        }
         stream.set_read_timeout(None).map_err(lost)?;
         match Answer::decode(&answer) {
             Ok(Answer::Attached) => Ok((stream, connecting)),
@@ -488,6 +498,7 @@ impl Client {
             halves,
             samples: Vec::new(),
             server: None,
+            quit: Arc::clone(&manner.quit),
         };
         let ended = self.attend(&mut test, on_event);
         let finished = test.server.take();
@@ -632,7 +643,8 @@ impl Client {
                 let _ = half.carrier.ended().was_rung();
                 half.tick_if_due(now, &ticks, &mut test.samples, on_event);
             }
-            if interrupted(self.interrupt) && cut_short.is_none() {
+            let told_to_end = interrupted(self.interrupt) || test.quit.load(Relaxed);
+            if told_to_end && cut_short.is_none() {
                 cut_short = Some(CutShort::Interrupted);
                 for half in &test.halves {
                     half.carrier.stop_senders();
@@ -752,6 +764,7 @@ struct Test {
     halves: Vec<Half>,
     samples: Vec<Sample>,
     server: Option<(Vec<FlowEnd>, Usage, Option<String>)>,
+    quit: Arc<AtomicBool>,
 }
 
 impl Test {

@@ -37,7 +37,7 @@ pub(crate) fn serve(visit: &mut Visit<'_>, plan: &EchoPlan) -> Result<(), RunErr
         .shared
         .options
         .max_rate
-        .map(|most| most / u64::from(plan.clients));
+        .map(|most| (most / u64::from(plan.clients)).max(1000));
     let changed = most_bps.map(|most| {
         let each = BitRate::from_bps(most);
         format!("the server allows {each} a connection: messages beyond that wait there")

@@ -47,8 +47,12 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
     };
     if let Err(error) = visit.go_on() {
         match error {
-            // The client simply went.
-            RunError::Lost { .. } => {}
+            // The client simply went, or was told that the server goes.
+            RunError::Lost { .. }
+            | RunError::Refused {
+                reason: Refusal::Stopping,
+                ..
+            } => {}
             other => shared.tell(ServerEvent::Refused {
                 peer,
                 why: other.to_string(),
@@ -256,14 +260,7 @@ impl<'a> Visit<'a> {
         let links = self.gather(entry, &SocketPlan::of(&whole), &flows)?;
         let peer = self.conversation.peer();
         let meter = Meter::start(peer.ip());
-        let manner = Manner {
-            max_rate: self
-                .shared
-                .options
-                .max_rate
-                .map(|most| most / u64::from(plan.parallel)),
-            ..Manner::default()
-        };
+        let manner = Manner::default();
         let reopen: Reopen =
             Arc::new(|socket: &UdpSocket, opening: &Opening| answer(socket, opening));
         let mut carrier = Carrier::new(&plan, tag(token), links, false, &manner, Some(&reopen))?;
@@ -561,14 +558,15 @@ fn limit(plan: &mut TrafficPlan, shared: &Shared) -> Vec<String> {
             Omit::Nothing | Omit::Auto => Duration::ZERO,
         };
         if time + omitted > most {
-            plan.omit = if omitted < most {
-                plan.omit
+            let mut change = format!("the server allows {} s a test", most.as_secs_f64());
+            if omitted < most {
+                plan.end = End::Time(most - omitted);
             } else {
-                Omit::Nothing
-            };
-            let left = if omitted < most { most - omitted } else { most };
-            plan.end = End::Time(left);
-            changed.push(format!("the server allows {} s a test", most.as_secs_f64()));
+                plan.omit = Omit::Nothing;
+                plan.end = End::Time(most);
+                change += ", so that no warm-up is left out";
+            }
+            changed.push(change);
         }
     }
     changed

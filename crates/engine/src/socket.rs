@@ -122,13 +122,22 @@ impl<'a> SocketPlan<'a> {
 }
 
 fn set_congestion(socket: impl AsFd, name: &str) -> Result<(), RunError> {
-    tcp::set_congestion(socket, name).map_err(|cause| {
-        let offered = tcp::available_congestion_controls().join(", ");
-        RunError::local(
-            format!("no congestion control {name:?} here (this kernel offers {offered})"),
-            cause,
+    tcp::set_congestion(socket, name)
+        .map_err(|cause| not_granted(name, &tcp::available_congestion_controls(), cause))
+}
+
+/// Why a kernel that offers these congestion controls did not grant one.
+fn not_granted(name: &str, offered: &[String], cause: io::Error) -> RunError {
+    let is_here = offered.iter().any(|known| known == name);
+    let wanted = if is_here && cause.kind() == io::ErrorKind::PermissionDenied {
+        format!("{name} is not in net.ipv4.tcp_allowed_congestion_control, so only root may use it")
+    } else {
+        format!(
+            "no congestion control {name:?} here (this kernel offers {})",
+            offered.join(", ")
         )
-    })
+    };
+    RunError::local(wanted, cause)
 }
 
 /// Connects a TCP data or control socket to `peer`.
@@ -231,23 +240,23 @@ fn listen_on(
 ) -> io::Result<(std::net::TcpListener, UdpSocket, SocketAddr)> {
     let mut attempts = 0;
     loop {
-        let tcp = Socket::new(
-            Domain::for_address(SocketAddr::new(address, port)),
-            Type::STREAM,
-            Some(Protocol::TCP),
-        )?;
+        let domain = Domain::for_address(SocketAddr::new(address, port));
+        // A listener for Multipath TCP gives plain TCP to those who ask for that; a kernel without it
+        // gives plain TCP to all.
+        let listener = tcp::mptcp_socket(domain)
+            .or_else(|_| Socket::new(domain, Type::STREAM, Some(Protocol::TCP)))?;
         if address == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
-            tcp.set_only_v6(false)?;
+            listener.set_only_v6(false)?;
         }
-        tcp.set_reuse_address(true)?;
-        tcp.bind(&SockAddr::from(SocketAddr::new(address, port)))?;
-        tcp.listen(1024)?;
-        let local = tcp
+        listener.set_reuse_address(true)?;
+        listener.bind(&SockAddr::from(SocketAddr::new(address, port)))?;
+        listener.listen(1024)?;
+        let local = listener
             .local_addr()?
             .as_socket()
             .ok_or(io::ErrorKind::AddrNotAvailable)?;
         match udp_on(local) {
-            Ok(udp) => return Ok((tcp.into(), udp.into(), local)),
+            Ok(udp) => return Ok((listener.into(), udp.into(), local)),
             // With port 0 the kernel chose one that UDP had taken: another will do.
             Err(_) if port == 0 && attempts < 16 => attempts += 1,
             Err(cause) => return Err(cause),
@@ -343,4 +352,21 @@ pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
 #[must_use]
 pub fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_congestion_control_kept_for_root_is_not_called_missing() {
+        let offered = ["reno".to_owned(), "cubic".to_owned()];
+        let said = |name, code| {
+            not_granted(name, &offered, io::Error::from_raw_os_error(code)).to_string()
+        };
+        assert!(said("cubic", libc::EPERM).contains(
+            "cubic is not in net.ipv4.tcp_allowed_congestion_control, so only root may use it"
+        ));
+        assert!(said("warp", libc::ENOENT).contains("offers reno, cubic"));
+    }
 }

@@ -23,6 +23,8 @@ const DISCARD_BLOCK: usize = 4 << 20;
 const LARGEST_RECEIVE: usize = 1 << 20;
 /// A rate kept in user space hands over at most this much time's worth at once, ns.
 const PACED_SLICE_NS: u64 = 2_000_000;
+/// How much longer a sender that is told to end waits for what it has sent to arrive, ns.
+const STOPPED_NS: u64 = 1_000_000_000;
 /// How long a sleep may be before orders are looked at again, ns.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
 
@@ -48,6 +50,15 @@ impl Budget {
             Some(left - claimed)
         });
         claimed
+    }
+}
+
+impl Budget {
+    /// Puts back what was claimed and not used.
+    pub fn give_back(&self, unused: u64) {
+        let _ = self.0.fetch_update(Relaxed, Relaxed, |left| {
+            (left != u64::MAX).then(|| left + unused)
+        });
     }
 }
 
@@ -81,6 +92,17 @@ pub struct Pace {
     pub rate: BitRate,
 }
 
+/// How much a sender that keeps a rate hands over at once: 2 ms worth; at low rates a segment, or what
+/// 20 ms are worth, so that the first of it does not wait for seconds.
+fn paced_block(rate: BitRate, length: usize) -> usize {
+    let worth = |ns: u64| {
+        let bytes = u128::from(rate.bps()) * u128::from(ns) / 8_000_000_000;
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    };
+    let least = worth(10 * PACED_SLICE_NS).clamp(64, 1448);
+    worth(PACED_SLICE_NS).max(least).min(length)
+}
+
 fn retry(cause: &io::Error) -> bool {
     matches!(
         cause.kind(),
@@ -104,14 +126,7 @@ pub fn send(
     let fd = stream.as_fd();
     let start_ns = monotonic_ns();
     let schedule = pace.map(|pace| ByteSchedule::new(start_ns, pace.rate));
-    let most = pace.map_or(length, |pace| {
-        let slice = u128::from(pace.rate.bps()) * u128::from(PACED_SLICE_NS) / 8_000_000_000;
-        length.min(
-            usize::try_from(slice)
-                .unwrap_or(length)
-                .max(1448.min(length)),
-        )
-    });
+    let most = pace.map_or(length, |pace| paced_block(pace.rate, length));
     let mut sent: u64 = 0;
     let mut calls: u64 = 0;
     'blocks: while !orders.stopped() {
@@ -145,7 +160,11 @@ pub fn send(
                         let room = left.min(buffer.len());
                         match source.read(&mut buffer[..room]) {
                             Ok(0) => break 'blocks,
-                            Ok(count) => left = count,
+                            Ok(count) => {
+                                // A pipe gives what it has: the rest is for the next read.
+                                budget.give_back((left - count) as u64);
+                                left = count;
+                            }
                             Err(cause) if retry(&cause) => continue,
                             Err(cause) => return Err(cause),
                         }
@@ -314,18 +333,37 @@ fn translate(info: &TcpInfo) -> TcpState {
     }
 }
 
-/// Waits until the kernel has delivered everything, for `most_ns` at most; whether it has.
+/// How long a sender waits until the other end has acknowledged everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// This long, ns: the test's time is over, and what has not arrived is not of it.
+    Bounded(u64),
+    /// As long as something arrives at least every so often, ns: all of it belongs to the test.
+    WhileMoving(u64),
+}
+
+/// Waits until everything that was handed over has been acknowledged; whether it has.
 #[must_use]
-pub fn drain(stream: &TcpStream, most_ns: u64) -> bool {
-    let until = monotonic_ns() + most_ns;
+pub fn drain(stream: &TcpStream, patience: Patience, orders: &Orders) -> bool {
+    let (Patience::Bounded(most) | Patience::WhileMoving(most)) = patience;
+    let mut until = monotonic_ns() + most;
+    let mut least = u32::MAX;
     let mut pause = 20_000;
     loop {
-        match tcp::out_queue(stream) {
+        let queued = match tcp::out_queue(stream) {
             Ok(0) => return true,
-            Ok(_) => {}
+            Ok(queued) => queued,
             Err(_) => return false,
-        }
+        };
         let now = monotonic_ns();
+        if let Patience::WhileMoving(most) = patience {
+            if queued < least {
+                (least, until) = (queued, now + most);
+            }
+            if orders.stopped() {
+                until = until.min(now + STOPPED_NS);
+            }
+        }
         if now >= until {
             return false;
         }
@@ -344,6 +382,21 @@ mod tests {
         assert_eq!(budget.claim(65_536), 65_536);
         assert_eq!(budget.claim(65_536), 34_464);
         assert_eq!(budget.claim(1), 0);
-        assert_eq!(Budget::new(None).claim(7), 7);
+        budget.give_back(464);
+        assert_eq!(budget.claim(1000), 464);
+        let endless = Budget::new(None);
+        endless.give_back(1);
+        assert_eq!(endless.claim(7), 7);
+    }
+
+    #[test]
+    fn a_slow_rate_is_kept_in_small_pieces_and_a_fast_one_in_whole_blocks() {
+        let block = |bps| paced_block(BitRate::from_bps(bps), 131_072);
+        assert_eq!(
+            [8_000, 100_000, 1_000_000, 100_000_000].map(block),
+            [64, 250, 1448, 25_000]
+        );
+        assert_eq!(block(10_000_000_000), 131_072);
+        assert_eq!(paced_block(BitRate::from_bps(1_000_000), 100), 100);
     }
 }

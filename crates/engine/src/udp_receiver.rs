@@ -207,7 +207,9 @@ impl Account {
                 continue;
             }
             run = match run {
-                Some((first, count)) if header.sequence == first + u64::from(count) => {
+                Some((first, count))
+                    if Some(header.sequence) == first.checked_add(u64::from(count)) =>
+                {
                     Some((first, count + 1))
                 }
                 Some((first, count)) => {

@@ -50,7 +50,8 @@ pub fn row(name: &str, replies: &ReplySummary) -> String {
             ],
         );
     };
-    let half = (rtt.confidence > 0.0).then(|| (rtt.mean_high - rtt.mean_low) / 2.0);
+    // The lower end stops at zero; the upper one does not.
+    let half = (rtt.confidence > 0.0).then_some(rtt.mean_high - rtt.mean);
     let values = [
         first,
         Some(rtt.mean),

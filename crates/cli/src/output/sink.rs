@@ -64,8 +64,8 @@ impl Sink {
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Writes text as it is. The first failure is kept for [`finish`](Self::finish); a reader that has
-    /// closed its end of a pipe is no failure, there is just nobody to write to any more.
+    /// Writes text as it is. The first failure is kept for [`finish`](Self::finish); that a reader has
+    /// closed its end of a pipe is for [`is_closed`](Self::is_closed) to tell.
     pub fn write(&mut self, text: &str) {
         if self.failed.is_some() || self.closed {
             return;
@@ -140,18 +140,11 @@ impl Sinks {
     pub fn open(output: &crate::args::OutputArgs) -> Result<Self, Failure> {
         let structured = output.json || output.json_stream || output.csv;
         Ok(match (&output.output, structured) {
-            (Some(path), true) => {
-                let text = if output.quiet {
-                    Sink::nowhere()
-                } else {
-                    Sink::stdout()
-                };
-                Self {
-                    data: Sink::file(path)?,
-                    text,
-                    data_in_file: true,
-                }
-            }
+            (Some(path), true) => Self {
+                data: Sink::file(path)?,
+                text: Sink::stdout(),
+                data_in_file: true,
+            },
             (Some(path), false) => Self {
                 data: Sink::nowhere(),
                 text: Sink::file(path)?,
@@ -170,10 +163,16 @@ impl Sinks {
         })
     }
 
+    /// Whether nobody reads the result any more. Text beside data in a file may go unread.
+    #[must_use]
+    pub const fn is_unread(&self) -> bool {
+        self.data.is_closed() || (self.text.is_closed() && !self.data_in_file)
+    }
+
     /// Ends both; a result that could not be written to its file is put on standard output instead.
     ///
     /// # Errors
-    /// The first failure to write.
+    /// The first failure to write, or that nobody reads any more.
     pub fn finish(mut self, result: &str) -> Result<(), Failure> {
         let data = self.data.finish();
         let text = self.text.finish();
@@ -185,6 +184,9 @@ impl Sinks {
                 exit: failure.exit.max_with(Exit::Failed),
                 ..failure
             });
+        }
+        if self.is_unread() {
+            return Err(Failure::unread("the result was not printed"));
         }
         Ok(())
     }

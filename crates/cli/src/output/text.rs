@@ -126,6 +126,12 @@ pub fn header(transport: Transport, verbose: bool) -> String {
     }
 }
 
+/// A flow among several, in at most 8 columns.
+fn flow_name(direction: Direction, id: u32) -> String {
+    let (way, gap) = (direction.name(), if id < 1000 { " " } else { "" });
+    format!("{way}{gap}{id}")
+}
+
 /// The lines of one row: each flow, and the sum of each direction that has several.
 #[must_use]
 pub fn row_lines(row: &Row, verbose: bool, flows: bool) -> Vec<String> {
@@ -136,7 +142,7 @@ pub fn row_lines(row: &Row, verbose: bool, flows: bool) -> Vec<String> {
             let name = if alone {
                 flow.direction.name().to_owned()
             } else {
-                format!("{} {}", flow.direction.name(), flow.id)
+                flow_name(flow.direction, flow.id)
             };
             lines.push(line(&name, interval, verbose));
         }
@@ -162,10 +168,23 @@ pub fn row_lines(row: &Row, verbose: bool, flows: bool) -> Vec<String> {
     lines
 }
 
+/// The time an interval covers, in at most 15 columns up to 30 days.
+fn span(interval: &Interval) -> String {
+    let (start, end) = (interval.start_s, interval.end_s);
+    match end {
+        below if below < 999.995 => format!("{start:.2}-{end:.2} s"),
+        below if below < 9999.95 => format!("{start:.1}-{end:.1} s"),
+        below if below < 999_999.5 => format!("{start:.0}-{end:.0} s"),
+        _ => format!("{start:.0}-{end:.0}"),
+    }
+}
+
 fn line(name: &str, interval: &Interval, verbose: bool) -> String {
-    let span = format!("{:.2}-{:.2} s", interval.start_s, interval.end_s);
+    let span = span(interval);
+    // The headline says what the asterisk means.
+    let mark = if interval.omitted { '*' } else { ' ' };
     let mut line = format!(
-        "{span:>15}  {name:<8} {:>9} {:>12}",
+        "{span:>15} {mark}{name:<8} {:>9} {:>12}",
         bytes(interval.bytes),
         bits(interval.goodput_bps)
     );
@@ -211,9 +230,6 @@ fn line(name: &str, interval: &Interval, verbose: bool) -> String {
                 udp.duplicate, udp.late, udp.corrupt, udp.socket_drops
             );
         }
-    }
-    if interval.omitted {
-        line += "  (omitted)";
     }
     line
 }
@@ -277,16 +293,17 @@ pub fn closing(
             .retransmitted_bytes
             .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
         say(format!(
-            "  tcp: rtt {} mean, {} least, {} most; {} segments retransmitted{retransmitted}; congestion window up to {}",
+            "  tcp: rtt {} mean, {} least, {} most; {} segment{} retransmitted{retransmitted}; congestion window up to {}",
             us(tcp.rtt_mean_us),
             us(tcp.rtt_min_us.map(f64::from)),
             us(tcp.rtt_max_us.map(f64::from)),
             tcp.retransmits,
+            if tcp.retransmits == 1 { "" } else { "s" },
             bytes(tcp.cwnd_max_bytes)
         ));
     }
     if let Some(loss) = &summary.loss {
-        datagrams(loss, &mut say);
+        datagrams(loss, summary.omitted_s > 0.0005, &mut say);
     }
     if let Some(delay) = &summary.delay {
         let us = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
@@ -328,12 +345,24 @@ pub fn closing(
     lines
 }
 
-fn datagrams(loss: &Loss, say: &mut impl FnMut(String)) {
+fn datagrams(loss: &Loss, warm_up: bool, say: &mut impl FnMut(String)) {
+    if !loss.complete {
+        say(format!(
+            "  datagrams: {} sent, at least {} received; how many were lost cannot be told: the receiver's last account did not come",
+            loss.sent, loss.received
+        ));
+        return;
+    }
+    let whole = if warm_up {
+        " (the warm-up included)"
+    } else {
+        ""
+    };
     let fraction = loss
         .fraction
         .map_or_else(|| "-".to_owned(), |fraction| estimate(&fraction, percent));
     say(format!(
-        "  datagrams: {} sent, {} received, {} lost: {fraction}",
+        "  datagrams{whole}: {} sent, {} received, {} lost: {fraction}",
         loss.sent, loss.received, loss.lost
     ));
     if loss.lost > 0 {
@@ -445,6 +474,49 @@ mod tests {
     fn headers_fit_the_terminal() {
         for transport in [Transport::Tcp, Transport::Udp] {
             assert!(header(transport, false).chars().count() <= WIDTH);
+        }
+    }
+
+    #[test]
+    fn rows_fit_the_terminal_however_long_the_test_and_many_the_flows() {
+        use caudal_core::interval::TcpInterval;
+        use caudal_core::plan::PlannedFlow;
+        let tcp = TcpInterval {
+            rtt_us: 999_990,
+            min_rtt_us: None,
+            cwnd_bytes: 999_999,
+            retransmitted_bytes: Some(999_999_999),
+            retransmits: 9,
+            delivery_rate_bps: None,
+            busy_us: None,
+            receiver_window_limited_us: None,
+            send_buffer_limited_us: None,
+            app_limited: false,
+        };
+        for start_s in [0.0, 999.0, 9_999.0, 999_999.0, 2_591_999.0] {
+            let interval = Interval {
+                start_s,
+                end_s: start_s + 1.0,
+                bytes: 99_990_000,
+                goodput_bps: 799.9e6,
+                omitted: true,
+                receiver_cpu: 0.0,
+                sender_cpu: None,
+                tcp: Some(tcp),
+                udp: None,
+            };
+            let flow = |id| PlannedFlow {
+                id,
+                direction: Direction::Down,
+            };
+            let row = Row {
+                tick: 1,
+                flows: vec![(flow(0), interval.clone()), (flow(1023), interval)],
+            };
+            for line in row_lines(&row, false, true) {
+                assert!(line.chars().count() <= WIDTH, "{line}");
+                assert!(line.contains(" *down"), "{line}");
+            }
         }
     }
 }

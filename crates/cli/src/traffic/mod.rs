@@ -10,8 +10,11 @@ use crate::output::live::Live;
 use crate::output::sink::Sinks;
 use crate::output::{csv, text};
 use crate::peer::Peer;
-use caudal_core::interval::Timeline;
-use caudal_core::plan::{Directions, End, LARGEST_DATAGRAM, Omit, Rate, TrafficPlan, Transport};
+use caudal_core::interval::{Row, Timeline};
+use caudal_core::plan::{
+    Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
+};
+use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{StopRule, Verdict};
 use caudal_core::summary::{Context, TrafficSummary, summarise};
 use caudal_core::units::ByteCount;
@@ -22,6 +25,9 @@ use caudal_sys::{affinity, tcp};
 use find_rate::{TRIAL, find_rate};
 use report::{goodputs, report, show};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// How long a test measures unless told otherwise.
@@ -43,6 +49,7 @@ struct Wanted<'a> {
 /// # Errors
 /// When nothing could be measured.
 pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
     check_local(&args.traffic)?;
     if let Some(name) = &args.congestion
         && !tcp::available_congestion_controls().contains(name)
@@ -58,14 +65,17 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let manner = Manner {
         affinity: args.traffic.affinity.clone(),
         file: args.file.clone(),
-        max_rate: None,
+        ..Manner::default()
     };
     // Pages cost a call what they cost whatever their number: more of them in one is faster.
     let usual = if args.zerocopy { 256 << 10 } else { 128 << 10 };
     let block = length(args.length.unwrap_or(ByteCount::new(usual)))?;
     let mut plan = base_plan(&args.traffic, Transport::Tcp, block, args.rate);
-    if args.file.is_some() && args.traffic.bytes.is_none() && args.traffic.time.is_none() {
-        plan.end = End::Bytes(file_size(args.file.as_deref())?);
+    if let Some(path) = &args.file {
+        let size = file_size(path)?;
+        if args.traffic.bytes.is_none() && args.traffic.time.is_none() {
+            plan.end = End::Bytes(size);
+        }
     }
     plan.mss = args.mss;
     plan.congestion.clone_from(&args.congestion);
@@ -91,6 +101,7 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
 /// # Errors
 /// When nothing could be measured.
 pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
     check_local(&args.traffic)?;
     let manner = Manner {
         affinity: args.traffic.affinity.clone(),
@@ -141,21 +152,26 @@ fn length(size: ByteCount) -> Result<u32, Failure> {
     })
 }
 
-fn file_size(path: Option<&std::path::Path>) -> Result<ByteCount, Failure> {
-    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+/// How much a file holds; to its end where only reading tells.
+fn file_size(path: &Path) -> Result<ByteCount, Failure> {
+    if path.as_os_str() == "-" {
         return Ok(ByteCount::new(u64::MAX - 1));
-    };
-    let meta = std::fs::metadata(path).map_err(|cause| {
+    }
+    let unreadable = |cause: &dyn std::fmt::Display| {
         Failure::usage(
-            format!("cannot read {}: {cause}", path.display()),
+            format!("--file {} cannot be read: {cause}", path.display()),
             "name a file that can be read",
         )
-    })?;
-    if meta.is_file() && meta.len() == 0 {
-        return Err(Failure::usage(
-            format!("{} is empty", path.display()),
-            "name a file with content",
-        ));
+    };
+    let meta = std::fs::metadata(path).map_err(|cause| unreadable(&cause))?;
+    if meta.is_dir() {
+        return Err(unreadable(&"it is a directory"));
+    }
+    if meta.is_file() {
+        File::open(path).map_err(|cause| unreadable(&cause))?;
+        if meta.len() == 0 {
+            return Err(empty(path));
+        }
     }
     Ok(ByteCount::new(if meta.is_file() {
         meta.len()
@@ -164,7 +180,26 @@ fn file_size(path: Option<&std::path::Path>) -> Result<ByteCount, Failure> {
     }))
 }
 
+/// There is nothing to send.
+fn empty(path: &Path) -> Failure {
+    let name = if path.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    Failure::usage(
+        format!("--file: {name} is empty"),
+        "name a file with content",
+    )
+}
+
 fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
+    if let Some(rate) = traffic.link_rate.filter(|rate| rate.bps() < 1000) {
+        return Err(Failure::usage(
+            format!("--link-rate is {rate}"),
+            "it must be at least 1 kbit/s",
+        ));
+    }
     let here = affinity::available_cpus();
     if let Some(cpu) = traffic.affinity.iter().find(|cpu| !here.contains(cpu)) {
         return Err(Failure::usage(
@@ -229,6 +264,14 @@ struct Done {
     summary: TrafficSummary,
 }
 
+impl Done {
+    /// Whether the run went its whole way and carried not a byte.
+    fn sent_nothing(&self) -> bool {
+        let sent = self.run.flows.iter().filter_map(FlowRecord::sent);
+        self.run.cut_short.is_none() && sent.map(|sent| sent.bytes).sum::<u64>() == 0
+    }
+}
+
 fn headline(peer: &Peer, plan: &TrafficPlan) -> String {
     let what = match plan.transport {
         Transport::Tcp => "TCP",
@@ -244,6 +287,13 @@ fn headline(peer: &Peer, plan: &TrafficPlan) -> String {
         End::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => ", to the end of the input".to_owned(),
         End::Bytes(bytes) => format!(", {bytes} a direction"),
     };
+    let warm_up = match plan.omit {
+        Omit::Time(time) => format!(
+            " after a warm-up (*) of {}",
+            caudal_core::units::format_duration(time)
+        ),
+        Omit::Nothing | Omit::Auto => String::new(),
+    };
     let rate = match plan.rate {
         Rate::Max => String::new(),
         Rate::Limit(rate) => format!(", {rate} a flow"),
@@ -255,7 +305,7 @@ fn headline(peer: &Peer, plan: &TrafficPlan) -> String {
     };
     text::fold(
         &format!(
-            "{what} with {}, {ways}, {} flow{}{end}{rate}, {unit} of {} B",
+            "{what} with {}, {ways}, {} flow{}{end}{warm_up}{rate}, {unit} of {} B",
             peer.describe(),
             plan.parallel,
             if plan.parallel == 1 { "" } else { "s" },
@@ -272,48 +322,61 @@ fn one_run(
     number: u32,
     sinks: &mut Sinks,
 ) -> Result<Done, RunError> {
-    let ticks = plan.ticks();
     let is_udp = plan.transport == Transport::Udp;
-    let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
-    let mut live = Live::new(
-        &sinks.text,
-        plan.transport,
-        &ticks,
-        wanted.output.verbose,
-        wanted.output.quiet,
-    );
+    let table = |plan: &TrafficPlan, sinks: &Sinks| {
+        let ticks = plan.ticks();
+        let (verbose, quiet) = (wanted.output.verbose, wanted.output.quiet);
+        (
+            Timeline::new(plan.flows(), &ticks, is_udp),
+            Live::new(&sinks.text, plan.transport, &ticks, verbose, quiet),
+        )
+    };
+    let (mut timeline, mut live) = table(plan, sinks);
     let (stream, rows) = (wanted.output.json_stream, wanted.output.csv);
     let mut begun = false;
+    let mut show_row = |row: &Row, live: &mut Live, sinks: &mut Sinks| {
+        if !std::mem::replace(&mut begun, true) {
+            live.begin(&mut sinks.text);
+        }
+        live.row(&mut sinks.text, row);
+        if stream {
+            sinks.data.line(&row_event(row, number));
+        }
+        if rows {
+            for line in csv::lines(row, number) {
+                sinks.data.line(&line);
+            }
+        }
+    };
     let address = peer.client.peer().to_string();
-    let outcome = peer.client.run(plan, &wanted.manner, &mut |event| match event {
-        Event::Agreed { plan, changed } => {
-            if stream {
-                sinks.data.line(&json!({"event": "agreed", "repeat": number, "plan": json::plan(&plan, &address), "changed": changed}).to_string());
-            }
-        }
-        Event::Started => {
-            if stream {
-                sinks.data.line(&json!({"event": "started", "repeat": number}).to_string());
-            }
-        }
-        Event::Sampled(sample) => {
-            timeline.push(&sample);
-            while let Some(row) = timeline.next_row() {
-                if !std::mem::replace(&mut begun, true) {
-                    live.begin(&mut sinks.text);
+    let quit = &wanted.manner.quit;
+    let outcome = peer.client.run(plan, &wanted.manner, &mut |event| {
+        match event {
+            Event::Agreed { plan, changed } => {
+                if let Plan::Traffic(agreed) = &plan {
+                    // The server may have allowed less than was asked for.
+                    (timeline, live) = table(agreed, sinks);
                 }
-                live.row(&mut sinks.text, &row);
                 if stream {
-                    sinks.data.line(&row_event(&row, number));
-                }
-                if rows {
-                    for line in csv::lines(&row, number) {
-                        sinks.data.line(&line);
-                    }
+                    sinks.data.line(&json!({"event": "agreed", "repeat": number, "plan": json::plan(&plan, &address), "changed": changed}).to_string());
                 }
             }
+            Event::Started => {
+                if stream {
+                    sinks.data.line(&json!({"event": "started", "repeat": number}).to_string());
+                }
+            }
+            Event::Sampled(sample) => {
+                timeline.push(&sample);
+                while let Some(row) = timeline.next_row() {
+                    show_row(&row, &mut live, sinks);
+                }
+            }
+            Event::Echoed { .. } | Event::Ending => {}
         }
-        Event::Echoed { .. } | Event::Ending => {}
+        if sinks.is_unread() {
+            quit.store(true, Relaxed);
+        }
     });
     let run = match outcome {
         Ok(run) => run,
@@ -322,24 +385,11 @@ fn one_run(
             return Err(error);
         }
     };
-    if plan.duration().is_none() || run.cut_short.is_some() {
-        for record in &run.flows {
-            timeline.close(record);
-        }
+    for record in &run.flows {
+        timeline.close(record);
     }
     for row in timeline.rest() {
-        if !std::mem::replace(&mut begun, true) {
-            live.begin(&mut sinks.text);
-        }
-        live.row(&mut sinks.text, &row);
-        if stream {
-            sinks.data.line(&row_event(&row, number));
-        }
-        if rows {
-            for line in csv::lines(&row, number) {
-                sinks.data.line(&line);
-            }
-        }
+        show_row(&row, &mut live, sinks);
     }
     live.end(&mut sinks.text);
     let why = run.cut_short.as_ref().map(why);
@@ -374,7 +424,7 @@ pub fn why(cut: &CutShort) -> String {
     }
 }
 
-fn row_event(row: &caudal_core::interval::Row, repeat: u32) -> String {
+fn row_event(row: &Row, repeat: u32) -> String {
     let flows: Vec<Value> = row
         .flows
         .iter()
@@ -439,6 +489,7 @@ fn measure(
                     break;
                 }
             }
+            Err(_) if wanted.manner.quit.load(Relaxed) => break,
             Err(error) if all.is_empty() => return Err(error.into()),
             Err(error) => {
                 // The runs that were finished are not lost with the one that was not.
@@ -462,6 +513,14 @@ fn measure(
             }
         }
     }
+    if wanted.manner.quit.load(Relaxed) {
+        return Err(Failure::unread("the test was ended"));
+    }
+    if let Some(path) = &wanted.manner.file
+        && all.iter().all(Done::sent_nothing)
+    {
+        return Err(empty(path));
+    }
     let mut report = report(peer, wanted, &header, all, gave_up.as_deref());
     if let Some(failure) = &lost {
         report.warnings.push(Warning::new(
@@ -474,7 +533,7 @@ fn measure(
     let result = if wanted.output.json || wanted.output.json_stream {
         report.json.to_string()
     } else {
-        report.closing(wanted).join("\n")
+        report.closing().join("\n")
     };
     sinks.finish(&result)?;
     Ok(report.exit(lost.as_ref()))

@@ -129,13 +129,29 @@ impl Report {
                         .flatten()
                         .any(|end| end.failure.is_some())
                 });
-                if failed { Exit::Failed } else { Exit::Done }
+                let incomplete = self
+                    .warnings
+                    .iter()
+                    .any(|warning| warning.code == "not_all_arrived");
+                if failed || incomplete {
+                    Exit::Failed
+                } else {
+                    Exit::Done
+                }
             }
         }
     }
 
+    /// The run that is shown, with its number: the last that was not cut short, where one was not.
+    fn shown(&self) -> Option<(usize, &Done)> {
+        let whole = |done: &Done| done.run.cut_short.is_none();
+        let at = self.all.iter().rposition(whole);
+        let at = at.or_else(|| self.all.len().checked_sub(1))?;
+        Some((at + 1, self.all.get(at)?))
+    }
+
     fn to_json(&self, peer: &Peer, header: &Header) -> Value {
-        let Some(done) = self.last() else {
+        let Some((_, done)) = self.shown() else {
             return Value::Null;
         };
         let intervals: Vec<Vec<Interval>> = done
@@ -214,14 +230,18 @@ impl Report {
         value
     }
 
-    pub(super) fn closing(&self, wanted: &Wanted<'_>) -> Vec<String> {
+    pub(super) fn closing(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let Some(done) = self.last() else {
+        let Some((number, done)) = self.shown() else {
             return lines;
         };
+        let cut = (number < self.all.len()).then_some(self.all.len());
         for direction in &done.summary.directions {
-            if self.all.len() > 1 {
-                lines.push(format!("the last run, {}:", direction.direction.name()));
+            let name = direction.direction.name();
+            match cut {
+                Some(_) => lines.push(format!("run {number}, the last whole one, {name}:")),
+                None if number > 1 => lines.push(format!("the last run, {name}:")),
+                None => {}
             }
             lines.extend(text::closing(
                 direction,
@@ -239,7 +259,11 @@ impl Report {
                 4,
             ));
         }
-        let _ = wanted;
+        if let Some(number) = cut {
+            lines.push(format!(
+                "run {number} was cut short: nothing above counts it"
+            ));
+        }
         for warning in &self.warnings {
             lines.push(text::warning(warning));
         }
@@ -248,7 +272,7 @@ impl Report {
 }
 
 pub(super) fn show(report: &Report, wanted: &Wanted<'_>, sinks: &mut Sinks) {
-    for line in report.closing(wanted) {
+    for line in report.closing() {
         sinks.text.line(&line);
     }
     if wanted.output.json {
