@@ -1,6 +1,6 @@
 //! The side that asks: connects, agrees on a plan, carries its half out, and gathers both halves' counts.
 
-use crate::carrier::{Carrier, Link, Manner};
+use crate::carrier::{Carrier, Link, Manner, role};
 use crate::conversation::Conversation;
 use crate::environment::{Meter, describe};
 use crate::error::RunError;
@@ -310,6 +310,7 @@ impl Client {
         let mut links = Vec::with_capacity(flows.len());
         let mut connecting = Vec::new();
         for flow in flows {
+            let sockets = sockets.for_role(role(flow.direction, true));
             // On a long path many flows take their time.
             self.keep_alive()?;
             links.push((

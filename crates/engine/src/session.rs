@@ -1,7 +1,7 @@
 //! A client's visit to the server: greetings, tests one after another, farewell.
 
 use crate::bell::Bell;
-use crate::carrier::{Carrier, Link, Manner, Reopen};
+use crate::carrier::{Carrier, Link, Manner, Reopen, role};
 use crate::conversation::Conversation;
 use crate::echo_server;
 use crate::environment::{Meter, describe};
@@ -386,7 +386,9 @@ impl<'a> Visit<'a> {
                             cause,
                         };
                         stream.set_nonblocking(false).map_err(lost)?;
-                        sockets.apply(&stream, stream.local_addr().is_ok_and(|at| at.is_ipv6()))?;
+                        sockets
+                            .for_role(role(flow.direction, false))
+                            .apply(&stream, stream.local_addr().is_ok_and(|at| at.is_ipv6()))?;
                         stream.write_all(&Answer::Attached.encode()).map_err(lost)?;
                         links.push((flow, Link::Tcp(stream)));
                         // They come one after another: on a long path many flows take their time.

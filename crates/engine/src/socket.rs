@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use caudal_core::plan::{Plan, TrafficPlan, Transport};
-use caudal_core::sample::Granted;
+use caudal_core::sample::{Granted, Role};
 use caudal_sys::{buffers, options, tcp, udp};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -73,6 +73,18 @@ impl<'a> SocketPlan<'a> {
                 mptcp: false,
                 bulk: false,
             },
+        }
+    }
+
+    /// The same for the end of a flow that has this role: how a receiver of bulk payload would send is
+    /// nobody's concern, and its kernel need not offer the congestion control asked for.
+    #[must_use]
+    pub fn for_role(&self, role: Role) -> Self {
+        Self {
+            congestion: self
+                .congestion
+                .filter(|_| role == Role::Sender || !self.bulk),
+            ..self.clone()
         }
     }
 
