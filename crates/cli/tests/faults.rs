@@ -691,10 +691,10 @@ fn a_congestion_control_that_does_not_exist_is_not_permitted() {
     server
         .serves("tcp -t 1 -C warp")
         .failed(NOT_PERMITTED, &["\"warp\"", "choose one of"]);
-    // At the far side only the far side can tell.
+    // The far side sends: its kernel is asked, and it says so.
     server
         .serves("tcp -t 1 -C warp -R")
-        .failed(NOT_PERMITTED, &["\"warp\""]);
+        .failed(PEER, &["\"warp\"", "its own kernel"]);
     server.still_serves();
 }
 
