@@ -133,12 +133,28 @@ pub fn judge(evidence: &Evidence<'_>) -> LimitedBy {
     }
 }
 
+/// The end that could not do more for lack of a processor, if one could not.
+fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+    let measured = evidence.measured;
+    let (sender_bound, sender) = cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    let (receiver_bound, receiver) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    let (limit, evidence) = if sender_bound {
+        (Limit::Sender, sender)
+    } else if receiver_bound {
+        (Limit::Receiver, receiver)
+    } else if evidence.machine_busy {
+        let busy = "all processors of the machine both ends share were busy";
+        (Limit::Sender, busy.to_owned())
+    } else {
+        return None;
+    };
+    Some(LimitedBy { limit, evidence })
+}
+
 fn judge_udp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let (sender_bound, sender_cpu) =
-        cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
-    let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    let (_, sender_cpu) = cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
     if measured.credit_wait >= SHARE {
         return found(
             Limit::Receiver,
@@ -148,17 +164,8 @@ fn judge_udp(evidence: &Evidence<'_>) -> LimitedBy {
             ),
         );
     }
-    if sender_bound {
-        return found(Limit::Sender, sender_cpu);
-    }
-    if receiver_bound {
-        return found(Limit::Receiver, receiver_cpu);
-    }
-    if evidence.machine_busy {
-        return found(
-            Limit::Sender,
-            "all processors of the machine both ends share were busy".to_owned(),
-        );
+    if let Some(by) = out_of_cpu(evidence) {
+        return by;
     }
     if measured.sender_cpu.is_some() {
         return found(
@@ -225,8 +232,6 @@ pub fn judge_losses(
 fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let (sender_bound, sender_cpu) =
-        cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
     let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
     let Some((first, last)) = measured.tcp else {
         return found(
@@ -271,17 +276,8 @@ fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
             ),
         );
     }
-    if sender_bound {
-        return found(Limit::Sender, sender_cpu);
-    }
-    if receiver_bound {
-        return found(Limit::Receiver, receiver_cpu);
-    }
-    if evidence.machine_busy {
-        return found(
-            Limit::Sender,
-            "all processors of the machine both ends share were busy".to_owned(),
-        );
+    if let Some(by) = out_of_cpu(evidence) {
+        return by;
     }
     if let Some(buffer) = buffer.filter(|share| *share >= SHARE) {
         return found(
