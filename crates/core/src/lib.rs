@@ -14,6 +14,7 @@ pub mod sequence;
 pub mod stats;
 pub mod summary;
 mod ticks;
+pub mod topology;
 pub mod units;
 pub mod verdict;
 pub mod warning;
