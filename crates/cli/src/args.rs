@@ -40,6 +40,8 @@ pub enum Command {
     Udp(UdpArgs),
     /// Round-trip time by message size, stop-and-wait or on a schedule
     Rtt(crate::rtt::RttArgs),
+    /// A test network of hosts and emulated links on this machine
+    Lab(crate::lab::LabArgs),
 }
 
 /// Where the server is, and where to leave from.

@@ -3,6 +3,7 @@
 
 pub mod args;
 pub mod exit;
+pub mod lab;
 pub mod output;
 pub mod peer;
 pub mod rtt;
@@ -58,5 +59,6 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => traffic::tcp(args, interrupt),
         Command::Udp(args) => traffic::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
+        Command::Lab(args) => lab::lab(args, interrupt),
     }
 }

@@ -146,6 +146,11 @@ impl Assembly {
         self.places.keys().copied()
     }
 
+    /// The links that are here, by number.
+    pub fn links(&self) -> impl Iterator<Item = usize> + '_ {
+        self.wires.keys().copied()
+    }
+
     /// Takes `frame`, which a host or router sends at `end` at `now`; an end that is not ours loses it.
     pub fn offer(&mut self, now: Moment, end: LinkEnd, frame: Frame, out: &mut Vec<Reached>) {
         if let Some(place) = self.places.get(&end)

@@ -432,6 +432,12 @@ impl Topology {
     }
 }
 
+/// The JSON Schema of topology files.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(TopologyFile)
+}
+
 /// Where in a file something is wrong: keys and positions from the top.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Location(pub Vec<Step>);

@@ -1,0 +1,3 @@
+//! Labs of real namespaces.
+
+fn main() {}
