@@ -150,6 +150,24 @@ struct State {
     preference: Preference,
 }
 
+impl Drop for State {
+    /// Every device waits for all processors when it goes, so they go together.
+    fn drop(&mut self) {
+        const TOGETHER: usize = 16;
+        let mut groups: Vec<Vec<(LinkEnd, Device)>> = Vec::new();
+        groups.resize_with(TOGETHER, Vec::new);
+        for (position, device) in self.devices.drain(..).enumerate() {
+            groups[position % TOGETHER].push(device);
+        }
+        std::thread::scope(|scope| {
+            for group in groups {
+                // Where there is no thread to be had, this one drops them.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(group));
+            }
+        });
+    }
+}
+
 impl State {
     fn run(mut self, inbox: &Receiver<Message>, ear: &OwnedFd) {
         // Wakes a thread as soon as the timer fires and not up to 50 µs later.

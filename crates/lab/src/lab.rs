@@ -46,6 +46,7 @@ pub struct Lab {
     hosts_file: PathBuf,
     since: Instant,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,6 +92,7 @@ impl Lab {
             hosts_file,
             since: Instant::now(),
             warnings: Vec::new(),
+            notes: Vec::new(),
         };
         for node in &topology.nodes {
             let space = node
@@ -254,7 +256,7 @@ impl Lab {
         {
             return Err(LabError::kernel("keep the emulator's side quiet")(cause));
         }
-        self.warnings.push(format!(
+        self.notes.push(format!(
             "/dev/net/tun cannot be opened ({cause}): packet sockets on veth pairs stand in, and ethtool shows no speed"
         ));
         self.far = Some(far);
@@ -362,7 +364,7 @@ impl Lab {
         by_route.sort_unstable();
         by_route.dedup();
         for congestion in by_route {
-            self.warnings.push(format!(
+            self.notes.push(format!(
                 "{congestion} is asked for by the hosts' routes, because net.ipv4.tcp_allowed_congestion_control of this \
                  machine lacks it; net.ipv4.tcp_congestion_control shows another"
             ));
@@ -541,6 +543,7 @@ impl Lab {
             links: links.collect(),
             nodes,
             warnings,
+            notes: self.notes.clone(),
         })
     }
 

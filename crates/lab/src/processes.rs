@@ -29,8 +29,11 @@ pub(crate) fn namespace_of(process: u32) -> Option<NamespaceId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// When a process began, in the kernel's ticks since the boot: tells it from a later one of the same number.
+/// When a process began, in the kernel's ticks since the boot: tells it from a later one of the same number. `None` for one
+/// that has ended or is about to.
 pub(crate) fn began(process: u32) -> Option<u64> {
+    // include/linux/sched.h, PF_EXITING: a killed process takes its devices down first, which can last seconds.
+    const EXITING: u64 = 0x4;
     let status = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name is in parentheses and may hold anything; the state is the third field, the begin the 22nd.
     let rest = &status[status.rfind(')')? + 2..];
@@ -38,7 +41,9 @@ pub(crate) fn began(process: u32) -> Option<u64> {
     if fields.next()? == "Z" {
         return None;
     }
-    fields.nth(18)?.parse().ok()
+    let flags: u64 = fields.nth(5)?.parse().ok()?;
+    let began = fields.nth(12)?.parse().ok()?;
+    (flags & EXITING == 0).then_some(began)
 }
 
 /// Kills the processes whose network is one of `namespaces`, and those they start meanwhile; how many there were.

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// then get everything at once behave otherwise than on a wire.
 pub const STALL: Duration = Duration::from_millis(10);
 
+/// The longest lateness that is told apart, some eighteen minutes.
+const LONGEST: u64 = 1 << 40;
+
 /// How late frames were delivered, against the time the link model gave them.
 #[derive(Debug)]
 pub struct Lateness {
@@ -20,10 +23,8 @@ pub struct Lateness {
 
 impl Default for Lateness {
     fn default() -> Self {
-        let mut histogram = Histogram::new(2).expect("two digits are allowed");
-        histogram.auto(true);
         Self {
-            histogram,
+            histogram: Histogram::new_with_bounds(1, LONGEST, 2).expect("these bounds are allowed"),
             stalls: 0,
         }
     }
@@ -32,7 +33,7 @@ impl Default for Lateness {
 impl Lateness {
     /// One frame was delivered `ns` nanoseconds late.
     pub fn record(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns.min(1 << 40));
+        self.histogram.saturating_record(ns);
         if ns > STALL.as_nanos() as u64 {
             self.stalls += 1;
         }

@@ -26,6 +26,8 @@ pub struct LabReport {
     pub nodes: Vec<HostState>,
     /// What is to be known before a number is believed.
     pub warnings: Vec<String>,
+    /// How something was done that can be done otherwise.
+    pub notes: Vec<String>,
 }
 
 /// How the emulator fares.

@@ -58,7 +58,10 @@ pub(super) fn text(report: &LabReport) -> String {
         let _ = writeln!(text, "{}", lateness(&emulator.whole));
     }
     for warning in &report.warnings {
-        let _ = writeln!(text, "Warning: {warning}");
+        let _ = writeln!(text, "Warning: {warning}.");
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "Note: {note}.");
     }
     text
 }
