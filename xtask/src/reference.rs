@@ -23,6 +23,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("warnings.md", warnings()),
         ("exit-codes.md", exit_codes()),
         ("csv.md", csv_columns()),
+        ("topology.schema.json", caudal_cli::lab::schema()),
     ]
 }
 

@@ -8,11 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     (
         "caudal",
-        &["caudal-core", "caudal-wire", "caudal-sys", "caudal-engine"],
+        &[
+            "caudal-core",
+            "caudal-wire",
+            "caudal-sys",
+            "caudal-engine",
+            "caudal-lab",
+        ],
     ),
+    ("caudal-lab", &["caudal-core", "caudal-link", "caudal-sys"]),
     (
         "caudal-engine",
         &["caudal-core", "caudal-wire", "caudal-sys"],

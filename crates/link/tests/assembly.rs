@@ -1,4 +1,5 @@
 //! Topologies put together: what goes in at one host comes out at the other, when and in what order it should.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::time::Duration;
 

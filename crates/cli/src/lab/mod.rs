@@ -6,6 +6,8 @@ mod keep;
 mod show;
 mod stats;
 
+pub use file::schema;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};

@@ -58,6 +58,15 @@ impl Topology {
                 ));
             }
         }
+        for (number, node) in topology.nodes.iter().enumerate() {
+            if topology.nodes.len() > 1 && topology.attachments(number).next().is_none() {
+                return Err(TopologyError::new(
+                    &Location::default(),
+                    format!("no link leads to {} {}", node.kind(), node.name),
+                    "add a [[link]] between it and another",
+                ));
+            }
+        }
         topology.no_loop()?;
         topology.segments = topology.segments(file)?;
         if let Some((one, other)) = topology.unreachable() {
