@@ -190,7 +190,8 @@ const EXITS: [(Exit, &str, &str); 5] = [
         Exit::Usage,
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
-         read or is empty, a --bind of another address family than the host",
+         read or is empty, a --bind of another address family than the host; \
+         a topology that cannot be built, no lab of that name, a program that is not there",
     ),
     (
         Exit::Peer,
@@ -202,14 +203,16 @@ const EXITS: [(Exit, &str, &str); 5] = [
         Exit::NotPermitted,
         "not permitted or not possible here",
         "a privileged option without the privilege, a congestion control or a device this kernel does not \
-         have, a port already in use, a file that may not be written",
+         have, a port already in use, a file that may not be written; no network namespaces, no memory or \
+         files left for a lab",
     ),
 ];
 
 fn exit_codes() -> String {
     let mut page = format!(
         "{NOTE}# Exit codes\n\nEvery failure prints one line on standard error, `caudal: what happened; what to do`, \
-         and ends with one of these. Intervals measured before a failure are still reported.\n\n\
+         and ends with one of these. Intervals measured before a failure are still reported. `caudal lab run`, `exec` and \
+         `shell` end as their command does; 128 + n when signal n killed it.\n\n\
          | code | meaning | when |\n|---|---|---|\n"
     );
     for (exit, meaning, when) in EXITS {

@@ -104,7 +104,10 @@ fn one_direction_may_differ() {
         backward = { rate = "1M" }
     "#;
     let link = &resolve(text).unwrap().links[0];
-    let rates = link.courses.each_ref().map(|course| course.rate());
+    let rates = link
+        .courses
+        .each_ref()
+        .map(caudal_core::topology::Course::rate);
     let mbit = |rate: u64| Some(BitRate::from_bps(rate * 1_000_000));
     assert_eq!(rates, [mbit(10), mbit(1)]);
     assert_eq!(link.courses[0].delay, link.courses[1].delay);
@@ -245,7 +248,7 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
         ),
         (
             two.to_owned()
-                + "switch = [{ name = \"s\" }, { name = \"t\" }, { name = \"u\" }]\nlink = [{ between = [\"s\", \"t\"] }, { between = [\"t\", \"u\"] }, { between = [\"u\", \"s\"] }]",
+                + "switch = [{ name = \"s\" }, { name = \"t\" }, { name = \"u\" }]\nlink = [{ between = [\"s\", \"t\"] }, { between = [\"t\", \"u\"] }, { between = [\"u\", \"s\"] }, { between = [\"a\", \"s\"] }, { between = [\"b\", \"s\"] }]",
             "link[2]: link \"u-s\" closes a loop of switches",
         ),
         (
