@@ -1,5 +1,6 @@
 //! One host or router: a network namespace, how its kernel is set, its interfaces.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
 
@@ -40,9 +41,8 @@ pub(crate) struct HostSpace {
     pub(crate) namespace: NetworkNamespace,
     pub(crate) netlink: Netlink,
     pub(crate) interfaces: Vec<Interface>,
-    /// The congestion control its routes must ask for, because the kernel lets no namespace but the first have it by
-    /// default.
-    pub(crate) by_route: Option<String>,
+    /// The congestion control it was to have and could not be given.
+    pub(crate) not_given: Option<String>,
 }
 
 /// An interface of a host.
@@ -82,7 +82,7 @@ impl HostSpace {
         });
         let (netlink, told) = answer.map_err(LabError::kernel(format!("set up host {name}")))?;
         Ok(Self {
-            by_route: told?,
+            not_given: told?,
             namespace,
             netlink,
             interfaces: Vec::new(),
@@ -121,8 +121,7 @@ impl HostSpace {
 
     /// Adds the way to a network.
     pub(crate) fn route(&self, network: (IpAddr, u8), hops: &[Hop]) -> io::Result<()> {
-        let congestion = self.by_route.as_deref();
-        self.netlink.add_route(network, hops, congestion)
+        self.netlink.add_route(network, hops)
     }
 }
 
@@ -154,20 +153,63 @@ fn write_parameter(name: &str, value: &str) -> io::Result<()> {
     std::fs::write(format!("/proc/sys/{}", name.replace('.', "/")), value)
 }
 
-/// Sets what the topology asks for; here nothing may be left out. Answers the congestion control when that is left to the
-/// routes.
+/// Lets every namespace have any of these congestion controls by default, until this is dropped.
+///
+/// The kernel gives the first namespace any, and others only what all users may choose. Which those are is a list of the first
+/// namespace; it is put back once the hosts are there, which keep what they have.
+#[derive(Debug)]
+pub(crate) struct Allowed {
+    before: String,
+    meanwhile: String,
+}
+
+impl Allowed {
+    const LIST: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+
+    /// `None` when nothing needs to be changed, or may be.
+    pub(crate) fn widen<'a>(wanted: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let before = std::fs::read_to_string(Self::LIST).ok()?.trim().to_owned();
+        let known = tcp::available_congestion_controls();
+        let mut list: Vec<&str> = before.split_whitespace().collect();
+        for name in wanted {
+            if !list.contains(&name) && known.iter().any(|known| known == name) {
+                list.push(name);
+            }
+        }
+        let meanwhile = list.join(" ");
+        if meanwhile == before {
+            return None;
+        }
+        std::fs::write(Self::LIST, &meanwhile).ok()?;
+        Some(Self { before, meanwhile })
+    }
+}
+
+impl Drop for Allowed {
+    fn drop(&mut self) {
+        // What somebody else has written meanwhile stays.
+        let now = std::fs::read_to_string(Self::LIST).unwrap_or_default();
+        let words = |text: &str| -> BTreeSet<String> {
+            text.split_whitespace().map(str::to_owned).collect()
+        };
+        if words(&now) == words(&self.meanwhile) {
+            let _ = std::fs::write(Self::LIST, &self.before);
+        }
+    }
+}
+
+/// Sets what the topology asks for; here nothing may be left out. Answers the congestion control when it is not permitted.
 fn set_as_told(host: &str, setup: &HostSetup) -> Result<Option<String>, LabError> {
-    let mut by_route = None;
+    let mut not_given = None;
     if let Some(congestion) = &setup.congestion {
         let known = tcp::available_congestion_controls();
         match write_parameter("net.ipv4.tcp_congestion_control", congestion) {
             Ok(()) => {}
-            // What is not in net.ipv4.tcp_allowed_congestion_control is for the first namespace only, but routes may ask.
             Err(cause)
                 if cause.kind() == io::ErrorKind::PermissionDenied
                     && known.contains(congestion) =>
             {
-                by_route = Some(congestion.clone());
+                not_given = Some(congestion.clone());
             }
             Err(_) => {
                 return Err(LabError::unknown(
@@ -185,5 +227,5 @@ fn set_as_told(host: &str, setup: &HostSetup) -> Result<Option<String>, LabError
             )
         })?;
     }
-    Ok(by_route)
+    Ok(not_given)
 }

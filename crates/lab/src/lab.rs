@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use caudal_core::topology::{Course, Driver, Duplex, Link, Topology};
+use caudal_core::topology::{Course, Driver, Duplex, Link, Role, Topology};
 use caudal_core::units::BitRate;
 use caudal_link::assembly::{Assembly, LinkEnd};
 use caudal_link::cell::Setting;
@@ -24,7 +24,7 @@ use crate::control::Change;
 use crate::device::Device;
 use crate::emulator::{Emulator, Told};
 use crate::error::LabError;
-use crate::host::{HostSpace, no_namespace};
+use crate::host::{Allowed, HostSpace, no_namespace};
 use crate::kernel_link;
 use crate::processes;
 use crate::report::{CourseState, EmulatorState, HostState, InterfaceState, LabReport, LinkState};
@@ -94,6 +94,11 @@ impl Lab {
             warnings: Vec::new(),
             notes: Vec::new(),
         };
+        let wanted = topology.nodes.iter().filter_map(|node| match &node.role {
+            Role::Host(setup) | Role::Router(setup) => setup.congestion.as_deref(),
+            Role::Switch(_) | Role::Hub(_) => None,
+        });
+        let allowed = Allowed::widen(wanted);
         for node in &topology.nodes {
             let space = node
                 .has_addresses()
@@ -101,6 +106,8 @@ impl Lab {
                 .transpose()?;
             lab.hosts.push(space);
         }
+        drop(allowed);
+        lab.tell_congestion();
         let mut devices = Vec::new();
         for link in 0..topology.links.len() {
             match topology.driver(link) {
@@ -117,6 +124,21 @@ impl Lab {
             lab.emulator = Some(started.map_err(LabError::kernel("start the emulator"))?);
         }
         Ok(lab)
+    }
+
+    /// Notes which hosts have another congestion control than they were to have.
+    fn tell_congestion(&mut self) {
+        let not_given: BTreeSet<String> = self
+            .hosts
+            .iter()
+            .filter_map(|host| host.as_ref()?.not_given.clone())
+            .collect();
+        for congestion in not_given {
+            self.warnings.push(format!(
+                "{congestion} is not the default on the hosts that ask for it, because this user may not add it to \
+                 net.ipv4.tcp_allowed_congestion_control: let programs ask for it themselves (-C {congestion})"
+            ));
+        }
     }
 
     /// What it is built from.
@@ -355,19 +377,6 @@ impl Lab {
                     without_v6 |= given.is_err();
                 }
             }
-        }
-        let mut by_route: Vec<&str> = self
-            .hosts
-            .iter()
-            .filter_map(|host| host.as_ref()?.by_route.as_deref())
-            .collect();
-        by_route.sort_unstable();
-        by_route.dedup();
-        for congestion in by_route {
-            self.notes.push(format!(
-                "{congestion} is asked for by the hosts' routes, because net.ipv4.tcp_allowed_congestion_control of this \
-                 machine lacks it; net.ipv4.tcp_congestion_control shows another"
-            ));
         }
         if without_v6 {
             self.warnings

@@ -581,15 +581,18 @@ fn captures_match(files: &[PathBuf; 2], start: &LabReport, end: &LabReport) -> b
 
 fn identity() {
     let text = r#"
-        congestion = "reno"
-        host = [{ name = "h1" }, { name = "h2", sysctl = { "net.ipv4.tcp_rmem" = "4096 65536 65536" } }]
+        congestion = "cubic"
+        host = [{ name = "h1", congestion = "reno" }, { name = "h2", sysctl = { "net.ipv4.tcp_rmem" = "4096 65536 65536" } }]
         switch = [{ name = "s1" }]
         link = [
           { between = ["h1", "s1"], rate = "10M", duplex = "half" },
           { between = ["h2", "s1"], rate = "100M", devices = ["wan0", "x"] },
         ]
     "#;
+    let list = || fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let allowed = list();
     let built = Built::of(text);
+    assert_eq!(list(), allowed);
     assert!(built.run("h1", "getent hosts h2").contains("h2"));
     assert!(
         built
@@ -624,8 +627,9 @@ fn identity() {
         "4096\t65536\t65536"
     );
     let control = built.run("h1", "cat /proc/sys/net/ipv4/tcp_congestion_control");
-    let by_route = built.run("h1", "ip route show").contains("congctl reno");
-    assert!(control.trim() == "reno" || by_route, "{control}");
+    assert_eq!(control.trim(), "reno");
+    let control = built.run("h2", "cat /proc/sys/net/ipv4/tcp_congestion_control");
+    assert_eq!(control.trim(), "cubic");
     built.run("h1", "ping -4 -c 1 h2");
     built.run("h1", "ping -6 -c 1 h2");
 }

@@ -244,19 +244,11 @@ impl Netlink {
         self.order(libc::RTM_NEWADDR, flags, &body)
     }
 
-    /// Adds the way to a network over any of these next hops, all alike; connections that take it use the congestion
-    /// control when one is given.
+    /// Adds the way to a network over any of these next hops, all alike.
     ///
     /// # Errors
     /// When there is one already, a next hop is out of reach, or there is none.
-    pub fn add_route(
-        &self,
-        (network, prefix): (IpAddr, u8),
-        hops: &[Hop],
-        congestion: Option<&str>,
-    ) -> io::Result<()> {
-        // include/uapi/linux/rtnetlink.h
-        const CONGESTION: u16 = 16;
+    pub fn add_route(&self, (network, prefix): (IpAddr, u8), hops: &[Hop]) -> io::Result<()> {
         let is_direct = matches!(hops, [(_, None)]);
         let scope = if is_direct && network.is_ipv4() {
             libc::RT_SCOPE_LINK
@@ -276,10 +268,6 @@ impl Netlink {
         ];
         body.extend_from_slice(&[0; 4]);
         push_attribute(&mut body, libc::RTA_DST, &octets(network));
-        if let Some(congestion) = congestion {
-            let metrics = nested(&[(CONGESTION, &c_text(congestion))]);
-            push_attribute(&mut body, libc::RTA_METRICS, &metrics);
-        }
         match hops {
             [] => return Err(io::ErrorKind::InvalidInput.into()),
             [(index, gateway)] => {

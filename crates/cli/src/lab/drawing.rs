@@ -53,7 +53,7 @@ pub(super) fn svg(report: &LabReport) -> String {
         }
     }
     let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
-    let height = TOP + most as f64 * ROW;
+    let height = TOP + most as f64 * ROW + 30.0;
     let title = report.title.as_deref().unwrap_or("a network");
     let heading = format!("{}: {title}", report.name);
     // A long title is as wide as it is.
@@ -165,11 +165,28 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
         .flat_map(CourseState::dropped)
         .map(|(_, frames)| frames)
         .sum();
-    let label = words.chars().count().max(link.name.chars().count()) as f64 * 6.6;
+    let traffic = format!("→ {}  ← {}", count(forward), count(backward));
+    let dropped = if lost > 0 {
+        format!("{} dropped", count(lost))
+    } else {
+        String::new()
+    };
     if anchor == "middle" {
+        // Letters of these sizes are about so wide; the line passes behind what it carries.
+        let widths = [
+            (&link.name, 7.6),
+            (&words, 6.8),
+            (&traffic, 6.2),
+            (&dropped, 6.2),
+        ];
+        let label = widths
+            .map(|(text, letter)| text.chars().count() as f64 * letter)
+            .into_iter()
+            .fold(0.0, f64::max);
+        let height = if dropped.is_empty() { 50 } else { 64 };
         let _ = writeln!(
             svg,
-            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{label:.0}\" height=\"30\" opacity=\"0.85\"/>",
+            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{label:.0}\" height=\"{height}\"/>",
             tx - label / 2.0,
             my - 30.0
         );
@@ -177,20 +194,8 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
     for (class, text, dy) in [
         ("name", link.name.clone(), -18.0),
         ("", words, -4.0),
-        (
-            "small",
-            format!("→ {}  ← {}", count(forward), count(backward)),
-            14.0,
-        ),
-        (
-            "lost",
-            if lost > 0 {
-                format!("{} dropped", count(lost))
-            } else {
-                String::new()
-            },
-            28.0,
-        ),
+        ("small", traffic, 14.0),
+        ("lost", dropped, 28.0),
     ] {
         if !text.is_empty() {
             let _ = writeln!(
