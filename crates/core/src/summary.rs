@@ -624,6 +624,7 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
         ip: context.ip,
         vlan: false,
         timestamps,
+        sack_blocks: 0,
     };
     let (bps, how) = match context.plan.transport {
         Transport::Tcp => {
