@@ -11,9 +11,12 @@ pub mod half_duplex;
 pub mod loss;
 pub mod prediction;
 pub mod rfc6349;
+pub mod round_trips;
 pub mod share;
+pub mod traffic;
 pub mod transfer;
 pub mod window;
+pub mod wire;
 
 pub use ceilings::{Ceiling, Ceilings, Term};
 pub use compare::Compared;
