@@ -149,8 +149,16 @@ const EXAMPLES: &str = "Examples:\n  \
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes(Vec<u32>);
 
+impl Sizes {
+    /// The sizes, bytes.
+    #[must_use]
+    pub fn list(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// Reads sizes, and ranges of doubling sizes, separated by commas.
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     let one = |text: &str| -> Result<u32, String> {
         let bytes: ByteCount = text.trim().parse().map_err(|_| {
             format!(

@@ -66,10 +66,10 @@ impl Unit {
             Self::Bytes if value.abs() < 1e7 => format!("{} B", grouped(value.round())),
             Self::Bytes => scaled(value, "B"),
             Self::Seconds => seconds(value),
-            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Share => format!("{} %", short(value * 100.0)),
             Self::Efficiency | Self::Ratio => format!("{value:.4}"),
             Self::Segments | Self::Paths | Self::Slots => {
-                format!("{} {}", digits(value), self.name())
+                format!("{} {}", short(value), self.name())
             }
             Self::Fragments | Self::Flows => {
                 let name = self.name();
@@ -143,9 +143,10 @@ fn scaled(value: f64, unit: &str) -> String {
 }
 
 /// Four significant digits; a whole number is written as one.
-fn short(value: f64) -> String {
+#[must_use]
+pub fn short(value: f64) -> String {
     if (value - value.round()).abs() < 1e-9 * value.abs().max(1.0) {
-        return format!("{:.0}", value.round());
+        return grouped(value.round());
     }
     digits(value)
 }

@@ -540,6 +540,6 @@ mod tests {
                 .contains("cannot tell what else")
         );
         let why = of(&worse, "goodput_up").why.clone().unwrap();
-        assert!(why.contains("nothing is lost failed: 50.00 %"), "{why}");
+        assert!(why.contains("nothing is lost failed: 50 %"), "{why}");
     }
 }
