@@ -6,7 +6,7 @@ use crate::interval::{Interval, Measured, Timeline};
 use crate::plan::{Direction, End, Omit, Rate, TrafficPlan, Transport};
 use crate::predict::Compared;
 use crate::predict::traffic::{self, Facts};
-use crate::predict::wire::{link_mtu, link_rate, timestamps};
+use crate::predict::wire::{NoLink, link_mtu, link_rate, timestamps};
 use crate::sample::{DelaySummary, FlowRecord, Spacing};
 use crate::sequence::LossRuns;
 use crate::stats::{Estimate, batch_means, mann_kendall, mser, wilson};
@@ -608,7 +608,10 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
         context.loopback,
     ) {
         Ok(known) => known,
-        Err(why) => return unknown(why),
+        Err(NoLink::Loopback) => {
+            return unknown("a loopback has no wire, so there is no ceiling to compare with");
+        }
+        Err(why) => return unknown(why.words()),
     };
     let mtu = link_mtu(context.client, context.server);
     let timestamps = timestamps(context.client);
@@ -717,6 +720,7 @@ fn predictions(
         sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
         loss: found.loss.and_then(|loss| Some(loss.fraction?.mean)),
         measured_s: found.measured_s,
+        block: context.plan.length,
     })
 }
 

@@ -58,7 +58,8 @@ pub(super) struct Ranged {
 impl Axis {
     /// Whether a value has a place on this axis.
     pub(super) fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+        // Beyond that the differences and percentages of an axis are no numbers any more.
+        value.abs() < 1e300 && (self.scale == Scale::Linear || value > 0.0)
     }
 
     /// The axis with a range that holds all `values`, and about `most` labelled ticks. With `round`, the range ends
@@ -244,6 +245,10 @@ impl Quantity {
         } else {
             unit
         };
+        // The first of a larger unit would carry the digits of the smaller one's steps.
+        if (value / unit - 1.0).abs() < 1e-9 {
+            return format!("1{suffix}");
+        }
         format!("{}{suffix}", plain(value / unit, step / unit))
     }
 }

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 const TITLE_SIZE: f64 = 16.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 1.35;
+/// How much wider bold letters are than those of the width table.
+const BOLD: f64 = 1.17;
 const MARGIN: f64 = 16.0;
 /// Between the plot and its tick labels.
 const TICK_GAP: f64 = 8.0;
@@ -106,7 +108,7 @@ pub(super) fn svg(figure: &Figure) -> String {
     let right = wide - MARGIN - overhang;
     let mut out = begin(figure, wide, high);
     let mut y = MARGIN;
-    for line in wrap(&figure.title, TITLE_SIZE, wide - 2.0 * MARGIN) {
+    for line in wrap(&figure.title, TITLE_SIZE, (wide - 2.0 * MARGIN) / BOLD) {
         y += TITLE_SIZE;
         text(&mut out, ("t", TITLE_SIZE, "start"), (MARGIN, y), &line);
         y += TITLE_SIZE * (LINE_HEIGHT - 1.0);
@@ -120,7 +122,7 @@ pub(super) fn svg(figure: &Figure) -> String {
     let layout = Layout {
         left,
         right,
-        top: y + 12.0,
+        top: y + 18.0,
         bottom: (high - MARGIN - 2.0 * TEXT_SIZE * LINE_HEIGHT - note).max(y + 40.0),
     };
     axes(figure, &mut out, &layout, &x_axis, &y_axis);
@@ -438,7 +440,12 @@ mod tests {
                 let words = rest.split('<').next().unwrap();
                 let number = |name: &str| attribute(tag, name).unwrap().parse::<f64>().unwrap();
                 let (size, x, y) = (number("font-size"), number("x"), number("y"));
-                let wide = width(words, size);
+                let bold = if line.contains("class=\"t\"") {
+                    BOLD
+                } else {
+                    1.0
+                };
+                let wide = width(words, size) * bold;
                 let left = match attribute(tag, "text-anchor").unwrap().as_str() {
                     "start" => x,
                     "middle" => x - wide / 2.0,

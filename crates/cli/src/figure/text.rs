@@ -70,7 +70,7 @@ pub(super) fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             // Control characters but tab and newline, and the two non-characters (XML 1.0 section 2.2).
             '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}')
+                out.push('\u{fffd}');
             }
             _ => out.push(c),
         }

@@ -18,7 +18,7 @@ use clap::Args;
     caudal predict echo --rate 1G --delay 5ms --sizes 1448 --explain")]
 pub struct EchoArgs {
     /// The line rate
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The propagation one way
     #[arg(short, long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]

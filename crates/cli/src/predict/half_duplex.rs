@@ -15,7 +15,7 @@ use clap::Args;
     caudal predict half-duplex --rate 10M --stations 1..20 --svg stations.svg")]
 pub struct HalfDuplexArgs {
     /// The line rate, 10M or 100M
-    #[arg(short, long, value_name = "RATE", default_value = "10M", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "10M", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// Segments for each acknowledgement: 1 for all, 2 as most receivers do
     #[arg(short = 'k', long, value_name = "N", default_value = "2", value_parser = sweep::count, allow_hyphen_values = true)]

@@ -17,7 +17,7 @@ use clap::Args;
     caudal predict link --rate 1G --mtu 576..9000 --svg mtu.svg")]
 pub struct LinkArgs {
     /// The line rate
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// Payload bytes of the UDP datagrams; by default the largest that is not fragmented
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]

@@ -19,13 +19,13 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
     caudal predict loss --rtt 20ms --loss 1e-5..1e-1 --svg loss.svg")]
 pub struct LossArgs {
     /// The share of segments lost, as 0.1% or 1e-3
-    #[arg(short, long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
     loss: Sweep,
     /// The round-trip time
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
     rtt: Sweep,
     /// The line rate, where it bounds too
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Option<Sweep>,
     /// The window, where it bounds too
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]

@@ -541,12 +541,16 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
     let subject = subject.split(':').next().unwrap_or("Prediction");
     Ok(Figure {
         title: format!("{subject}: {fixed}"),
-        description: format!(
-            "{}; {fixed}; by formula, no measurement",
-            question.words()
-        ),
+        description: format!("{}; {fixed}; by formula, no measurement", question.words()),
         x: Axis {
-            label: parameter.name.replace('-', " "),
+            label: match parameter.name {
+                "mtu" => "MTU".to_owned(),
+                "rtt" => "round-trip time".to_owned(),
+                "bytes" => "amount".to_owned(),
+                "length" => "payload of a datagram".to_owned(),
+                "message" | "sizes" => "message size".to_owned(),
+                name => name.replace('-', " "),
+            },
             quantity: parameter.kind.quantity(),
             scale: parameter.kind.scale(),
             from_zero: false,

@@ -28,7 +28,7 @@ enum MeetingArg {
     caudal predict share --rate 10G --tcp 8 --paths 4       flows hashed onto paths")]
 pub struct ShareArgs {
     /// The line rate of what is shared
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// TCP flows that always have data [default: 2, or none beside --udp]
     #[arg(long, value_name = "N", value_parser = sweep::count, allow_hyphen_values = true)]

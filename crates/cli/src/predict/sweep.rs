@@ -289,7 +289,7 @@ mod tests {
             (Kind::Share, "nan", "out of range"),
             (Kind::Share, "x", "number"),
             (Kind::Count, "1.5", "whole number"),
-            (Kind::Rate, "10..", "is empty"),
+            (Kind::Rate, "10k..", "is empty"),
             (Kind::Rate, "999", "out of range"),
         ] {
             let error = Sweep::parse(kind, text).unwrap_err();

@@ -23,7 +23,7 @@ pub struct TransferArgs {
     #[arg(short = 'n', long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
     bytes: Sweep,
     /// The line rate of the bottleneck
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The round-trip time without queues
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]

@@ -15,7 +15,7 @@ use clap::Args;
     caudal predict window --rate 1G --window 64Ki --rtt 100us..100ms --svg window.svg")]
 pub struct WindowArgs {
     /// The line rate of the bottleneck
-    #[arg(short, long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
     /// The round-trip time without queues
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]

@@ -163,7 +163,7 @@ pub fn link(question: &LinkQuestion) -> Vec<Prediction> {
         line,
         ("quic_goodput", "QUIC goodput"),
         question.quic.bytes(),
-        format!(
+        &format!(
             "{} of QUIC: 1 first byte, {} connection id, {} packet number, {} stream frame, 16 tag",
             question.quic.bytes(),
             question.quic.connection_id,
@@ -177,7 +177,7 @@ pub fn link(question: &LinkQuestion) -> Vec<Prediction> {
         line,
         ("transfer_goodput", "datagram transfer goodput"),
         TRANSFER_HEADER,
-        format!("{TRANSFER_HEADER} of a reliable transfer's block header"),
+        &format!("{TRANSFER_HEADER} of a reliable transfer's block header"),
         FRAMING_SOURCE,
     ));
     predictions.push(frames(
@@ -324,7 +324,7 @@ fn over_udp(
     line: BitRate,
     (name, title): (&str, &str),
     header: u32,
-    what: String,
+    what: &str,
     source: &str,
 ) -> Option<Prediction> {
     let efficiency = over_udp_efficiency(framing, header)?;

@@ -101,8 +101,8 @@ fn one(facts: &Facts<'_>, size: &SizeSummary, base: Duration, base_size: u32) ->
     let compared = Compared::new(prediction, observed / 1e6);
     Some(compared.because(|compared| {
         if compared.difference.is_some_and(|difference| difference < 0.0) {
-            "cannot tell which figure of the link is wrong: it is faster than assumed, or frees a queue the assumption \
-             does not have"
+            "cannot tell which figure of the link is wrong: it is faster than assumed, or lets short bursts \
+             through at once, as token buckets do"
                 .to_owned()
         } else {
             "cannot tell what took the rest, because only whole round trips are seen: hosts that take longer for \

@@ -58,6 +58,8 @@ pub struct Facts<'a> {
     pub loss: Option<f64>,
     /// How long the measured part is, s.
     pub measured_s: f64,
+    /// Bytes handed over at once: a rate cannot be kept closer than that.
+    pub block: u32,
 }
 
 /// Whether losses were spread over the intervals of a direction, as chance would, and not in a few bursts.
@@ -98,8 +100,7 @@ pub fn compare(facts: &Facts<'_>) -> Vec<Compared> {
             .source(ceiling.source.clone())
             .within(ceiling.tolerance)
             .step(ceiling.why.clone());
-            Compared::with_ceiling(prediction, facts.goodput_bps)
-                .because(|_| above(facts, ceiling.term))
+            Compared::with_ceiling(prediction, facts.goodput_bps).because(|_| above(ceiling.term))
         })
         .collect();
     // Without the wire the lowest may not be the lowest.
@@ -141,7 +142,7 @@ fn ceilings(facts: &Facts<'_>) -> Ceilings {
             why: format!("{} × {} a flow", facts.flows, rate(asked)),
             assumes: "the path carries the rate asked for, and the sender keeps to it".to_owned(),
             source: "--rate".to_owned(),
-            tolerance: Tolerance::EXACT,
+            tolerance: Tolerance::both(Tolerance::EXACT.above + grain(facts, all)),
         });
     }
     // On a loopback a round trip is the processor's time, not a path's.
@@ -163,6 +164,13 @@ fn ceilings(facts: &Facts<'_>) -> Ceilings {
         ceilings.extend(loss_ceiling(control, mss, min_rtt, loss, facts.flows));
     }
     ceilings
+}
+
+/// The part of all that was asked for that one block of every flow is.
+fn grain(facts: &Facts<'_>, asked: BitRate) -> f64 {
+    let blocks = f64::from(facts.block) * f64::from(facts.flows) * 8.0;
+    let part = blocks / (asked.as_f64() * facts.measured_s);
+    if part.is_finite() { part.min(1.0) } else { 1.0 }
 }
 
 /// What UDP loses for want of room, when more is offered than the wire carries.
@@ -219,7 +227,7 @@ fn lost_elsewhere(facts: &Facts<'_>) -> String {
 }
 
 /// Why more came through than should.
-fn above(facts: &Facts<'_>, term: Term) -> String {
+fn above(term: Term) -> String {
     match term {
         Term::Wire => "cannot tell which figure of the link is wrong: its rate or MTU may be another, or its shaper \
              counts fewer bytes a frame than a wire takes"
@@ -229,9 +237,6 @@ fn above(facts: &Facts<'_>, term: Term) -> String {
         Term::Loss => "the assumption of losses at random failed, or segments were sent again that were not lost: \
              the congestion control kept more than the model gives it"
             .to_owned(),
-        Term::Asked if facts.measured_s < 1.0 => {
-            "the test is too short to hold a rate against".to_owned()
-        }
         Term::Asked | Term::SlowStart | Term::Policer => format!(
             "cannot tell, because nothing seen explains more than {}",
             term.words()
@@ -242,7 +247,7 @@ fn above(facts: &Facts<'_>, term: Term) -> String {
 /// Which assumption of a prediction failed, by what the verdict found.
 fn reason(facts: &Facts<'_>, binding: &Ceiling, difference: f64) -> String {
     if difference > 0.0 {
-        return above(facts, binding.term);
+        return above(binding.term);
     }
     let LimitedBy { limit, evidence } = facts.limited_by;
     match limit {
@@ -349,6 +354,7 @@ mod tests {
             sent_bps: Some(94.0e6),
             loss: None,
             measured_s: 10.0,
+            block: 1448,
         }
     }
 
@@ -491,6 +497,25 @@ mod tests {
             ["window_ceiling_up"],
             "an upper bound is no expectation"
         );
+    }
+
+    #[test]
+    fn a_rate_of_few_large_blocks_is_kept_only_to_one_of_them() {
+        let limited = by(Limit::Pacing, "kept the rate");
+        let coarse = Facts {
+            wire: None,
+            asked: Some(BitRate::from_bps(5_000_000)),
+            goodput_bps: 5.24e6,
+            measured_s: 2.0,
+            block: 65_507,
+            ..facts(&limited)
+        };
+        assert!(of(&compare(&coarse), "goodput_up").holds);
+        let fine = Facts {
+            block: 1448,
+            ..coarse
+        };
+        assert!(!of(&compare(&fine), "goodput_up").holds);
     }
 
     #[test]

@@ -8,6 +8,31 @@ const VIRTUAL_DRIVERS: [&str; 9] = [
     "veth", "tun", "bridge", "dummy", "ifb", "vxlan", "macvlan", "ipvlan", "netkit",
 ];
 
+/// Why the rate of a link cannot be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoLink {
+    /// Both hosts are one, over its loopback.
+    Loopback,
+    /// An interface without a wire.
+    Virtual,
+    /// Neither interface says.
+    Silent,
+}
+
+impl NoLink {
+    /// Why, and what to do about it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Loopback => "a loopback has no wire",
+            Self::Virtual => {
+                "a virtual interface has no speed of its own; give the link's with --link-rate"
+            }
+            Self::Silent => "neither interface says its speed; give the link's with --link-rate",
+        }
+    }
+}
+
 /// The rate of the link between two hosts, with who says so; or why it cannot be told.
 ///
 /// What the user gives counts before what the interfaces say, of which the slower does. A virtual interface has no speed of
@@ -17,12 +42,12 @@ pub fn link_rate(
     client: &Host,
     server: &Host,
     loopback: bool,
-) -> Result<(BitRate, &'static str), &'static str> {
+) -> Result<(BitRate, &'static str), NoLink> {
     if let Some(rate) = given {
         return Ok((rate, "--link-rate"));
     }
     if loopback {
-        return Err("a loopback has no wire, so there is no ceiling to compare with");
+        return Err(NoLink::Loopback);
     }
     let is_virtual = |host: &Host| {
         host.driver
@@ -30,9 +55,7 @@ pub fn link_rate(
             .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver))
     };
     if is_virtual(client) || is_virtual(server) {
-        return Err(
-            "a virtual interface has no speed of its own; give the link's with --link-rate",
-        );
+        return Err(NoLink::Virtual);
     }
     let slowest = match (client.speed_mbps, server.speed_mbps) {
         (Some(here), Some(there)) => Some(here.min(there)),
@@ -43,7 +66,7 @@ pub fn link_rate(
             BitRate::from_bps(u64::from(mbps) * 1_000_000),
             "the interface's speed",
         )),
-        None => Err("neither interface says its speed; give the link's with --link-rate"),
+        None => Err(NoLink::Silent),
     }
 }
 
@@ -81,18 +104,13 @@ mod tests {
             |given, loopback| link_rate(given, &fast, &slow, loopback).map(|(rate, _)| rate.bps());
         assert_eq!(rate(None, false), Ok(100_000_000));
         assert_eq!(rate(Some(BitRate::from_bps(7)), true), Ok(7));
-        assert!(rate(None, true).unwrap_err().contains("no wire"));
+        assert_eq!(rate(None, true), Err(NoLink::Loopback));
         let veth = host(Some(10_000), Some("veth"));
-        assert!(
-            link_rate(None, &veth, &slow, false)
-                .unwrap_err()
-                .contains("virtual")
-        );
+        assert_eq!(link_rate(None, &veth, &slow, false), Err(NoLink::Virtual));
         let silent = host(None, None);
-        assert!(
-            link_rate(None, &silent, &silent, false)
-                .unwrap_err()
-                .contains("--link-rate")
+        assert_eq!(
+            link_rate(None, &silent, &silent, false),
+            Err(NoLink::Silent)
         );
     }
 }
