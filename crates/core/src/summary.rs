@@ -716,6 +716,13 @@ fn predictions(
             .zip(mss)
             .map(|(sent, mss)| sent / u64::from(mss.max(1))),
         retransmits: found.tcp.map_or(0, |tcp| tcp.retransmits),
+        timeouts: spans()
+            .map(|(first, last)| Some(last.timeouts?.saturating_sub(first.timeouts?)))
+            .sum(),
+        mean_rtt: found
+            .tcp
+            .and_then(|tcp| tcp.rtt_mean_us)
+            .and_then(|us| Duration::try_from_secs_f64(us / 1e6).ok()),
         spread: traffic::is_spread(intervals),
         sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
         loss: found.loss.and_then(|loss| Some(loss.fraction?.mean)),

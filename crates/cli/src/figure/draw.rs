@@ -18,8 +18,9 @@ const SAMPLE: f64 = 24.0;
 
 /// Colours that can be told apart by most eyes, after Okabe and Ito, darker on light and lighter on dark ground.
 const STYLE: &str = "\
-svg.caudal{color:#1b1f24;background:#fff;font-family:system-ui,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}\
+svg.caudal{color:#1b1f24;font-family:system-ui,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}\
 svg.caudal text{fill:currentColor}\
+.caudal .b{fill:#fff}\
 .caudal .t{font-weight:600}\
 .caudal .m{opacity:.72}\
 .caudal .g{stroke:currentColor;stroke-opacity:.14;stroke-width:1;fill:none}\
@@ -34,7 +35,7 @@ svg.caudal text{fill:currentColor}\
 
 /// The same for dark ground, with `@` for what selects it.
 const DARK: &str = "\
-@svg.caudal{color:#e6e8eb;background:#15181c}\
+@svg.caudal{color:#e6e8eb}@.caudal .b{fill:#15181c}\
 @.caudal .s0{color:#6cb8f0}@.caudal .s1{color:#ff9a52}@.caudal .s2{color:#4fd1a5}@.caudal .s3{color:#f090c4}\
 @.caudal .s4{color:#e8d34a}@.caudal .s5{color:#9ad0f5}@.caudal .s6{color:#b4b9c0}@.caudal .s7{color:#c39af5}";
 
@@ -147,7 +148,7 @@ fn begin(figure: &Figure, wide: f64, high: f64) -> String {
     let (w, h) = (coordinate(wide), coordinate(high));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"caudal\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" \
-         role=\"img\" aria-label=\"{}\"><title>{}</title><desc>{}</desc><style>{}</style>\n",
+         role=\"img\" aria-label=\"{}\"><title>{}</title><desc>{}</desc><style>{}</style>\n<rect class=\"b\" width=\"{w}\" height=\"{h}\"/>\n",
         escaped(&figure.title),
         escaped(&figure.title),
         escaped(&figure.description),

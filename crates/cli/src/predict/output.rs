@@ -537,6 +537,15 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
         other => other.name(),
     };
     let fixed = given(answered);
+    // Sizes that double hide one another on equal steps.
+    let (least, most) = rows
+        .iter()
+        .map(|(at, _)| *at)
+        .filter(|at| *at > 0.0)
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), at| {
+            (least.min(at), most.max(at))
+        });
+    let spread = most / least;
     let subject = question.words();
     let subject = subject.split(':').next().unwrap_or("Prediction");
     Ok(Figure {
@@ -552,7 +561,11 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
                 name => name.replace('-', " "),
             },
             quantity: parameter.kind.quantity(),
-            scale: parameter.kind.scale(),
+            scale: if spread > 100.0 {
+                Scale::Log
+            } else {
+                parameter.kind.scale()
+            },
             from_zero: false,
         },
         y: Axis {

@@ -305,6 +305,21 @@ fn contention(question: &HalfDuplexQuestion) -> Vec<Prediction> {
                 )),
         );
     }
+    if let Some(again) = capture(2).filter(|_| stations > 1) {
+        predictions.push(
+            Prediction::new(
+                "capture",
+                "winner wins the next race",
+                again,
+                Unit::Share,
+            )
+            .detail("second collision: it draws from 2 slots, the loser from 4")
+            .assumes("two stations that always have a frame; the chance rises with each race, and stations starve")
+            .source("IEEE 802.3 clause 4.2.3.2.5; Ramakrishnan and Yang 1994")
+            .within(Tolerance::SHARE)
+            .step("½ × 3/4 + ½ × 2/4 = 5/8"),
+        );
+    }
     if let Some(long) = csma_cd_efficiency(propagation, frame, line) {
         predictions.push(
             Prediction::new(

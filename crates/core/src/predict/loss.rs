@@ -77,7 +77,7 @@ pub fn cubic(mss: u32, rtt: Duration, loss: f64) -> Option<BitRate> {
 ///
 /// `min(Wm/rtt, 1/(rtt·√(2bp/3) + T0·min(1, 3·√(3bp/8))·p·(1+32p²)))` segments a second, for a loss `p` in (0, 1), the
 /// largest window `Wm` in segments (`None` for no limit), the timeout `T0`. `None` for a loss outside (0, 1) and a
-/// zero `rtt`. Source: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput", 1998, equation 30.
+/// zero `rtt`. Source: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Throughput", 1998; RFC 5348 section 3.1.
 #[must_use]
 pub fn pftk(
     mss: u32,
@@ -260,7 +260,7 @@ pub fn loss(question: &LossQuestion) -> Vec<Prediction> {
                 model(name, title, value)
                     .detail(format!("with timeouts, b = {b}"))
                     .assumes(format!("losses at the end of a round go together, a timeout of {}; Linux recovers with SACK and RACK and times out less", time(timeout)))
-                    .source("Padhye et al., Modeling TCP Throughput, 1998, equation 30")
+                    .source("Padhye et al., Modeling TCP Throughput, 1998; RFC 5348 section 3.1")
                     .step(format!(
                         "1 / (RTT·√(2bp/3) + T0·min(1, 3·√(3bp/8))·p·(1+32p²)) with RTT = {}, T0 = {}, b = {b}, p = {} : {} segments/s",
                         time(rtt),

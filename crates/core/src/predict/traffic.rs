@@ -2,7 +2,7 @@
 
 use super::ceilings::{Ceiling, Ceilings, Term};
 use super::compare::Compared;
-use super::loss::{Congestion, loss_ceiling};
+use super::loss::{Acknowledged, Congestion, cubic, loss_ceiling, mathis, pftk};
 use super::prediction::{Prediction, Tolerance, Unit, digits, rate};
 use super::share::overload_loss;
 use super::window::window_ceiling;
@@ -18,6 +18,9 @@ const FEW_LOSSES: u64 = 10;
 const SPREAD: f64 = 0.75;
 /// The fewest intervals in which that can be told.
 const FEW_INTERVALS: usize = 4;
+
+/// The least timeout Linux adds to a round trip: TCP_RTO_MIN in include/net/tcp.h.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// What is known of one direction of a run.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +53,10 @@ pub struct Facts<'a> {
     pub segments: Option<u64>,
     /// Of these, sent again.
     pub retransmits: u64,
+    /// Times the sender's kernel waited for a retransmission timeout; `None` where it does not say.
+    pub timeouts: Option<u64>,
+    /// The mean round-trip time under the test's own load.
+    pub mean_rtt: Option<Duration>,
     /// Whether they were spread over the test.
     pub spread: bool,
     /// Payload handed to the sender's kernel, bit/s.
@@ -300,12 +307,15 @@ fn network(facts: &Facts<'_>, binding: &Ceiling) -> String {
         String::new()
     };
     match facts.segments {
-        Some(segments) if facts.retransmits > 0 && binding.term != Term::Loss => format!(
-            "the assumption of no loss failed: {} of {segments} segments were sent again ({}); whether that explains \
-             all of the difference cannot be told, because what else the path carried is not seen{short}",
-            facts.retransmits,
-            Unit::Share.show(facts.retransmits as f64 / segments.max(1) as f64),
-        ),
+        Some(segments) if facts.retransmits > 0 && binding.term != Term::Loss => {
+            let loss = facts.retransmits as f64 / segments.max(1) as f64;
+            format!(
+                "the assumption of no loss failed: {} of {segments} segments were sent again ({}), {}{short}",
+                facts.retransmits,
+                Unit::Share.show(loss),
+                what_loss_explains(facts, loss)
+            )
+        }
         _ if binding.term == Term::Loss => format!(
             "the losses came otherwise than at random, or the round trip was longer than its least; cannot tell \
              which, because the kernel counts retransmissions, not losses{short}"
@@ -314,6 +324,62 @@ fn network(facts: &Facts<'_>, binding: &Ceiling) -> String {
             "cannot tell, because the congestion window held the sender without a loss: a slower hop, other traffic \
              or a queue may be in the way{short}"
         ),
+    }
+}
+
+/// Whether as much loss gives about what was seen, by the models for it.
+fn what_loss_explains(facts: &Facts<'_>, loss: f64) -> String {
+    let (Some(control), Some(mss), Some(rtt)) = (
+        facts.congestion.and_then(Congestion::named),
+        facts.mss,
+        facts.mean_rtt,
+    ) else {
+        let name = facts.congestion.unwrap_or("this congestion control");
+        return format!(
+            "and how far that explains it cannot be told, because no model here says what {name} makes of loss"
+        );
+    };
+    let flows = u64::from(facts.flows.max(1));
+    let all = |each: Option<BitRate>| {
+        each.map(|each| BitRate::from_bps(each.bps().saturating_mul(flows)))
+    };
+    // Timeouts count only where the kernel saw some.
+    let least = match facts.timeouts {
+        Some(0) => mathis(mss, rtt, loss, Acknowledged::EverySecond),
+        _ => pftk(
+            mss,
+            rtt,
+            loss,
+            Acknowledged::EverySecond,
+            rtt.saturating_add(LEAST_TIMEOUT),
+            None,
+        ),
+    };
+    let most = match control {
+        Congestion::Reno => mathis(mss, rtt, loss, Acknowledged::EverySegment),
+        Congestion::Cubic => cubic(mss, rtt, loss),
+    };
+    let (Some(least), Some(most)) = (all(least), all(most)) else {
+        return "and how far that explains it cannot be told, because no model covers so much loss"
+            .to_owned();
+    };
+    let models = format!(
+        "for which the loss models give {} to {}",
+        rate(least),
+        rate(most)
+    );
+    let band = Tolerance::FACTOR_TWO;
+    let low = least.as_f64() * (1.0 - band.below);
+    let high = most.as_f64() * (1.0 + band.above);
+    if facts.goodput_bps < low {
+        format!(
+            "{models}: too few to explain it; cannot tell what else, because {}",
+            facts.limited_by.evidence
+        )
+    } else if facts.goodput_bps > high {
+        format!("{models}, and more came through than that")
+    } else {
+        models
     }
 }
 
@@ -350,6 +416,8 @@ mod tests {
             mss: Some(1448),
             segments: Some(100_000),
             retransmits: 0,
+            timeouts: Some(0),
+            mean_rtt: Some(Duration::from_millis(20)),
             spread: false,
             sent_bps: Some(94.0e6),
             loss: None,
@@ -448,7 +516,27 @@ mod tests {
             why.contains("no loss failed: 200 of 100000 segments"),
             "{why}"
         );
-        assert!(why.contains("cannot be told"), "{why}");
+        // 0.2 % of loss over 20 ms: about 11 to 16 Mbit/s.
+        assert!(
+            why.ends_with("for which the loss models give 11.22 Mbit/s to 15.86 Mbit/s"),
+            "{why}"
+        );
+        let other = compare(&Facts {
+            congestion: Some("bbr"),
+            ..lossy
+        });
+        let why = of(&other, "goodput_up").why.clone().unwrap();
+        assert!(
+            why.contains("cannot be told, because no model here says what bbr"),
+            "{why}"
+        );
+        let few = compare(&Facts {
+            retransmits: 2,
+            goodput_bps: 50e6,
+            ..lossy
+        });
+        let why = of(&few, "goodput_up").why.clone().unwrap();
+        assert!(why.contains("too few to explain it; cannot tell what else, because the congestion window held it"), "{why}");
         let spread = compare(&Facts {
             spread: true,
             ..lossy
