@@ -324,3 +324,50 @@ fn names_are_stable() {
         ["rtt", "stop_and_wait", "saturation"]
     );
 }
+
+#[test]
+fn a_run_over_loopback_has_no_wire_to_predict_from() {
+    let run = |words: &str| caudal_says(&format!("{words} --json")).done().json();
+    let bare = run("tcp -t 0.3 -i 0.1");
+    assert_eq!(bare["predictions"], serde_json::json!([]));
+    let text = caudal_says("rtt --count 20 --sizes 1,64").done().stdout;
+    assert!(
+        text.contains("predicted: nothing, because a loopback has no wire"),
+        "{text}"
+    );
+    // What was asked for is all that can be expected.
+    let paced = run("udp -t 0.3 -i 0.1 -b 5M -l 1000");
+    let names: Vec<&Value> = paced["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(names, ["asked_ceiling_up", "goodput_up"]);
+    assert_eq!(paced["predictions"][1]["binding"], "asked");
+    assert_eq!(paced["predictions"][1]["value"], 5_000_000.0);
+}
+
+#[test]
+fn a_link_slower_than_what_comes_through_is_not_explained_away() {
+    let run = caudal_says("tcp -t 0.5 -i 0.1 --link-rate 1M --json")
+        .done()
+        .json();
+    let last = run["predictions"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(
+        (&last["name"], &last["binding"], &last["holds"]),
+        (&"goodput_up".into(), &"wire".into(), &false.into())
+    );
+    let why = last["why"].as_str().unwrap();
+    assert!(
+        why.starts_with("cannot tell which figure of the link is wrong"),
+        "{why}"
+    );
+    let difference = last["observed"].as_f64().unwrap() / last["value"].as_f64().unwrap() - 1.0;
+    assert!((last["difference"].as_f64().unwrap() - difference).abs() < 1e-9);
+}

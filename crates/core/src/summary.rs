@@ -727,6 +727,11 @@ fn predictions(
         sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
         loss: found.loss.and_then(|loss| Some(loss.fraction?.mean)),
         measured_s: found.measured_s,
+        amount: match context.plan.end {
+            End::Bytes(bytes) if bytes.get() < u64::MAX - 1 => Some(bytes),
+            _ => None,
+        },
+        both_ways: context.plan.directions.each().len() > 1,
         block: context.plan.length,
     })
 }
