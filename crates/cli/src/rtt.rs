@@ -34,6 +34,8 @@ const UDP_TIMEOUT: Duration = Duration::from_secs(1);
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
 /// About what a message over the control connection holds that measures the idle path.
 const PROBE_BYTES: u32 = 64;
+/// Sizes told at most of those that took other times than predicted.
+const MOST_FAILED: usize = 3;
 /// Processor time given to others from which it is worth a warning.
 const STOLEN: f64 = 0.02;
 
@@ -499,31 +501,30 @@ impl Done {
             largest.prediction.title,
             largest.words()
         ));
-        let failed: Vec<String> = self
-            .predictions
-            .iter()
-            .filter(|one| !one.holds)
-            .map(|one| {
-                format!(
-                    "{} by {}",
-                    one.prediction.title.trim_start_matches("round trip of "),
-                    one.difference.map_or_else(String::new, far)
-                )
-            })
-            .collect();
+        let mut failed: Vec<&Compared> = self.predictions.iter().filter(|one| !one.holds).collect();
         let all = self.predictions.len();
         if all > 1 {
+            let tolerance = largest.prediction.tolerance.words();
             lines.push(if failed.is_empty() {
-                format!(
-                    "  all {all} sizes are within {} of theirs",
-                    largest.prediction.tolerance.words()
-                )
+                format!("  all {all} sizes are within {tolerance} of theirs")
             } else {
+                let off = |one: &Compared| one.difference.unwrap_or(0.0).abs();
+                failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
+                let worst: Vec<String> = failed
+                    .iter()
+                    .take(MOST_FAILED)
+                    .map(|one| {
+                        format!(
+                            "{}: {}",
+                            one.prediction.title.trim_start_matches("round trip of "),
+                            one.difference.map_or_else(String::new, far)
+                        )
+                    })
+                    .collect();
                 format!(
-                    "  {} of {all} sizes are not within {} of theirs: {}",
+                    "  {} of {all} sizes are not within {tolerance} of theirs, the furthest {}",
                     failed.len(),
-                    largest.prediction.tolerance.words(),
-                    failed.join(", ")
+                    worst.join(", ")
                 )
             });
         }

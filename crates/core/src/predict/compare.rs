@@ -88,12 +88,12 @@ impl Compared {
     }
 }
 
-/// A difference in words: `1.570 % below`, `4.2 times it`.
+/// A difference in words: `1.570 % below`, `4.200 times as much`.
 #[must_use]
 pub fn far(difference: f64) -> String {
     let percent = difference.abs() * 100.0;
     if difference >= 1.0 {
-        return format!("{} times it", digits(difference + 1.0));
+        return format!("{} times as much", digits(difference + 1.0));
     }
     let rounded = if percent < 10.0 {
         format!("{percent:.1}")
@@ -152,7 +152,7 @@ mod tests {
             (0.0004, "as predicted"),
             (-0.016, "1.6 % below"),
             (0.25, "25 % above"),
-            (3.2, "4.200 times it"),
+            (3.2, "4.200 times as much"),
             (-0.999, "100 % below"),
         ] {
             assert_eq!(far(difference), words);

@@ -236,7 +236,8 @@ impl Tolerance {
         if *self == Self::FACTOR_TWO {
             return "a factor of 2".to_owned();
         }
-        format!("{} %", short(self.above.max(self.below) * 100.0))
+        let percent = self.above.max(self.below) * 100.0;
+        format!("{} %", short((percent * 10.0).round() / 10.0))
     }
 }
 

@@ -23,16 +23,15 @@ pub struct Facts<'a> {
 
 /// A prediction for every size but the one the others are reckoned from.
 ///
-/// The least round trip of the smallest size holds the propagation and what hosts add; a larger message takes longer by
-/// the time its further bytes take on the link, there and back. With one size only, the idle path's least counts.
+/// The round trip of the smallest size holds the propagation and what hosts add; a larger message takes longer by the
+/// time its further bytes take on the link, there and back. For one client the least of each size is compared, for
+/// several, which wait for one another, the mean. With one size only, the idle path's least counts.
 #[must_use]
 pub fn compare(facts: &Facts<'_>) -> Vec<Compared> {
     let least = |size: &SizeSummary| {
         let rtt = size.pooled.rtt_us.as_ref()?;
-        Some((
-            Duration::from_secs_f64(rtt.min.max(0.0) / 1e6),
-            size.size_bytes,
-        ))
+        let us = if facts.clients > 1 { rtt.mean } else { rtt.min };
+        Some((Duration::from_secs_f64(us.max(0.0) / 1e6), size.size_bytes))
     };
     let smallest = facts
         .sizes
@@ -85,7 +84,7 @@ fn one(facts: &Facts<'_>, size: &SizeSummary, base: Duration, base_size: u32) ->
     .source("store and forward over one link; Denning and Buzen 1978 for the bound of N clients")
     .within(Tolerance::TIME)
     .step(format!(
-        "the least round trip of {base_size} B: {}; {bytes} B take {} longer each way",
+        "{which} round trip of {base_size} B: {}; {bytes} B take {} longer each way",
         time(base),
         time(further)
     ))

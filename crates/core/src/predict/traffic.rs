@@ -10,7 +10,7 @@ use super::window::window_ceiling;
 use crate::interval::Interval;
 use crate::plan::{Direction, Transport};
 use crate::units::{BitRate, ByteCount};
-use crate::verdict::{Limit, LimitedBy};
+use crate::verdict::{Limit, LimitedBy, REACHED};
 use std::time::Duration;
 
 /// Segments sent again below which their share says little of the path.
@@ -252,7 +252,7 @@ fn loss(facts: &Facts<'_>) -> Option<Compared> {
     .detail(format!("{} sent into {}", rate(sent), rate(wire)))
     .assumes("what does not fit the wire is dropped, and nothing else is")
     .source("conservation at a drop-tail output")
-    .within(Tolerance::both(0.05))
+    .within(Tolerance::both(loss_tolerance(value)))
     .step(format!(
         "1 − {} / {} = {}",
         rate(wire),
@@ -270,6 +270,16 @@ fn loss(facts: &Facts<'_>) -> Option<Compared> {
     }))
 }
 
+/// What the tolerance of the wire makes of a loss for want of room: of little loss, a large part.
+fn loss_tolerance(loss: f64) -> f64 {
+    let wire = Tolerance::EXACT.above;
+    if loss > 0.0 {
+        (wire * (1.0 - loss) / loss + 0.01).min(1.0)
+    } else {
+        wire
+    }
+}
+
 fn lost_elsewhere(facts: &Facts<'_>) -> String {
     match facts.limited_by.limit {
         Limit::Receiver => format!(
@@ -277,7 +287,8 @@ fn lost_elsewhere(facts: &Facts<'_>) -> String {
             facts.limited_by.evidence
         ),
         _ => format!(
-            "cannot tell what else lost them, because only the two ends are seen: {}",
+            "cannot tell why more were lost than had to be: the wire is slower than assumed or was not always full, \
+             or something else dropped them ({})",
             facts.limited_by.evidence
         ),
     }
@@ -336,7 +347,7 @@ fn reason(facts: &Facts<'_>, binding: &Ceiling, difference: f64) -> String {
 
 fn network(facts: &Facts<'_>, binding: &Ceiling) -> String {
     if facts.transport == Transport::Udp {
-        return lost_datagrams(facts);
+        return lost_datagrams(facts, binding);
     }
     let rounds = facts.min_rtt.map_or(f64::INFINITY, |rtt| {
         facts.measured_s / rtt.as_secs_f64().max(1e-9)
@@ -371,7 +382,7 @@ fn network(facts: &Facts<'_>, binding: &Ceiling) -> String {
 }
 
 /// Why fewer datagrams arrived than should: more lost than for want of room, or fewer sent.
-fn lost_datagrams(facts: &Facts<'_>) -> String {
+fn lost_datagrams(facts: &Facts<'_>, binding: &Ceiling) -> String {
     let evidence = &facts.limited_by.evidence;
     let expected = facts
         .wire
@@ -379,6 +390,16 @@ fn lost_datagrams(facts: &Facts<'_>) -> String {
         .zip(facts.sent_bps.and_then(BitRate::from_f64))
         .map_or(0.0, |(wire, sent)| overload_loss(sent, wire));
     let lost = facts.loss.unwrap_or(0.0);
+    if let Some(sent) = facts
+        .sent_bps
+        .filter(|sent| *sent < REACHED * binding.rate.as_f64())
+    {
+        return format!(
+            "the assumption of a sender that always has data failed: only {} left it, of which {} was lost ({evidence})",
+            Unit::BitPerSecond.show(sent),
+            Unit::Share.show(lost)
+        );
+    }
     if lost == 0.0 {
         return format!("cannot tell, because nothing was lost: {evidence}");
     }
@@ -389,10 +410,9 @@ fn lost_datagrams(facts: &Facts<'_>) -> String {
         );
     }
     format!(
-        "cannot tell, because of {} lost, {} had to be for want of room, and a wire that was not always full is \
-         not seen ({evidence})",
-        Unit::Share.show(lost),
-        Unit::Share.show(expected)
+        "cannot tell why less came through than the wire takes: {} had to be lost for want of room, {} was ({evidence})",
+        Unit::Share.show(expected),
+        Unit::Share.show(lost)
     )
 }
 
@@ -767,11 +787,22 @@ mod tests {
                 .why
                 .clone()
                 .unwrap()
-                .contains("cannot tell what else")
+                .contains("cannot tell why more were lost")
         );
         let why = of(&worse, "goodput_up").why.clone().unwrap();
-        let words = "cannot tell, because of 50 % lost, 20.24 % had to be for want of room";
+        let words = "cannot tell why less came through than the wire takes: 20.24 % had to be lost";
         assert!(why.starts_with(words), "{why}");
+        let slow = compare(&Facts {
+            sent_bps: Some(84e6),
+            loss: Some(0.05),
+            goodput_bps: 80e6,
+            ..udp
+        });
+        let why = of(&slow, "goodput_up").why.clone().unwrap();
+        assert!(
+            why.contains("only 84 Mbit/s left it, of which 5 % was lost"),
+            "{why}"
+        );
         let below = compare(&Facts {
             asked: Some(BitRate::from_bps(50_000_000)),
             sent_bps: Some(50e6),
