@@ -237,7 +237,8 @@ impl Tolerance {
             return "a factor of 2".to_owned();
         }
         let percent = self.above.max(self.below) * 100.0;
-        format!("{} %", short((percent * 10.0).round() / 10.0))
+        let text = format!("{percent:.1}");
+        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
@@ -388,5 +389,7 @@ mod tests {
         assert!(!two.allows(-0.51) && !two.allows(1.01) && !two.allows(f64::NAN));
         assert_eq!(two.words(), "a factor of 2");
         assert_eq!(Tolerance::EXACT.words(), "2 %");
+        assert_eq!(Tolerance::both(0.0889).words(), "8.9 %");
+        assert_eq!(Tolerance::both(0.2).words(), "20 %");
     }
 }
