@@ -42,6 +42,8 @@ pub enum Command {
     Rtt(crate::rtt::RttArgs),
     /// A test network of hosts and emulated links on this machine
     Lab(crate::lab::LabArgs),
+    /// What theory expects of a link, a window, a loss rate, a mix of flows
+    Predict(crate::predict::PredictArgs),
 }
 
 /// Where the server is, and where to leave from.

@@ -3,9 +3,11 @@
 
 pub mod args;
 pub mod exit;
+pub mod figure;
 pub mod lab;
 pub mod output;
 pub mod peer;
+pub mod predict;
 pub mod rtt;
 pub mod serve;
 pub mod traffic;
@@ -23,25 +25,50 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers; anything else is bad usage, code 2.
-            let asked = !error.use_stderr();
-            let _ = error.print();
-            return if asked {
-                Exit::Done.into()
-            } else {
-                Exit::Usage.into()
-            };
+            if !error.use_stderr() {
+                let _ = error.print();
+                return Exit::Done.into();
+            }
+            match one_line(&error) {
+                Some(failure) => complain(&failure),
+                None => {
+                    let _ = error.print();
+                }
+            }
+            return Exit::Usage.into();
         }
     };
     match run(&cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("{failure}\n").as_bytes(),
-            );
+            complain(&failure);
             failure.exit.into()
         }
     }
+}
+
+fn complain(failure: &Failure) {
+    let line = format!("{failure}\n");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+}
+
+/// Bad usage in one line; `None` where the help itself is the answer, as for a command without its subcommand.
+fn one_line(error: &clap::Error) -> Option<Failure> {
+    use clap::error::ErrorKind;
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return None;
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // Behind the first paragraph come tips, the usage, and where to find help.
+    let mut paragraphs = text.split("\n\n");
+    let what = paragraphs.next().unwrap_or("").split_whitespace();
+    let tips = paragraphs.filter_map(|text| text.trim().strip_prefix("tip: "));
+    let advice: Vec<&str> = tips.chain(["see --help"]).collect();
+    Some(Failure::usage(
+        what.collect::<Vec<_>>().join(" "),
+        advice.join("; "),
+    ))
 }
 
 fn run(command: &Command) -> Result<Exit, Failure> {
@@ -60,5 +87,6 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Udp(args) => traffic::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
+        Command::Predict(args) => predict::predict(args),
     }
 }

@@ -8,6 +8,7 @@ pub mod framing;
 pub mod host;
 pub mod interval;
 pub mod plan;
+pub mod predict;
 pub mod sample;
 pub mod search;
 pub mod sequence;

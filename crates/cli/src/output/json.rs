@@ -3,6 +3,7 @@
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::Interval;
 use caudal_core::plan::{Direction, Plan};
+use caudal_core::predict::Compared;
 use caudal_core::sample::{FlowEnd, FlowRecord};
 use caudal_core::stats::Estimate;
 use caudal_core::summary::DirectionSummary;
@@ -268,8 +269,8 @@ pub struct Run<'a> {
     pub flows: Vec<Flow<'a>>,
     /// What it adds up to.
     pub summary: Summary<'a>,
-    /// What theory says: the ceiling of the wire for each direction.
-    pub predictions: Vec<Value>,
+    /// What should have come out, beside what did.
+    pub predictions: Vec<&'a Compared>,
     /// What to doubt.
     pub warnings: &'a [Warning],
     /// Each repetition's goodput a direction, when there were several.
@@ -292,24 +293,12 @@ pub fn plan(plan: &Plan, peer: &str) -> Value {
     value
 }
 
-/// The ceilings as predictions: what the wire allows, beside what was observed.
+/// What should have come out, beside what did, of all directions.
 #[must_use]
-pub fn predictions(directions: &[DirectionSummary]) -> Vec<Value> {
+pub fn predictions(directions: &[DirectionSummary]) -> Vec<&Compared> {
     directions
         .iter()
-        .filter_map(|direction| {
-            let predicted = direction.ceiling.goodput_bps?;
-            let observed = direction.goodput_bps?.mean;
-            Some(json!({
-                "name": format!("wire_ceiling_{}", direction.direction.name()),
-                "value": predicted,
-                "unit": "bit/s",
-                "assumes": direction.ceiling.why,
-                "source": "IEEE 802.3 framing; RFC 6349 section 3.3.1",
-                "observed": observed,
-                "difference": observed / predicted - 1.0,
-            }))
-        })
+        .flat_map(|direction| &direction.predictions)
         .collect()
 }
 

@@ -282,6 +282,14 @@ pub fn closing(
         )),
         _ => say(format!("  ceiling: {}", summary.ceiling.why)),
     }
+    for compared in &summary.predictions {
+        let name = &compared.prediction.name;
+        if name.starts_with("goodput_") {
+            say(format!("  predicted: {}", compared.words()));
+        } else if name.starts_with("loss_") && !name.contains("ceiling") {
+            say(format!("  predicted loss: {}", compared.words()));
+        }
+    }
     say(format!(
         "  limited by: {}: {}",
         summary.limited_by.limit.words(),

@@ -17,7 +17,7 @@ use caudal_core::plan::{
 use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{StopRule, Verdict};
 use caudal_core::summary::{Context, TrafficSummary, summarise};
-use caudal_core::units::ByteCount;
+use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
 use caudal_engine::{CutShort, Event, Manner, RunError, TrafficRun};
 use caudal_sys::signal::Interrupt;
@@ -193,13 +193,22 @@ fn empty(path: &Path) -> Failure {
     )
 }
 
-fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
-    if let Some(rate) = traffic.link_rate.filter(|rate| rate.bps() < 1000) {
-        return Err(Failure::usage(
+/// Holds a link's rate against what one can have.
+///
+/// # Errors
+/// When it is too low for any.
+pub(crate) fn check_link_rate(rate: Option<BitRate>) -> Result<(), Failure> {
+    match rate.filter(|rate| rate.bps() < 1000) {
+        Some(rate) => Err(Failure::usage(
             format!("--link-rate is {rate}"),
             "it must be at least 1 kbit/s",
-        ));
+        )),
+        None => Ok(()),
     }
+}
+
+fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
+    check_link_rate(traffic.link_rate)?;
     let here = affinity::available_cpus();
     if let Some(cpu) = traffic.affinity.iter().find(|cpu| !here.contains(cpu)) {
         return Err(Failure::usage(
