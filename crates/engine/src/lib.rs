@@ -13,6 +13,7 @@ mod echo_server;
 mod environment;
 mod error;
 mod event;
+mod layout;
 pub mod pacer;
 mod random;
 mod reception;

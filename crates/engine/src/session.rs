@@ -1,7 +1,7 @@
 //! A client's visit to the server: greetings, tests one after another, farewell.
 
 use crate::bell::Bell;
-use crate::carrier::{Carrier, Link, Manner, Reopen, role};
+use crate::carrier::{Carrier, Dialect, Link, Manner, Reopen, role};
 use crate::conversation::Conversation;
 use crate::echo_server;
 use crate::environment::{Meter, describe};
@@ -263,7 +263,11 @@ impl<'a> Visit<'a> {
         let manner = Manner::default();
         let reopen: Reopen =
             Arc::new(|socket: &UdpSocket, opening: &Opening| answer(socket, opening));
-        let mut carrier = Carrier::new(&plan, tag(token), links, false, &manner, Some(&reopen))?;
+        let dialect = Dialect::Native {
+            tag: tag(token),
+            reopen: Some(reopen),
+        };
+        let mut carrier = Carrier::new(&plan, &dialect, links, false, &manner)?;
         self.conversation.say(&ToClient::Ready)?;
         self.await_start()?;
         carrier.start();
