@@ -59,6 +59,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
+        ..ServerOptions::default()
     };
     let (sender, events) = channel();
     let server = Server::start(options, Some(sender)).map_err(|error| {
@@ -156,6 +157,7 @@ impl Log {
                 &format!("{peer}: turned away: {why}"),
                 || json!({"event": "refused", "peer": peer.to_string(), "why": why}),
             ),
+            ServerEvent::Iperf3 { .. } => {}
             ServerEvent::Left { client } => {
                 self.write(&format!("client {client}: left"), || json!({"event": "left", "client": client}));
             }

@@ -13,6 +13,7 @@ mod echo_server;
 mod environment;
 mod error;
 mod event;
+pub mod iperf3;
 mod layout;
 pub mod pacer;
 mod random;

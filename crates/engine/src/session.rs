@@ -34,7 +34,6 @@ const GRACE_NS: u64 = 15_000_000_000;
 
 /// Serves one client from its first message to its last.
 pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, number: u64) {
-    let _place = Place(Arc::clone(shared));
     let mut visit = match Visit::begin(shared, stream, peer, number) {
         Ok(visit) => visit,
         Err(error) => {
@@ -63,7 +62,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
 }
 
 /// A client's place, free again when dropped, however the visit ended.
-struct Place(Arc<Shared>);
+pub(crate) struct Place(pub(crate) Arc<Shared>);
 
 impl Drop for Place {
     fn drop(&mut self) {
