@@ -28,6 +28,7 @@ impl Peer {
         let origin = Origin {
             address: args.bind,
             device: args.device.clone(),
+            port: None,
         };
         let family = match (args.ipv4, args.ipv6) {
             (true, _) => Some(Family::V4),

@@ -301,6 +301,15 @@ impl Carrier {
         self.gate.open();
     }
 
+    /// Half-closes the connections on which this end sends: the other end sees where they end.
+    pub fn close_senders(&self) {
+        for carried in &self.flows {
+            if let (Role::Sender, Link::Tcp(stream)) = (carried.role, &*carried.link) {
+                let _ = kernel::shutdown_write(stream);
+            }
+        }
+    }
+
     /// Ends every flow.
     pub fn stop_all(&self) {
         for carried in &self.flows {

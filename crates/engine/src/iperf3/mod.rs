@@ -1,12 +1,14 @@
 //! Tests in the way of iperf3, from either end, carried by the same loops as our own.
 
 mod account;
+mod client;
 mod control;
 mod desk;
 mod event;
 mod server;
 mod streams;
 
+pub use client::{Iperf3Client, Iperf3Error, Iperf3Run, Request};
 pub(crate) use desk::{Delivery, Desk};
 pub use event::{Ending, Gatekeeper, Iperf3Event, Output, Scribe, ScribeMaker, Stream};
 pub(crate) use server::serve;

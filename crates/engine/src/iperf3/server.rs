@@ -558,6 +558,7 @@ impl Visit<'_> {
         let ended_ns = monotonic_ns().saturating_sub(carrier.start_ns());
         carrier.stop_senders();
         await_senders(carrier);
+        carrier.close_senders();
         self.control.say(&[State::ExchangeResults])?;
         let until = monotonic_ns() + RESULTS_NS;
         let json = self
