@@ -42,6 +42,21 @@ pub enum Command {
     Rtt(crate::rtt::RttArgs),
     /// A test network of hosts and emulated links on this machine
     Lab(crate::lab::LabArgs),
+    /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
+    #[command(disable_help_flag = true)]
+    Iperf3(ForeignArgs),
+}
+
+/// Another program's command line.
+#[derive(Debug, Clone, Args)]
+pub struct ForeignArgs {
+    /// That program's options, as its manual has them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTION"
+    )]
+    pub words: Vec<std::ffi::OsString>,
 }
 
 /// Where the server is, and where to leave from.

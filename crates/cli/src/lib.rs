@@ -4,8 +4,11 @@
 pub mod args;
 pub mod exit;
 pub mod lab;
+pub mod getopt;
+pub mod iperf3;
 pub mod output;
 pub mod peer;
+pub mod personality;
 pub mod rtt;
 pub mod serve;
 pub mod traffic;
@@ -19,6 +22,10 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if let Some(personality) = words.next().and_then(|name| personality::called(&name)) {
+        return personality(personality::plain(words));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -32,6 +39,9 @@ pub fn main() -> ExitCode {
             };
         }
     };
+    if let Command::Iperf3(args) = cli.command {
+        return iperf3::main(personality::plain(args.words));
+    }
     match run(&cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -60,5 +70,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Udp(args) => traffic::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
+        // Has its own way of ending.
+        Command::Iperf3(_) => Ok(Exit::Done),
     }
 }

@@ -85,6 +85,8 @@ pub struct Parameters {
     pub fq_rate_bps: Option<u64>,
     /// Blocks sent together when a rate is kept.
     pub burst: Option<u32>,
+    /// How often old versions look whether to send, µs.
+    pub pacing_timer_us: u32,
     /// The type-of-service byte.
     pub tos: Option<u8>,
     /// The IPv6 flow label.
@@ -136,6 +138,7 @@ impl Default for Parameters {
             rate_bps: 0,
             fq_rate_bps: None,
             burst: None,
+            pacing_timer_us: 1000,
             tos: None,
             flow_label: None,
             title: None,
@@ -276,7 +279,7 @@ impl Parameters {
         put("blockcount", json!(self.blocks));
         put("parallel", json!(self.parallel));
         put("len", json!(self.length));
-        put("pacing_timer", json!(1000));
+        put("pacing_timer", json!(self.pacing_timer_us));
         let switches = [
             ("nodelay", self.no_delay),
             ("reverse", self.reverse),
