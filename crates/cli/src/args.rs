@@ -188,6 +188,9 @@ pub struct TrafficArgs {
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
+    /// Speak another program's language with its server; without it that is found out where it is iperf3's
+    #[arg(long = "as", value_name = "PROGRAM")]
+    pub language: Option<crate::peer::Language>,
     /// The rate of the link, to compare with, where the interface does not say it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub link_rate: Option<BitRate>,
@@ -324,6 +327,31 @@ pub struct ServeArgs {
     /// How long a client may do nothing
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
+    /// Do not answer clients of iperf3
+    #[arg(long, help_heading = "iperf3")]
+    pub no_iperf3: bool,
+    /// Answer only clients of iperf3 whose login this private key decrypts (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "authorized_users_path",
+        help_heading = "iperf3"
+    )]
+    pub rsa_private_key_path: Option<PathBuf>,
+    /// Their names and the SHA-256 of {name}password in hexadecimal, as name,hash lines
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "rsa_private_key_path",
+        help_heading = "iperf3"
+    )]
+    pub authorized_users_path: Option<PathBuf>,
+    /// How far apart the clocks may be at a login
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, help_heading = "iperf3")]
+    pub time_skew_threshold: Duration,
+    /// Also take logins as clients before 3.17 encrypt them
+    #[arg(long, help_heading = "iperf3")]
+    pub use_pkcs1_padding: bool,
     /// Log one JSON object a line
     #[arg(long)]
     pub json_log: bool,

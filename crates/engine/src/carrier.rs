@@ -74,6 +74,8 @@ pub enum Dialect {
         burst: u32,
         /// Whether a sender waits until what it has sent has been acknowledged.
         waits: bool,
+        /// Whether the receiver reads datagrams in batches, as versions with `--gsro` do.
+        batches: bool,
     },
 }
 
@@ -579,11 +581,15 @@ impl Job {
             Dialect::Native { tag, .. } => {
                 let credit = self.rate().is_none() && self.plan.same_machine;
                 let layout = layout::Native { flow, tag };
-                self.send_datagrams(socket, layout, cut, 1, credit.then_some((flow, tag)))
+                let credit = credit.then_some((flow, tag));
+                self.send_datagrams(socket, layout, cut, (1, false), credit)
             }
-            Dialect::Iperf3 { layout, burst, .. } => {
-                self.send_datagrams(socket, layout, cut, burst, None)
-            }
+            Dialect::Iperf3 {
+                layout,
+                burst,
+                batches,
+                ..
+            } => self.send_datagrams(socket, layout, cut, (burst, !batches), None),
         }
     }
 
@@ -599,7 +605,7 @@ impl Job {
         socket: &UdpSocket,
         layout: L,
         cut: Cut,
-        burst: u32,
+        (burst, alone): (u32, bool),
         credit: Option<(u32, u32)>,
     ) -> Outcome {
         let sending = Sending {
@@ -608,6 +614,7 @@ impl Job {
             rate: self.rate(),
             cut,
             burst,
+            alone,
             credit,
         };
         match udp_sender::send(socket, &sending, &self.counters, &self.orders) {

@@ -28,6 +28,7 @@ mod udp_sender;
 pub use carrier::Manner;
 pub use client::{Client, CutShort, Family, Target, TrafficRun};
 pub use echo_client::{EchoConnection, EchoManner, EchoRun};
+pub use environment::describe;
 pub use error::RunError;
 pub use event::Event;
 pub use server::{PORT, Server, ServerEvent, ServerOptions};

@@ -23,6 +23,13 @@ const AWAKE_NS: u64 = 60_000;
 const AWAKE_BELOW_GAP_NS: f64 = 1_000_000.0;
 /// How long a sleep may be before orders are looked at again, ns.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
+/// Datagrams that leave alone between two breaths.
+const BREATH: u64 = 16;
+/// The part of the time they took that a breath takes: iperf3's own sender loses about as much to its
+/// looking at clocks and sockets.
+const BREATH_PART: u64 = 16;
+/// The longest breath, ns.
+const LONGEST_BREATH_NS: u64 = 20_000;
 /// How long a sender waits for credit before it takes the outstanding datagrams for gone.
 const CREDIT_PATIENCE: Duration = Duration::from_millis(10);
 
@@ -39,6 +46,9 @@ pub struct Sending<L> {
     pub cut: Cut,
     /// Datagrams in a departure at least, where a rate is kept.
     pub burst: u32,
+    /// Whether datagrams leave one by one where no rate is kept: a receiver that reads them so loses most
+    /// of what comes in batches.
+    pub alone: bool,
     /// Whose credit to wait for: the flow and the tag of the test.
     pub credit: Option<(u32, u32)>,
 }
@@ -58,6 +68,8 @@ pub fn send<L: Layout>(
     let most = (LARGEST_BATCH / length)
         .min(usize::from(offload.max_segments()))
         .max(1);
+    let alone = what.alone && what.rate.is_none();
+    let most = if alone { 1 } else { most };
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         what.layout.fill(datagram);
@@ -79,6 +91,7 @@ pub fn send<L: Layout>(
         .map(|(flow, tag)| Credit::new(flow, tag, what.length, most as u64))
         .transpose()?;
     let mut sequence: u64 = 0;
+    let mut breathed = start_ns;
     let (mut bytes, mut calls, mut errors) = (0_u64, 0_u64, 0_u64);
     while !orders.stopped() && datagrams.is_none_or(|all| sequence < all) {
         let mut now = monotonic_ns();
@@ -130,6 +143,14 @@ pub fn send<L: Layout>(
         counters.bytes.store(bytes, Relaxed);
         counters.calls.store(calls, Relaxed);
         counters.last_ns.store(now, Relaxed);
+        if alone && sequence.is_multiple_of(BREATH) {
+            // A little slower than it could: on one machine a receiver is about as fast as a sender.
+            let took = now.saturating_sub(breathed);
+            while monotonic_ns() < now + (took / BREATH_PART).min(LONGEST_BREATH_NS) {
+                std::hint::spin_loop();
+            }
+            breathed = monotonic_ns();
+        }
         if let Some(pacer) = &mut pacer {
             pacer.departed(now, count as u32);
         }

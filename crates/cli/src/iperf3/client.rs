@@ -130,6 +130,7 @@ impl Session<'_> {
             },
             parameters,
             length: wanted.length,
+            time: None,
             client_port: wanted.client_port,
             interval: settings.interval,
             connect_timeout: wanted.connect_timeout,

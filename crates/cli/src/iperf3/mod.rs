@@ -3,6 +3,7 @@
 //! Also when the program is called by that name through a link.
 
 mod client;
+pub mod far;
 mod json;
 pub mod login;
 mod options;

@@ -177,7 +177,8 @@ fn between(base_ns: u64, earlier: &Sample, later: &Sample) -> Figures {
     }
 }
 
-fn told(result: &StreamResult, measured_s: f64) -> Figures {
+/// What the other end has told; `omitted` datagrams were of the warm-up, where it does not say so itself.
+fn told(result: &StreamResult, measured_s: f64, omitted: u64) -> Figures {
     Figures {
         start_s: 0.0,
         // Versions before 3.2 do not tell the time: the receiver's own is taken for it.
@@ -188,7 +189,10 @@ fn told(result: &StreamResult, measured_s: f64) -> Figures {
             .unwrap_or(measured_s),
         bytes: result.bytes,
         retransmits: result.retransmits,
-        packets: result.datagrams(),
+        packets: match result.omitted_packets {
+            Some(_) => result.datagrams(),
+            None => result.packets.saturating_sub(omitted),
+        },
         lost: result.lost(),
         jitter_s: result.jitter_s,
         ..Figures::default()
@@ -286,22 +290,11 @@ impl Report {
 
     fn row(&self, samples: &[Sample], omitted: bool) -> Row {
         let base_ns = self.base.first().map_or(0, |sample| sample.at_ns);
-        let base_ns = if self.base.first().is_some_and(|sample| sample.tick == 0) {
-            0
-        } else {
-            base_ns
-        };
         let streams = self
             .last
             .iter()
             .zip(samples)
-            .map(|(earlier, later)| {
-                let start = Sample {
-                    at_ns: if earlier.tick == 0 { 0 } else { earlier.at_ns },
-                    ..*earlier
-                };
-                between(base_ns, &start, later)
-            })
+            .map(|(earlier, later)| between(base_ns, earlier, later))
             .collect();
         Row { streams, omitted }
     }
@@ -316,11 +309,7 @@ impl Report {
             .last
             .iter()
             .find(|sample| sample.flow == stream.flow)?;
-        let start = Sample {
-            at_ns: if base.tick == 0 { 0 } else { base.at_ns },
-            ..*base
-        };
-        let mut figures = between(start.at_ns, &start, last);
+        let mut figures = between(base.at_ns, base, last);
         figures.start_s = 0.0;
         if let Some(ours) = ending.ours.stream(stream.id)
             && !stream.sends
@@ -330,6 +319,15 @@ impl Report {
             (figures.packets, figures.lost) = (ours.datagrams(), ours.lost());
         }
         Some(figures)
+    }
+
+    /// Datagrams of the warm-up, as this end has counted them.
+    fn omitted(&self, nth: usize) -> u64 {
+        match self.base.get(nth).map(|sample| sample.counters) {
+            Some(Counters::Sender(counters)) => counters.datagrams,
+            Some(Counters::Receiver(counters)) => counters.datagrams + counters.lost,
+            None => 0,
+        }
     }
 
     /// Both ends' account of the stream at `nth`.
@@ -342,7 +340,7 @@ impl Report {
             .get(nth)
             .zip(self.ending.as_ref())
             .and_then(|(stream, ending)| ending.theirs.as_ref()?.stream(stream.id))
-            .map(|result| told(result, measured_s));
+            .map(|result| told(result, measured_s, self.omitted(nth)));
         if self.streams.get(nth).is_some_and(|stream| stream.sends) {
             Account {
                 sent: own,

@@ -1,7 +1,35 @@
 //! What one end of an iperf3 test has counted, in the form both ends exchange it.
 
-use caudal_core::sample::{Counters, Sample};
+use crate::carrier::Carrier;
+use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpState};
 use caudal_wire::iperf3::StreamResult;
+
+/// The readings at the start of a test: nothing has been counted then, however late they are made.
+#[must_use]
+pub(super) fn beginning(carrier: &Carrier) -> Vec<Sample> {
+    let mut samples = carrier.sample(0);
+    for sample in &mut samples {
+        sample.at_ns = 0;
+        sample.counters = match sample.counters {
+            Counters::Sender(now) => Counters::Sender(SenderCounters {
+                cpu_ns: now.cpu_ns,
+                cpu_wait_ns: now.cpu_wait_ns,
+                tcp: now.tcp.map(|tcp| TcpState {
+                    retransmits: 0,
+                    retransmitted_bytes: tcp.retransmitted_bytes.map(|_| 0),
+                    ..tcp
+                }),
+                ..SenderCounters::default()
+            }),
+            Counters::Receiver(now) => Counters::Receiver(ReceiverCounters {
+                cpu_ns: now.cpu_ns,
+                cpu_wait_ns: now.cpu_wait_ns,
+                ..ReceiverCounters::default()
+            }),
+        };
+    }
+    samples
+}
 
 /// The result of one stream between the end of the warm-up and the end.
 ///
@@ -48,7 +76,6 @@ pub(super) fn result(id: u32, base: &Sample, last: &Sample, sent: Option<u64>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::sample::{ReceiverCounters, SenderCounters};
 
     fn received(at_ns: u64, datagrams: u64, lost: u64) -> Sample {
         Sample {

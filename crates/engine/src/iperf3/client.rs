@@ -1,6 +1,6 @@
 //! A test with a server of iperf3, seen from the side that asks.
 
-use super::account::result;
+use super::account::{beginning, result};
 use super::control::{Control, Heard};
 use super::event::{Ending, Iperf3Event, Stream};
 use super::server::cpu_percent;
@@ -39,6 +39,10 @@ const AGAIN_NS: u64 = 1_000_000_000;
 const MOST_HELLOS: u32 = 4;
 /// How long sent data may take to be acknowledged after the end, ns.
 const DRAIN_NS: u64 = 12_000_000_000;
+/// How long a server's program may take to read what is in its kernel, ns.
+const TCP_GRACE_NS: u64 = 2_000_000;
+/// The same for datagrams, a full buffer of which takes longer, ns.
+const UDP_GRACE_NS: u64 = 10_000_000;
 /// How long after the server's last word its data may still be on the way, ns.
 const TRAILING_NS: u64 = 1_500_000_000;
 /// Without a byte for so long nothing is on the way any more, ns.
@@ -57,6 +61,8 @@ pub struct Request {
     pub parameters: Parameters,
     /// Bytes in a block or datagram; `None` for the usual.
     pub length: Option<u32>,
+    /// How long the measured part is to take, where that is no whole number of seconds.
+    pub time: Option<Duration>,
     /// The first local port of the data connections; the others follow.
     pub client_port: Option<u16>,
     /// How often the streams are read; `None` for the end only.
@@ -237,6 +243,25 @@ impl Iperf3Client {
             .map(|info| info.rtt_us)
     }
 
+    /// The path MTU the kernel knows towards the server, bytes.
+    #[must_use]
+    pub fn path_mtu(&self) -> Option<u32> {
+        caudal_sys::udp::path_mtu(self.control.stream())
+    }
+
+    /// Changes what is to be done, before it is done.
+    pub fn want(&mut self, parameters: Parameters, time: Option<Duration>, interval: Duration) {
+        self.request.length = Some(parameters.length);
+        self.request.parameters = parameters;
+        self.request.time = time;
+        self.request.interval = Some(interval);
+    }
+
+    /// Changes how its flows are carried, before they are.
+    pub fn carry_as(&mut self, manner: Manner) {
+        self.request.manner = manner;
+    }
+
     /// The name of the test.
     #[must_use]
     pub const fn cookie(&self) -> Cookie {
@@ -295,7 +320,9 @@ impl Iperf3Client {
         carrier.start();
         let mut test = Test {
             total: (parameters.amount().is_none() && parameters.time_s > 0).then(|| {
-                Duration::from_secs(u64::from(parameters.time_s) + u64::from(parameters.omit_s))
+                let whole = Duration::from_secs(u64::from(parameters.time_s));
+                let omitted = Duration::from_secs(u64::from(parameters.omit_s));
+                self.request.time.unwrap_or(whole) + omitted
             }),
             ticks: Ticks::new(
                 interval,
@@ -605,19 +632,21 @@ impl Iperf3Client {
     /// Waits until what was sent has had its time to arrive: a server of iperf3 counts nothing that comes
     /// after the word that the test is over.
     fn await_sent(&self, test: &Test, carrier: &Carrier) {
+        if !test.streams.iter().any(|stream| stream.sends) {
+            return;
+        }
+        let rtt_ns = u64::from(self.rtt_us().unwrap_or(0)) * 1000;
+        if test.parameters.protocol == Protocol::Udp {
+            // A sender that sleeps until its next departure has nothing on the way.
+            sleep_until(monotonic_ns() + (UDP_GRACE_NS + 2 * rtt_ns).min(500_000_000));
+            return;
+        }
         let until = monotonic_ns() + DRAIN_NS;
         while !carrier.is_over(Role::Sender) && monotonic_ns() < until {
             sleep_until(monotonic_ns() + 500_000);
         }
-        if test.streams.iter().any(|stream| stream.sends) {
-            let rtt_ns = u64::from(self.rtt_us().unwrap_or(0)) * 1000;
-            let grace = match test.parameters.protocol {
-                Protocol::Udp => 20_000_000 + 2 * rtt_ns,
-                // Acknowledged is in the kernel there; its program still has to read it.
-                _ => 2_000_000,
-            };
-            sleep_until(monotonic_ns() + grace.min(500_000_000));
-        }
+        // Acknowledged is in the kernel there; its program still has to read it.
+        sleep_until(monotonic_ns() + TCP_GRACE_NS);
     }
 }
 
@@ -651,7 +680,10 @@ struct Test {
 impl Test {
     /// Reads the streams and tells of it.
     fn read(&mut self, carrier: &Carrier, on_event: &mut dyn FnMut(Iperf3Event)) {
-        let samples = carrier.sample(self.tick);
+        let samples = match self.tick {
+            0 => beginning(carrier),
+            tick => carrier.sample(tick),
+        };
         let warm = self.ticks.first_measured();
         if self.tick == warm {
             self.base.clone_from(&samples);
@@ -676,7 +708,7 @@ impl Test {
             self.read(carrier, on_event);
         }
         if self.base.is_empty() {
-            self.base = carrier.sample(0);
+            self.base = beginning(carrier);
         }
     }
 

@@ -1,6 +1,6 @@
 //! A client of iperf3 on our server: one test, from its cookie to its farewell.
 
-use super::account::result;
+use super::account::{beginning, result};
 use super::control::{Control, Heard};
 use super::desk::Arrival;
 use super::event::{Ending, Iperf3Event, Output, Scribe, Stream};
@@ -443,7 +443,7 @@ impl Visit<'_> {
         let seconds = |seconds: u32| Duration::from_secs(u64::from(seconds));
         let omit = seconds(parameters.omit_s);
         let mut course = Course {
-            base: carrier.sample(0),
+            base: beginning(carrier),
             tick: 1,
             ticks: Ticks::new(
                 self.shared.options.iperf3.interval.unwrap_or(LONGEST),

@@ -80,6 +80,7 @@ pub(super) const fn dialect(parameters: &Parameters, waits: bool) -> Dialect {
             None => 1,
         },
         waits,
+        batches: parameters.gsro,
     }
 }
 
