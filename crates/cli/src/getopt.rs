@@ -160,7 +160,9 @@ mod tests {
         }
     }
 
-    fn flags(line: &str) -> Result<Vec<(char, Option<String>)>, String> {
+    type Read = Vec<(char, Option<String>)>;
+
+    fn flags(line: &str) -> Result<Read, String> {
         let words = read(&FLAGS, line.split_whitespace().map(str::to_owned))?;
         Ok(words
             .into_iter()
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn options_are_read_as_getopt_long_reads_them() {
         let some = |text: &str| Some(text.to_owned());
-        let cases: [(&str, Vec<(char, Option<String>)>); 6] = [
+        let cases: [(&str, Read); 6] = [
             ("-ub1G", vec![('u', None), ('b', some("1G"))]),
             ("-b 1G host", vec![('b', some("1G")), ('-', some("host"))]),
             (

@@ -16,6 +16,13 @@ use std::time::Duration;
 /// What a program is called when it speaks to another.
 pub const TOOL: &str = concat!("caudal ", env!("CARGO_PKG_VERSION"));
 
+/// How often a server that may be iperf3's is tried, every 200 ms.
+const LISTENS_ANEW: u32 = 5;
+/// How long a server that is said to be iperf3's may take for its first word.
+const ANSWERING: Duration = Duration::from_secs(10);
+/// How long one that may be may take.
+const SHOWING: Duration = Duration::from_secs(2);
+
 /// A language another program's server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Language {
@@ -55,9 +62,9 @@ impl Peer {
         language: Option<Language>,
         interrupt: &'static Interrupt,
     ) -> Result<Self, Failure> {
-        let in_iperf3 = || {
+        let in_iperf3 = |within| {
             let target = args.target();
-            Iperf3Far::connect(target, interrupt).map(|far| Self {
+            Iperf3Far::connect(target, within, interrupt).map(|far| Self {
                 far: Far::Iperf3(Box::new(far)),
                 own: None,
             })
@@ -69,11 +76,25 @@ impl Peer {
                     "name the host on which that server runs",
                 ));
             }
-            return in_iperf3().map_err(Failure::from);
+            return in_iperf3(ANSWERING).map_err(Failure::from);
         }
         match Self::connect_native(args, interrupt) {
             Ok(peer) => Ok(peer),
-            Err(trouble) if trouble.foreign => in_iperf3().map_err(|_| trouble.failure),
+            Err(trouble) if trouble.foreign => {
+                // A server of iperf3 listens anew after what it took for a client.
+                for _ in 0..LISTENS_ANEW {
+                    match in_iperf3(SHOWING) {
+                        Ok(peer) => return Ok(peer),
+                        Err(RunError::Connect { .. } | RunError::Lost { .. }) => {}
+                        Err(_) => break,
+                    }
+                    if interrupt.count() > 0 {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                Err(trouble.failure)
+            }
             Err(trouble) => Err(trouble.failure),
         }
     }

@@ -13,6 +13,7 @@ use caudal_core::sample::{
     SenderCounters,
 };
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::units::ByteCount;
 use caudal_engine::iperf3::{
     Ending, Iperf3Client, Iperf3Error, Iperf3Event, Iperf3Run, Request, Stream,
 };
@@ -66,13 +67,14 @@ impl Iperf3Far {
     ///
     /// # Errors
     /// When nobody is there, or somebody else.
-    pub fn connect(target: Target, interrupt: &'static Interrupt) -> Result<Self, RunError> {
-        let mut client = Iperf3Client::connect(request(&target), Some(interrupt))
-            .map_err(|error| told(error, None))?;
+    pub fn connect(
+        target: Target,
+        within: Duration,
+        interrupt: &'static Interrupt,
+    ) -> Result<Self, RunError> {
+        let mut client = Iperf3Client::connect(request(&target), Some(interrupt)).map_err(told)?;
         let address = client.peer();
-        client
-            .await_question()
-            .map_err(|error| told(error, Some(address)))?;
+        client.await_question(within).map_err(told)?;
         Ok(Self {
             address,
             here: describe(crate::peer::TOOL, Some(address.ip())),
@@ -116,8 +118,9 @@ impl Iperf3Far {
         }
         let mut client = match self.first.take() {
             Some(client) => client,
-            None => Iperf3Client::connect(request(&self.target), Some(self.interrupt))
-                .map_err(|error| told(error, None))?,
+            None => {
+                Iperf3Client::connect(request(&self.target), Some(self.interrupt)).map_err(told)?
+            }
         };
         client.want(parameters.clone(), plan.duration(), agreed.interval);
         client.carry_as(manner.clone());
@@ -129,15 +132,15 @@ impl Iperf3Far {
         let outcome = client.run(&mut |event| course.note(&event, is_udp, on_event));
         on_event(Event::Ending);
         let run = match outcome {
-            Ok(run) => course.whole(agreed, run, on_event),
-            Err(error) => course.cut(agreed, told(error, Some(self.address)))?,
+            Ok(run) => course.whole(agreed, &run, on_event),
+            Err(error) => course.cut(agreed, told(error))?,
         };
         Ok(run)
     }
 }
 
 /// A failure in the words of our own client.
-fn told(error: Iperf3Error, peer: Option<SocketAddr>) -> RunError {
+fn told(error: Iperf3Error) -> RunError {
     let refused = |reason, complaint: Complaint| RunError::Refused {
         reason,
         message: complaint.words(),
@@ -152,13 +155,11 @@ fn told(error: Iperf3Error, peer: Option<SocketAddr>) -> RunError {
             waiting_for: "any data",
             seconds,
         },
-        other => match peer {
-            Some(_) => RunError::Protocol(other.to_string()),
-            None => RunError::Lost {
-                doing: "greeting it",
-                cause: std::io::ErrorKind::ConnectionAborted.into(),
-            },
+        Iperf3Error::Closed => RunError::Lost {
+            doing: "speaking iperf3's language to it",
+            cause: std::io::ErrorKind::ConnectionAborted.into(),
         },
+        other @ Iperf3Error::Unknown(_) => RunError::Protocol(other.to_string()),
     }
 }
 
@@ -210,7 +211,7 @@ fn parameters(plan: &TrafficPlan) -> Result<Parameters, PlanError> {
         mss: plan.mss,
         no_delay: plan.no_delay,
         mptcp: plan.mptcp,
-        window: plan.window.map(|bytes| bytes.get()),
+        window: plan.window.map(ByteCount::get),
         length: plan.length,
         rate_bps: match plan.rate {
             Rate::Max => 0,
@@ -287,7 +288,7 @@ impl Course {
     fn whole(
         mut self,
         plan: TrafficPlan,
-        run: Iperf3Run,
+        run: &Iperf3Run,
         on_event: &mut dyn FnMut(Event),
     ) -> TrafficRun {
         if plan.transport == Transport::Udp {
@@ -301,7 +302,7 @@ impl Course {
                 let theirs = stream
                     .zip(run.ending.theirs.as_ref())
                     .and_then(|(stream, theirs)| theirs.stream(stream.id))
-                    .map(|result| there(flow.id, flow.direction, result, &run, &plan));
+                    .map(|result| there(flow.id, flow.direction, result, run, &plan));
                 let (sender, receiver) = match flow.direction {
                     Direction::Up => (own, theirs),
                     Direction::Down => (theirs, own),
@@ -495,7 +496,6 @@ fn there(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::units::ByteCount;
 
     fn plan() -> TrafficPlan {
         TrafficPlan {

@@ -39,8 +39,11 @@ const AGAIN_NS: u64 = 1_000_000_000;
 const MOST_HELLOS: u32 = 4;
 /// How long sent data may take to be acknowledged after the end, ns.
 const DRAIN_NS: u64 = 12_000_000_000;
-/// How long a server's program may take to read what is in its kernel, ns.
-const TCP_GRACE_NS: u64 = 2_000_000;
+/// How long a server's program may take to read what is in its kernel, as long as its window does not
+/// move, ns.
+const TCP_GRACE_NS: u64 = 3_000_000;
+/// The same at most, ns.
+const TCP_GRACE_MOST_NS: u64 = 100_000_000;
 /// The same for datagrams, a full buffer of which takes longer, ns.
 const UDP_GRACE_NS: u64 = 10_000_000;
 /// How long after the server's last word its data may still be on the way, ns.
@@ -277,12 +280,11 @@ impl Iperf3Client {
     /// Waits until the server asks what is to be done: whoever does so speaks iperf3.
     ///
     /// # Errors
-    /// When it refuses, or is somebody else.
-    pub fn await_question(&mut self) -> Result<(), Iperf3Error> {
+    /// When it refuses, is somebody else, or says nothing `within` this time.
+    pub fn await_question(&mut self, within: Duration) -> Result<(), Iperf3Error> {
         if !self.asked {
-            let most = self.request.connect_timeout.unwrap_or(Duration::ZERO);
-            let most = u64::try_from(most.as_nanos()).unwrap_or(STEP_NS);
-            self.await_state(State::ParamExchange, STEP_NS.max(most))?;
+            let within = u64::try_from(within.as_nanos()).unwrap_or(STEP_NS);
+            self.await_state(State::ParamExchange, within)?;
             self.asked = true;
         }
         Ok(())
@@ -293,7 +295,8 @@ impl Iperf3Client {
     /// # Errors
     /// When it could not be carried to its end; what was counted until then has been told in events.
     pub fn run(mut self, on_event: &mut dyn FnMut(Iperf3Event)) -> Result<Iperf3Run, Iperf3Error> {
-        self.await_question()?;
+        let within = self.request.connect_timeout.unwrap_or(Duration::ZERO);
+        self.await_question(within.max(Duration::from_nanos(STEP_NS)))?;
         let parameters = self.request.parameters.clone();
         self.control.say_json(&parameters.encode())?;
         on_event(Iperf3Event::Agreed {
@@ -645,9 +648,30 @@ impl Iperf3Client {
         while !carrier.is_over(Role::Sender) && monotonic_ns() < until {
             sleep_until(monotonic_ns() + 500_000);
         }
-        // Acknowledged is in the kernel there; its program still has to read it.
-        sleep_until(monotonic_ns() + TCP_GRACE_NS);
+        // Acknowledged is in the kernel there; its program still has to read it, which opens the window.
+        let until = monotonic_ns() + TCP_GRACE_MOST_NS;
+        let mut quiet_since = monotonic_ns();
+        let mut windows = windows(carrier);
+        while monotonic_ns() < until && monotonic_ns() < quiet_since + TCP_GRACE_NS {
+            sleep_until(monotonic_ns() + 500_000);
+            let now = self::windows(carrier);
+            if now != windows {
+                (windows, quiet_since) = (now, monotonic_ns());
+            }
+        }
     }
+}
+
+/// What the receivers of this end's TCP streams say they can take.
+fn windows(carrier: &Carrier) -> Vec<u64> {
+    carrier
+        .sample(0)
+        .iter()
+        .filter_map(|sample| match sample.counters {
+            Counters::Sender(sender) => sender.tcp?.receiver_window_bytes,
+            Counters::Receiver(_) => None,
+        })
+        .collect()
 }
 
 /// iperf3's number for what went wrong.
