@@ -402,3 +402,228 @@ impl Scribe for Transcript {
         Output::Text(self.lines.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::plan::Direction;
+    use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpState};
+    use caudal_engine::iperf3::{Ending, Stream};
+    use caudal_wire::iperf3::{Cookie, Parameters, Results, StreamResult, stream_id};
+    use std::time::Duration;
+
+    fn stream(flow: u32, descriptor: i32, sends: bool, direction: Direction) -> Stream {
+        Stream {
+            flow,
+            id: stream_id(flow),
+            descriptor,
+            local: "127.0.0.1:41764".parse().unwrap(),
+            remote: "127.0.0.1:5201".parse().unwrap(),
+            direction,
+            sends,
+            mss: None,
+            buffers: (16_384, 131_072),
+        }
+    }
+
+    fn sent(flow: u32, tick: u64, bytes: u64, datagrams: u64, tcp: bool) -> Sample {
+        Sample {
+            flow,
+            tick,
+            at_ns: tick * 1_000_000_000,
+            counters: Counters::Sender(SenderCounters {
+                bytes,
+                datagrams,
+                tcp: tcp.then(|| TcpState {
+                    cwnd_bytes: 916_762,
+                    retransmits: tick * 6,
+                    ..TcpState::default()
+                }),
+                ..SenderCounters::default()
+            }),
+        }
+    }
+
+    fn received(flow: u32, tick: u64, bytes: u64, datagrams: u64, lost: u64) -> Sample {
+        Sample {
+            flow,
+            tick,
+            at_ns: tick * 1_000_000_000,
+            counters: Counters::Receiver(ReceiverCounters {
+                bytes,
+                datagrams,
+                lost,
+                jitter_rfc3550_ns: 23_000,
+                ..ReceiverCounters::default()
+            }),
+        }
+    }
+
+    fn result(flow: u32, bytes: u64, packets: u64, errors: u64) -> StreamResult {
+        StreamResult {
+            id: stream_id(flow),
+            bytes,
+            jitter_s: 0.000_023,
+            errors,
+            packets,
+            omitted_errors: Some(0),
+            omitted_packets: Some(0),
+            end_s: Some(1.0),
+            retransmits: None,
+            start_s: Some(0.0),
+        }
+    }
+
+    /// The lines of a test of one second.
+    fn lines(
+        is_server: bool,
+        parameters: Parameters,
+        streams: &[Stream],
+        begin: &[Sample],
+        end: &[Sample],
+        theirs: Vec<StreamResult>,
+    ) -> String {
+        let report = Report::new(is_server, Some(Duration::from_secs(1)));
+        let mut text = Text::new(report, None, false);
+        let events = [
+            Iperf3Event::Agreed {
+                peer: "127.0.0.1:41754".parse().unwrap(),
+                cookie: Cookie::from_random([0; 36]),
+                parameters: Box::new(parameters),
+                mss: Some(32_768),
+            },
+            Iperf3Event::Opened {
+                streams: streams.to_vec(),
+            },
+            Iperf3Event::Sampled {
+                samples: begin.to_vec(),
+                omitted: false,
+            },
+            Iperf3Event::Sampled {
+                samples: end.to_vec(),
+                omitted: false,
+            },
+            Iperf3Event::Ended(Box::new(Ending {
+                last: end.to_vec(),
+                theirs: Some(Results {
+                    streams: theirs,
+                    ..Results::default()
+                }),
+                ..Ending::default()
+            })),
+        ];
+        let all: Vec<String> = events.iter().flat_map(|event| text.note(event)).collect();
+        all.join("\n")
+    }
+
+    #[test]
+    fn a_tcp_upload_looks_as_it_does_in_iperf3() {
+        let shown = lines(
+            false,
+            Parameters::default(),
+            &[stream(0, 5, true, Direction::Up)],
+            &[sent(0, 0, 0, 0, true)],
+            &[sent(0, 1, 2_530_000_000, 0, true)],
+            vec![result(0, 2_529_000_000, 0, 0)],
+        );
+        let expected = "\
+[  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[ ID] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5]   0.00-1.00   sec  2.36 GBytes  20.2 Gbits/sec    6    895 KBytes       
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5]   0.00-1.00   sec  2.36 GBytes  20.2 Gbits/sec    6             sender
+[  5]   0.00-1.00   sec  2.36 GBytes  20.2 Gbits/sec                  receiver";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn parallel_udp_streams_are_summed_as_in_iperf3() {
+        let parameters = Parameters {
+            protocol: Protocol::Udp,
+            parallel: 2,
+            ..Parameters::default()
+        };
+        let shown = lines(
+            false,
+            parameters,
+            &[
+                stream(0, 5, true, Direction::Up),
+                stream(1, 7, true, Direction::Up),
+            ],
+            &[sent(0, 0, 0, 0, false), sent(1, 0, 0, 0, false)],
+            &[sent(0, 1, 131_072, 4, false), sent(1, 1, 131_072, 4, false)],
+            vec![result(0, 131_072, 4, 0), result(1, 98_304, 4, 1)],
+        );
+        let expected = "\
+[  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[  7] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[ ID] Interval           Transfer     Bitrate         Total Datagrams
+[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  4  
+[  7]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  4  
+[SUM]   0.00-1.00   sec   256 KBytes  2.10 Mbits/sec  8  
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.000 ms  0/4 (0%)  sender
+[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.023 ms  0/4 (0%)  receiver
+[  7]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.000 ms  0/4 (0%)  sender
+[  7]   0.00-1.00   sec  96.0 KBytes   786 Kbits/sec  0.023 ms  1/4 (25%)  receiver
+[SUM]   0.00-1.00   sec   256 KBytes  2.10 Mbits/sec  0.000 ms  0/8 (0%)  sender
+[SUM]   0.00-1.00   sec   224 KBytes  1.84 Mbits/sec  0.023 ms  1/8 (12%)  receiver";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn both_directions_name_their_roles_as_in_iperf3() {
+        let parameters = Parameters {
+            protocol: Protocol::Udp,
+            bidirectional: true,
+            ..Parameters::default()
+        };
+        let shown = lines(
+            false,
+            parameters,
+            &[
+                stream(0, 5, true, Direction::Up),
+                stream(1, 7, false, Direction::Down),
+            ],
+            &[sent(0, 0, 0, 0, false), received(1, 0, 0, 0, 0)],
+            &[sent(0, 1, 131_072, 4, false), received(1, 1, 163_840, 5, 0)],
+            vec![result(0, 131_072, 4, 0), result(1, 163_840, 5, 0)],
+        );
+        let expected = "\
+[  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[  7] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[ ID][Role] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec            4  
+[  7][RX-C]   0.00-1.00   sec   160 KBytes  1.31 Mbits/sec  0.023 ms  0/5 (0%)  
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID][Role] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.000 ms  0/4 (0%)  sender
+[  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  0.023 ms  0/4 (0%)  receiver
+[  7][RX-C]   0.00-1.00   sec   160 KBytes  1.31 Mbits/sec  0.000 ms  0/5 (0%)  sender
+[  7][RX-C]   0.00-1.00   sec   160 KBytes  1.31 Mbits/sec  0.023 ms  0/5 (0%)  receiver";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_server_shows_what_it_has_counted_itself() {
+        let shown = lines(
+            true,
+            Parameters::default(),
+            &[stream(0, 5, false, Direction::Up)],
+            &[received(0, 0, 0, 0, 0)],
+            &[received(0, 1, 2_530_000_000, 0, 0)],
+            vec![result(0, 2_530_000_000, 0, 0)],
+        );
+        let expected = "\
+Accepted connection from 127.0.0.1, port 41754
+[  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
+[ ID] Interval           Transfer     Bitrate
+[  5]   0.00-1.00   sec  2.36 GBytes  20.2 Gbits/sec                  
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate
+[  5]   0.00-1.00   sec  2.36 GBytes  20.2 Gbits/sec                  receiver";
+        assert_eq!(shown, expected);
+    }
+}
