@@ -3,9 +3,9 @@
 
 pub mod args;
 pub mod exit;
-pub mod lab;
 pub mod getopt;
 pub mod iperf3;
+pub mod lab;
 pub mod output;
 pub mod peer;
 pub mod personality;
