@@ -129,7 +129,7 @@ fn describe(page: &mut String, above: &str, command: &Command) {
         );
     }
     for subcommand in command.get_subcommands() {
-        if subcommand.get_name() != "help" {
+        if subcommand.get_name() != "help" && !subcommand.is_hide_set() {
             describe(page, &format!("{above}{} ", command.get_name()), subcommand);
         }
     }

@@ -4,9 +4,12 @@
 pub mod args;
 pub mod exit;
 pub mod figure;
+pub mod getopt;
+pub mod iperf3;
 pub mod lab;
 pub mod output;
 pub mod peer;
+pub mod personality;
 pub mod predict;
 pub mod rtt;
 pub mod serve;
@@ -21,6 +24,10 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    if let Some(personality) = words.next().and_then(|name| personality::called(&name)) {
+        return personality(personality::plain(words));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -38,6 +45,9 @@ pub fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
+    if let Command::Iperf3(args) = cli.command {
+        return iperf3::main(personality::plain(args.words));
+    }
     match run(&cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -88,5 +98,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Predict(args) => predict::predict(args),
+        // Has its own way of ending.
+        Command::Iperf3(_) => Ok(Exit::Done),
     }
 }

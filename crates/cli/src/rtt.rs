@@ -385,7 +385,7 @@ fn carry_out(
     let stream = args.output.json_stream;
     let all = plan.sizes.len() as u64 * u64::from(plan.clients);
     let mut series = 0;
-    let outcome = peer.client.echo(plan, manner, &mut |event| match event {
+    let outcome = peer.native()?.echo(plan, manner, &mut |event| match event {
         Event::Agreed { plan, changed } if stream => {
             sinks
                 .data
@@ -584,10 +584,7 @@ impl Done {
             })
             .map(without_nulls)
             .collect();
-        let mut plan = json::plan(
-            &Plan::Echo(run.plan.clone()),
-            &peer.client.peer().to_string(),
-        );
+        let mut plan = json::plan(&Plan::Echo(run.plan.clone()), &peer.address().to_string());
         if let (Value::Object(map), EchoSchedule::Every { poisson: true, .. }) =
             (&mut plan, run.plan.schedule)
         {
@@ -606,8 +603,8 @@ impl Done {
             "lost": lost,
             "loss": caudal_core::stats::wilson(lost, sent, args.output.confidence),
             "elapsed_s": run.took.as_secs_f64(),
-            "idle_rtt_us": peer.client.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
-            "connect_us": peer.client.connecting.as_secs_f64() * 1e6,
+            "idle_rtt_us": peer.idle_rtt_us(),
+            "connect_us": peer.connect_us(),
             "kernel_stamps_missing": run.unstamped,
             "clock": run.record.clock.map(|clock| json!({
                 "offset_before_us": clock.before.offset_ns as f64 / 1e3,
@@ -621,7 +618,7 @@ impl Done {
         prune(&mut summary);
         let mut value = json!({
             "plan": plan,
-            "environment": Environment { client: &peer.client.here, server: &peer.client.server },
+            "environment": Environment { client: peer.here(), server: peer.there() },
             "flows": connections,
             "summary": summary,
             "predictions": self.predictions,
@@ -649,7 +646,7 @@ fn predictions(
     sizes: &[SizeSummary],
     given: Option<BitRate>,
 ) -> (Vec<Compared>, Option<&'static str>) {
-    let (here, there) = (&peer.client.here, &peer.client.server);
+    let (here, there) = (peer.here(), peer.there());
     let (rate, whence) = match link_rate(given, here, there, peer.is_loopback()) {
         Ok(known) => known,
         Err(why) => return (Vec::new(), Some(why.words())),
@@ -676,10 +673,8 @@ fn predictions(
         whence,
         clients,
         idle: peer
-            .client
-            .clock
-            .min_rtt_ns()
-            .and_then(|ns| Some((Duration::from_nanos(u64::try_from(ns).ok()?), PROBE_BYTES))),
+            .idle_rtt_us()
+            .and_then(|us| Some((Duration::try_from_secs_f64(us / 1e6).ok()?, PROBE_BYTES))),
         sizes,
     });
     (all, None)
@@ -749,7 +744,6 @@ fn doubts(peer: &Peer, run: &EchoRun, sizes: &[SizeSummary], left_out: &[u32]) -
         );
     }
     let whole = peer
-        .client
         .path_mtu()
         .map(|mtu| mtu.saturating_sub(peer.ip().header_bytes() as u32 + 8));
     if let (Transport::Udp, Some(whole)) = (run.plan.transport, whole) {
@@ -806,7 +800,7 @@ fn doubts(peer: &Peer, run: &EchoRun, sizes: &[SizeSummary], left_out: &[u32]) -
             "raise --count, and keep the machine to itself meanwhile",
         );
     }
-    let cpus = f64::from(peer.client.here.cpus.max(1));
+    let cpus = f64::from(peer.here().cpus.max(1));
     let stolen = [Some(&run.client_usage), run.server_usage.as_ref()]
         .into_iter()
         .flatten()

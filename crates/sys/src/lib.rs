@@ -23,5 +23,6 @@ pub mod schedule;
 pub mod signal;
 pub mod tap;
 pub mod tcp;
+pub mod terminal;
 pub mod timestamps;
 pub mod udp;

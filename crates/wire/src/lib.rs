@@ -6,5 +6,6 @@
 pub mod datagram;
 pub mod echo;
 pub mod frame;
+pub mod iperf3;
 pub mod message;
 pub mod preamble;

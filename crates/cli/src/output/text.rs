@@ -419,11 +419,13 @@ fn granted(direction: Direction, records: &[FlowRecord], transport: Transport) -
         .map_or_else(|| "unknown".to_owned(), |mtu| format!("{mtu} B"));
     Some(match transport {
         Transport::Tcp => format!(
-            "  granted: {}, MSS {} B, path MTU {mtu}, send buffer {send}, receive buffer {receive}",
+            "  granted: {}, MSS {}, path MTU {mtu}, send buffer {send}, receive buffer {receive}",
             sender
                 .and_then(|granted| granted.congestion.clone())
                 .unwrap_or_else(|| "unknown".to_owned()),
-            sender.and_then(|granted| granted.mss).unwrap_or(0)
+            sender
+                .and_then(|granted| granted.mss)
+                .map_or_else(|| "unknown".to_owned(), |mss| format!("{mss} B"))
         ),
         Transport::Udp => format!(
             "  granted: path MTU {mtu}, send buffer {send}, receive buffer {receive}; up to {} datagrams a send (GSO), joined on receive (GRO): {}",

@@ -171,8 +171,8 @@ pub(super) fn find_rate(
         "started": header.started,
         "tool": Tool::this(),
         "command": header.command,
-        "plan": json::plan(&Plan::Traffic(TrafficPlan { rate: Rate::Limit(most), ..plan.clone() }), &peer.client.peer().to_string()),
-        "environment": json::Environment { client: &peer.client.here, server: &peer.client.server },
+        "plan": json::plan(&Plan::Traffic(TrafficPlan { rate: Rate::Limit(most), ..plan.clone() }), &peer.address().to_string()),
+        "environment": json::Environment { client: peer.here(), server: peer.there() },
         "search": {
             "loss_limit": limit,
             "confidence": confidence,

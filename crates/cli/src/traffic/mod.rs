@@ -12,7 +12,7 @@ use crate::output::{csv, text};
 use crate::peer::Peer;
 use caudal_core::interval::{Row, Timeline};
 use caudal_core::plan::{
-    Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
+    Direction, Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
 };
 use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{StopRule, Verdict};
@@ -91,8 +91,8 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, interrupt)?;
-    plan.same_machine = peer.client.is_same_machine();
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    plan.same_machine = peer.is_same_machine();
     measure(&mut peer, &plan, &wanted, sinks, interrupt)
 }
 
@@ -123,13 +123,13 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, interrupt)?;
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
     if asked.is_none() {
         let headers = 8 + peer.ip().header_bytes() as u32;
-        let mtu = peer.client.path_mtu().unwrap_or(1500);
+        let mtu = peer.path_mtu().unwrap_or(1500);
         plan.length = mtu.saturating_sub(headers).clamp(32, LARGEST_DATAGRAM);
     }
-    plan.same_machine = peer.client.is_same_machine();
+    plan.same_machine = peer.is_same_machine();
     match args.find_rate {
         Some(limit) => {
             if args.traffic.time.is_none() {
@@ -332,11 +332,18 @@ fn one_run(
     sinks: &mut Sinks,
 ) -> Result<Done, RunError> {
     let is_udp = plan.transport == Transport::Udp;
+    let native = peer.is_native();
     let table = |plan: &TrafficPlan, sinks: &Sinks| {
         let ticks = plan.ticks();
         let (verbose, quiet) = (wanted.output.verbose, wanted.output.quiet);
         (
-            Timeline::new(plan.flows(), &ticks, is_udp),
+            {
+                let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
+                if !native {
+                    timeline.expect_no_senders(Direction::Down);
+                }
+                timeline
+            },
             Live::new(&sinks.text, plan.transport, &ticks, verbose, quiet),
         )
     };
@@ -357,9 +364,9 @@ fn one_run(
             }
         }
     };
-    let address = peer.client.peer().to_string();
+    let address = peer.address().to_string();
     let quit = &wanted.manner.quit;
-    let outcome = peer.client.run(plan, &wanted.manner, &mut |event| {
+    let outcome = peer.run(plan, &wanted.manner, &mut |event| {
         match event {
             Event::Agreed { plan, changed } => {
                 if let Plan::Traffic(agreed) = &plan {
@@ -402,12 +409,12 @@ fn one_run(
     }
     live.end(&mut sinks.text);
     let why = run.cut_short.as_ref().map(why);
-    let summary = summarise(&Context {
+    let mut summary = summarise(&Context {
         plan: &run.plan,
         records: &run.flows,
         timeline: &timeline,
-        client: &peer.client.here,
-        server: &peer.client.server,
+        client: peer.here(),
+        server: peer.there(),
         client_usage: &run.client_usage,
         server_usage: run.server_usage.as_ref(),
         ip: peer.ip(),
@@ -417,6 +424,14 @@ fn one_run(
         cut_short: why.as_deref(),
         changed: &run.changed,
     });
+    if !native {
+        summary.warnings.push(Warning::new(
+            "foreign_server",
+            "the server speaks iperf3's language: of what it receives it tells totals, at the end, without \
+             duplicates, reordering or its CPU; intervals of a TCP upload are what its kernel acknowledged",
+            "run `caudal serve` there for the whole account",
+        ));
+    }
     Ok(Done {
         run,
         timeline,

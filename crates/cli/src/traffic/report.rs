@@ -192,11 +192,11 @@ impl Report {
             header,
             plan: json::plan(
                 &Plan::Traffic(done.run.plan.clone()),
-                &peer.client.peer().to_string()
+                &peer.address().to_string()
             ),
             environment: json::Environment {
-                client: &peer.client.here,
-                server: &peer.client.server
+                client: peer.here(),
+                server: peer.there()
             },
             flows: done
                 .run
@@ -208,8 +208,8 @@ impl Report {
             summary: json::Summary {
                 goodput_bps: goodput,
                 directions: &done.summary.directions,
-                idle_rtt_us: peer.client.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
-                connect_us: peer.client.connecting.as_secs_f64() * 1e6,
+                idle_rtt_us: peer.idle_rtt_us(),
+                connect_us: peer.connect_us(),
                 cpu: json::Cpu {
                     client: &done.run.client_usage,
                     server: done.run.server_usage.as_ref(),
