@@ -10,6 +10,8 @@ use caudal_link::moment::Moment;
 pub(crate) enum Task {
     /// A host or router says at all its links that it is there, so that switches know where.
     Announce,
+    /// A host sends what has waited longest in it.
+    Release(usize),
     /// A flow begins.
     Start(usize),
     /// A flow's application stops.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use caudal_core::topology::Topology;
 use caudal_core::units::ByteCount;
 use caudal_link::assembly::Reached;
+use caudal_link::dice::Dice;
 use caudal_link::frame::Frame;
 use caudal_link::moment::Moment;
 
@@ -42,9 +43,19 @@ struct Track {
     scheduled: Option<Moment>,
 }
 
+/// What hosts have to send, and are late with.
+#[derive(Debug)]
+struct Lateness {
+    most_ns: u64,
+    dice: Dice,
+    /// For each node, what waits: when it leaves, for which node.
+    waiting: Vec<VecDeque<(Moment, usize, Frame)>>,
+}
+
 /// Everything that moves.
 struct Simulation {
     fabric: Fabric,
+    lateness: Lateness,
     agenda: Agenda,
     tracks: Vec<Track>,
     now: Moment,
@@ -96,6 +107,12 @@ impl Simulation {
             return Err(SimulateError::TooManyFlows(scenario.flows.len()));
         }
         let fabric = Fabric::of(topology)?;
+        let lateness = Lateness {
+            most_ns: whole_ns(scenario.lateness),
+            // Flows have the streams from 0 on.
+            dice: Dice::new(scenario.seed, u64::MAX),
+            waiting: topology.nodes.iter().map(|_| VecDeque::new()).collect(),
+        };
         let mut agenda = Agenda::default();
         agenda.put(Moment::START, Task::Announce);
         let mut tracks = Vec::with_capacity(scenario.flows.len());
@@ -140,6 +157,7 @@ impl Simulation {
         }
         Ok(Self {
             fabric,
+            lateness,
             agenda,
             tracks,
             now: Moment::START,
@@ -195,6 +213,15 @@ impl Simulation {
                 self.take_in();
                 let next = after(now, ANNOUNCE_EVERY_NS);
                 self.agenda.put(next, Task::Announce);
+            }
+            Task::Release(node) => {
+                let waiting = &mut self.lateness.waiting[node];
+                if let Some((_, to, frame)) = waiting.pop_front() {
+                    if let Some((next, _, _)) = waiting.front() {
+                        self.agenda.put(*next, task);
+                    }
+                    self.release(node, to, frame);
+                }
             }
             Task::Start(flow) => {
                 self.tracks[flow].running.start(now, &mut self.leaving);
@@ -300,6 +327,21 @@ impl Simulation {
                 .in_flow(hash)
         });
         self.events += 1;
+        if self.lateness.most_ns == 0 {
+            self.release(from, to, frame);
+        } else {
+            let late = self.lateness.dice.below(self.lateness.most_ns + 1);
+            let waiting = &mut self.lateness.waiting[from];
+            let behind = waiting.back().map_or(Moment::START, |(at, _, _)| *at);
+            let at = after(self.now, late).max(behind);
+            if waiting.is_empty() {
+                self.agenda.put(at, Task::Release(from));
+            }
+            waiting.push_back((at, to, frame));
+        }
+    }
+
+    fn release(&mut self, from: usize, to: usize, frame: Frame) {
         self.fabric
             .send(self.now, from, to, frame, &mut self.arriving);
         self.take_in();
