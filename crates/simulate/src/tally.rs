@@ -39,14 +39,19 @@ impl Tally {
         self.total
     }
 
-    /// The intervals up to `end`, also those in which nothing came; the last may be shorter.
+    /// The intervals up to `end`, also those in which nothing came; the last may be shorter, and has what came at `end`.
     pub(crate) fn intervals(&self, end: Moment) -> Vec<Interval> {
-        let count = end.ns().div_ceil(self.width_ns);
+        let count = end.ns().div_ceil(self.width_ns).max(1);
         (0..count)
             .map(|index| {
                 let start = index * self.width_ns;
                 let until = (start + self.width_ns).min(end.ns());
-                let bytes = self.bytes.get(index as usize).copied().unwrap_or(0);
+                let mut came = self.bytes.iter().skip(index as usize);
+                let bytes = if index + 1 == count {
+                    came.sum()
+                } else {
+                    came.next().copied().unwrap_or(0)
+                };
                 let bytes = ByteCount::new(bytes);
                 Interval {
                     start: Moment::from_ns(start),
