@@ -11,6 +11,7 @@ use crate::error::SimulateError;
 use crate::outcome::Details;
 use crate::packet::{Body, Datagram, End};
 use crate::scenario::{EchoOver, Flow, Traffic};
+use crate::tcp::Greeting;
 use crate::tcp::connection::Connection;
 use crate::tcp::segment::Segment;
 
@@ -29,6 +30,10 @@ enum Carrier {
     Stream {
         ends: Box<[Connection; 2]>,
         bytes: Option<u64>,
+        greeting: Greeting,
+        /// When the stream began, behind the greeting.
+        began: Option<Moment>,
+        stopped: bool,
     },
     Datagrams {
         source: Source,
@@ -90,6 +95,9 @@ impl Running {
                 let carrier = Carrier::Stream {
                     ends: ends(settings).ok_or(no_room)?,
                     bytes: bytes.map(ByteCount::get),
+                    greeting: settings.greeting,
+                    began: None,
+                    stopped: false,
                 };
                 (carrier, narrow(settings.framing))
             }
@@ -158,10 +166,11 @@ impl Running {
     pub(crate) fn start(&mut self, now: Moment, out: &mut Vec<Leaving>) {
         self.started = true;
         match &mut self.carrier {
-            Carrier::Stream { ends, bytes } => {
-                ends[0].write(now, bytes.unwrap_or(u64::MAX / 4), &mut self.segments);
+            Carrier::Stream { ends, greeting, .. } => {
                 ends[0].open(now, &mut self.segments);
+                ends[0].write(now, u64::from(greeting.asked), &mut self.segments);
                 self.flush(End::Far, out);
+                self.go_on(now, out);
             }
             Carrier::StreamEcho {
                 ends, exchanges, ..
@@ -185,7 +194,10 @@ impl Running {
     /// The application sends nothing more.
     pub(crate) fn stop(&mut self) {
         match &mut self.carrier {
-            Carrier::Stream { ends, .. } => ends[0].stop(),
+            Carrier::Stream { ends, stopped, .. } => {
+                ends[0].stop();
+                *stopped = true;
+            }
             Carrier::Datagrams { source, .. } => source.stop(),
             Carrier::StreamEcho { exchanges, .. } | Carrier::DatagramEcho { exchanges, .. } => {
                 exchanges.stop();
@@ -269,10 +281,18 @@ impl Running {
         out: &mut Vec<Leaving>,
     ) -> u64 {
         match (&mut self.carrier, body) {
-            (Carrier::Stream { ends, .. }, Body::Segment(segment)) => {
-                let came = ends[index(end)].receive(now, segment, &mut self.segments);
+            (Carrier::Stream { ends, greeting, .. }, Body::Segment(segment)) => {
+                let before = ends[1].received();
+                ends[index(end)].receive(now, segment, &mut self.segments);
+                let asked = u64::from(greeting.asked);
+                let received = ends[1].received();
+                if before < asked && received >= asked && greeting.answered > 0 {
+                    ends[1].converses();
+                    ends[1].write(now, u64::from(greeting.answered), &mut self.segments);
+                }
                 self.flush(end.other(), out);
-                came
+                self.go_on(now, out);
+                received.max(asked) - before.max(asked)
             }
             (Carrier::Datagrams { sink, payload, .. }, Body::Datagram(datagram)) => {
                 let whole = sink.take(now, datagram);
@@ -329,6 +349,38 @@ impl Running {
         }
     }
 
+    /// Begins the stream when the greeting is over.
+    fn go_on(&mut self, now: Moment, out: &mut Vec<Leaving>) {
+        let Carrier::Stream {
+            ends,
+            bytes,
+            greeting,
+            began,
+            stopped,
+        } = &mut self.carrier
+        else {
+            return;
+        };
+        if began.is_some()
+            || *stopped
+            || ends[0].acknowledged() < u64::from(greeting.asked)
+            || ends[0].received() < u64::from(greeting.answered)
+        {
+            return;
+        }
+        *began = Some(now);
+        ends[0].write(now, bytes.unwrap_or(u64::MAX / 4), &mut self.segments);
+        self.flush(End::Far, out);
+    }
+
+    /// When its payload began to flow; `None` before.
+    pub(crate) const fn began(&self, start: Moment) -> Option<Moment> {
+        match &self.carrier {
+            Carrier::Stream { began, .. } => *began,
+            _ => Some(start),
+        }
+    }
+
     /// Puts what connections sent toward `toward` into packets.
     fn flush(&mut self, toward: End, out: &mut Vec<Leaving>) {
         // Headers are 20 or 40 bytes.
@@ -348,7 +400,16 @@ impl Running {
     /// Whether all that there is to receive was received.
     pub(crate) fn finished(&self) -> bool {
         match &self.carrier {
-            Carrier::Stream { ends, bytes } => *bytes == Some(ends[1].received()),
+            Carrier::Stream {
+                ends,
+                bytes,
+                greeting,
+                began,
+                ..
+            } => {
+                let received = ends[1].received().saturating_sub(u64::from(greeting.asked));
+                began.is_some() && *bytes == Some(received)
+            }
             Carrier::Datagrams { .. } => false,
             Carrier::StreamEcho { exchanges, .. } | Carrier::DatagramEcho { exchanges, .. } => {
                 exchanges.finished()
@@ -359,7 +420,9 @@ impl Running {
     /// Bytes of payload that left for the first time.
     pub(crate) fn sent(&self) -> u64 {
         match &self.carrier {
-            Carrier::Stream { ends, .. } => ends[0].sent(),
+            Carrier::Stream { ends, greeting, .. } => {
+                ends[0].sent().saturating_sub(u64::from(greeting.asked))
+            }
             Carrier::Datagrams {
                 source, payload, ..
             } => source.sent.saturating_mul(u64::from(*payload)),

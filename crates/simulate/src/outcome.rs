@@ -44,7 +44,7 @@ pub struct FlowOutcome {
     pub from: String,
     /// Where it led.
     pub to: String,
-    /// When it began.
+    /// When its payload began to flow: behind the handshake and the greeting of a TCP transfer that has one.
     pub start: Moment,
     /// When its goodput ends to count: all was received, its application stopped, or the run ended.
     pub end: Moment,

@@ -365,11 +365,13 @@ impl Track {
             .unwrap_or(until)
             .min(self.stop.unwrap_or(until))
             .min(until);
-        let span = Duration::from_nanos(ns_between(self.start, end));
+        let began = self.running.began(self.start);
+        let start = began.unwrap_or(self.start).min(end);
+        let span = Duration::from_nanos(ns_between(start, end));
         FlowOutcome {
             from: name(self.nodes[0]),
             to: name(self.nodes[1]),
-            start: self.start,
+            start,
             end,
             sent: ByteCount::new(self.running.sent()),
             received: ByteCount::new(self.tally.total()),

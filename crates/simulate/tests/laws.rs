@@ -15,7 +15,7 @@ use caudal_simulate::run::run;
 use caudal_simulate::scenario::{
     EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
 };
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::tcp::{Congestion, Greeting, TcpSettings};
 use support::*;
 
 const RANDOM_SCENARIOS: u64 = 10_000;
@@ -144,6 +144,7 @@ fn random_settings(dice: &mut Dice) -> TcpSettings {
         congestion: pick(dice, &[Congestion::Reno, Congestion::Cubic]),
         send_window: window(dice),
         receive_window: window(dice),
+        greeting: pick(dice, &[Greeting::NONE, Greeting::CAUDAL, Greeting::IPERF3]),
     }
 }
 

@@ -9,7 +9,7 @@ use caudal_core::framing::{Framing, IpVersion};
 use caudal_core::units::ByteCount;
 use caudal_simulate::outcome::{Details, RttSummary};
 use caudal_simulate::scenario::{EchoClient, EchoOver, Flow, Traffic};
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::tcp::{Congestion, Greeting, TcpSettings};
 use support::*;
 
 /// How far `value` is from `expected`, as a part of it.
@@ -134,7 +134,10 @@ fn a_short_transfer_takes_the_rounds_of_slow_start() {
     // last byte is 20 ms on its way. Cardwell et al., "Modeling TCP latency", 2000.
     let link = pair("rate = \"100M\", delay = \"20ms\"");
     let bytes = Some(ByteCount::new(1_000_000));
-    let settings = settings(Congestion::Reno);
+    let settings = TcpSettings {
+        greeting: Greeting::NONE,
+        ..settings(Congestion::Reno)
+    };
     let flow = Flow::between("a", "b", Traffic::Tcp { settings, bytes });
     let outcome = play(&link, vec![flow], 5.0);
     let flow = &outcome.flows[0];
@@ -357,7 +360,10 @@ fn a_lost_tail_is_noticed_before_the_timeout() {
         "a",
         "b",
         Traffic::Tcp {
-            settings: TcpSettings::default(),
+            settings: TcpSettings {
+                greeting: Greeting::NONE,
+                ..TcpSettings::default()
+            },
             bytes,
         },
     );

@@ -222,6 +222,11 @@ impl Connection {
         }
     }
 
+    /// Bytes the other end acknowledged.
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
     /// Bytes that came in order.
     pub(crate) const fn received(&self) -> u64 {
         self.receiver.next()

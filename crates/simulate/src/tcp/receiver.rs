@@ -208,10 +208,13 @@ impl Receiver {
         Answer::Later
     }
 
-    /// Whether an acknowledgement is due.
+    /// Whether an acknowledgement is due; one that came late shows that there was nothing to answer with.
     pub(super) fn wake(&mut self, now: Moment) -> Answer {
         match self.due {
-            Some(due) if due <= now => Answer::Now,
+            Some(due) if due <= now => {
+                self.answers = false;
+                Answer::Now
+            }
             _ => Answer::Later,
         }
     }

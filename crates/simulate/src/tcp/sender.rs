@@ -168,6 +168,11 @@ impl Sender {
         self.written = self.next;
     }
 
+    /// The first byte not acknowledged.
+    pub(super) const fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
     pub(super) const fn next(&self) -> u64 {
         self.next
     }
