@@ -12,8 +12,11 @@ const UNIT: u64 = 1024;
 const CUBE_SCALE: u64 = 410;
 /// Segments acknowledged for each that Reno with the same β would grow by, in eighths: 8·(1 + β)/(3·(1 − β)).
 const FRIENDLY_SCALE: u64 = 8 * (UNIT + BETA) / 3 / (UNIT - BETA);
-/// An unchanged window is not reckoned with again before this.
-const PATIENCE_NS: u64 = 1_000_000_000 / 32;
+/// The kernel's clock for CUBIC: ticks of 4 ms, those of a kernel with `CONFIG_HZ=250`.
+const TICKS_PER_SECOND: u64 = 250;
+const TICK_NS: u64 = SECOND_NS / TICKS_PER_SECOND;
+/// An unchanged window is not reckoned with again before so many ticks are over.
+const PATIENCE_TICKS: u64 = TICKS_PER_SECOND / 32;
 const SECOND_NS: u64 = 1_000_000_000;
 /// No time is longer than this in the cube: 100 days.
 const LONGEST_UNITS: u64 = 1 << 33;
@@ -51,7 +54,8 @@ pub(crate) struct Cubic {
     /// W_max.
     last_max: u64,
     last_cwnd: u64,
-    last_reckoned: Option<Moment>,
+    /// The tick in which the cubic function was last reckoned with.
+    last_tick: Option<u64>,
     /// Since when the cubic function runs; `None` before the first acknowledgement after a loss.
     epoch: Option<Moment>,
     /// The window the plateau is at.
@@ -78,9 +82,8 @@ pub(crate) struct DelaySample {
     pub(crate) next: u64,
 }
 
-/// Nanoseconds as 1024ths of a second.
-const fn units(ns: u64) -> u64 {
-    (ns as u128 * UNIT as u128 / SECOND_NS as u128) as u64
+const fn tick(now: Moment) -> u64 {
+    now.ns() / TICK_NS
 }
 
 impl Cubic {
@@ -114,15 +117,25 @@ impl Cubic {
         window.grow(self.every, left);
     }
 
-    /// How often the window grows (RFC 9438 sections 4.2 to 4.5).
+    /// How often the window grows (RFC 9438 sections 4.2 to 4.5; `bictcp_update()` in Linux).
     fn reckon(&mut self, cwnd: u64, acknowledged: u64, now: Moment) {
         self.acknowledged += acknowledged;
-        let waited = self.last_reckoned.map(|last| ns_between(last, now));
-        if self.last_cwnd == cwnd && waited.is_some_and(|waited| waited <= PATIENCE_NS) {
+        let passed = self.last_tick.map(|last| tick(now).saturating_sub(last));
+        if self.last_cwnd == cwnd && passed.is_some_and(|passed| passed <= PATIENCE_TICKS) {
             return;
         }
-        self.last_cwnd = cwnd;
-        self.last_reckoned = Some(now);
+        // Within a tick only what Reno would have is looked at again.
+        if self.epoch.is_none() || passed != Some(0) {
+            self.last_cwnd = cwnd;
+            self.last_tick = Some(tick(now));
+            self.follow_curve(cwnd, acknowledged, now);
+        }
+        self.be_friendly(cwnd);
+        self.every = self.every.max(2);
+    }
+
+    /// How often the window grows to be on the cubic curve a round trip from now.
+    fn follow_curve(&mut self, cwnd: u64, acknowledged: u64, now: Moment) {
         let epoch = *self.epoch.get_or_insert_with(|| {
             self.acknowledged = acknowledged;
             self.friendly_cwnd = cwnd;
@@ -137,8 +150,9 @@ impl Cubic {
             }
             now
         });
-        // The window of a round trip from now.
-        let time = units(ns_between(epoch, now) + self.least_delay_ns.unwrap_or(0));
+        let round_trip = self.least_delay_ns.unwrap_or(0).div_ceil(TICK_NS);
+        let ticks = tick(now).saturating_sub(tick(epoch)) + round_trip;
+        let time = ticks.saturating_mul(UNIT) / TICKS_PER_SECOND;
         let distance = time.abs_diff(self.plateau_after).min(LONGEST_UNITS);
         let cube = u128::from(distance).pow(3);
         // 10 bits of the scale and 30 of the cubed unit of time.
@@ -156,8 +170,6 @@ impl Cubic {
         if self.last_max == 0 {
             self.every = self.every.min(20);
         }
-        self.be_friendly(cwnd);
-        self.every = self.every.max(2);
     }
 
     /// Grows no slower than Reno would (RFC 9438 section 4.3).
