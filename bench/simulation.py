@@ -23,6 +23,8 @@ CAUDAL = os.environ.get("CAUDAL", os.path.join(TARGET, "release/caudal"))
 SIMULATE = os.environ.get("SIMULATE", os.path.join(TARGET, "release/examples/topology"))
 SEEDS = int(os.environ.get("SEEDS", "5"))
 SECONDS = 12
+# What an emulator's deliveries and a host's scheduling add.
+LATENESS = os.environ.get("LATENESS", "50us")
 LAB = f"simulation-{os.getpid()}"
 
 
@@ -152,7 +154,7 @@ def simulate(topology, flows, link, seed):
         file.write(topology)
         file.flush()
         done = subprocess.run(
-            [SIMULATE, file.name, str(SECONDS), str(seed), *words], check=True, capture_output=True, text=True
+            [SIMULATE, file.name, str(SECONDS), str(seed), LATENESS, *words], check=True, capture_output=True, text=True
         )
     outcome = json.loads(done.stdout)
     name, direction = link

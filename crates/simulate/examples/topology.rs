@@ -1,6 +1,7 @@
 //! Runs TCP and UDP flows over a topology file and prints what came of them as JSON.
 //!
-//! `cargo run --release -p caudal-simulate --example topology -- FILE SECONDS SEED FLOW...`, where a flow is
+//! `cargo run --release -p caudal-simulate --example topology -- FILE SECONDS SEED LATENESS FLOW...`, where a
+//! host sends up to LATENESS later than it would, and a flow is
 //! `FROM>TO:reno`, `FROM>TO:cubic`, or `FROM>TO:8M` for datagrams at a rate of payload.
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use caudal_core::framing::Framing;
 use caudal_core::topology::{Topology, TopologyFile};
+use caudal_core::units::parse_duration;
 use caudal_simulate::run::run;
 use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
 use caudal_simulate::tcp::{Congestion, TcpSettings};
@@ -38,8 +40,8 @@ fn flow(word: &str) -> Flow {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [file, seconds, seed, flows @ ..] = &words[..] else {
-        eprintln!("usage: topology FILE SECONDS SEED FROM>TO:reno|cubic|RATE...");
+    let [file, seconds, seed, lateness, flows @ ..] = &words[..] else {
+        eprintln!("usage: topology FILE SECONDS SEED LATENESS FROM>TO:reno|cubic|RATE...");
         return;
     };
     let file: TopologyFile = toml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
@@ -48,6 +50,7 @@ fn main() {
     let duration = Duration::from_secs_f64(seconds.parse().unwrap());
     let scenario = Scenario {
         seed: seed.parse().unwrap(),
+        lateness: parse_duration(lateness).unwrap(),
         ..Scenario::of(flows, duration)
     };
     let outcome = run(&topology, &scenario).unwrap();
