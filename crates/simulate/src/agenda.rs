@@ -37,6 +37,12 @@ impl Agenda {
         self.tasks.peek().map(|Reverse((at, _, _))| *at)
     }
 
+    /// How many tasks there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
     pub(crate) fn take(&mut self) -> Option<(Moment, Task)> {
         self.tasks.pop().map(|Reverse((at, _, task))| (at, task))
     }

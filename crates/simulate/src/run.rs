@@ -381,3 +381,29 @@ impl Track {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Flow, Traffic};
+    use crate::tcp::TcpSettings;
+    use caudal_core::topology::{Preset, Topology};
+
+    #[test]
+    fn what_is_still_to_be_done_does_not_grow_with_time() {
+        let file = Preset::by_name("dumbbell").unwrap().file(None).unwrap();
+        let topology = Topology::resolve(&file).unwrap();
+        let flow = |from, to| Flow::between(from, to, Traffic::tcp(TcpSettings::default()));
+        let flows = vec![flow("h1", "h3"), flow("h2", "h4")];
+        let scenario = Scenario::of(flows, Duration::from_secs(300));
+        let mut simulation = Simulation::of(&topology, &scenario).unwrap();
+        for minute in 1..=5 {
+            let end = Moment::from_ns(minute * 60_000_000_000);
+            assert!(!simulation.run(end, u64::MAX));
+            let waiting: usize = simulation.lateness.waiting.iter().map(VecDeque::len).sum();
+            let held = simulation.agenda.len() + simulation.reached.len() + waiting;
+            assert!(held < 1000, "{held} after {minute} minutes");
+        }
+        assert!(simulation.events > 500_000);
+    }
+}

@@ -360,6 +360,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
 
@@ -428,6 +429,45 @@ mod tests {
         board.forgive();
         assert_eq!((board.lost(), board.next_to_repeat()), (0, None));
         assert!(board.counts_hold());
+    }
+
+    proptest! {
+        #[test]
+        fn the_counts_are_those_of_the_segments_whatever_comes(
+            steps in prop::collection::vec((0..6_u8, 0..40_u64, 1..10_u64), 1..200),
+        ) {
+            let (mut board, mut rack, mut news) = (Scoreboard::default(), Rack::default(), News::default());
+            let (mut next, mut una) = (0, 0);
+            for (time, (what, from, length)) in steps.into_iter().enumerate() {
+                let now = at(time as u64);
+                match what {
+                    0 | 1 => {
+                        board.push(now, next * 1000, 1000);
+                        next += 1;
+                    }
+                    2 => {
+                        let held = blocks(&[((una + from) * 1000, (una + from + length) * 1000)]);
+                        board.select(&held, now, &mut rack, None, &mut news);
+                    }
+                    3 => {
+                        una = (una + from % 4).min(next);
+                        board.release(una * 1000, now, &mut rack, None, &mut news);
+                    }
+                    4 => {
+                        board.detect(&rack, from * MS, now);
+                        if let Some(number) = board.next_to_repeat() {
+                            board.repeat(now, number);
+                        }
+                    }
+                    _ if from < 5 => board.forgive(),
+                    _ => board.time_out(&rack, now),
+                }
+                prop_assert!(board.counts_hold());
+                prop_assert_eq!(board.len(), next - una);
+                prop_assert!(board.in_flight() <= 2 * board.len());
+            }
+            prop_assert!(news.delivered <= next);
+        }
     }
 
     #[test]
