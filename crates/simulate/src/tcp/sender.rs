@@ -6,7 +6,7 @@ use caudal_link::occupancy::Occupancy;
 use super::Congestion;
 use super::controller::Controller;
 use super::cubic::DelaySample;
-use super::rtt::{RTO_MAX_NS, RttEstimator};
+use super::rtt::{RTO_INITIAL_NS, RTO_MAX_NS, RttEstimator};
 use super::scoreboard::{News, Rack, Scoreboard};
 use super::segment::Segment;
 use super::window::{INITIAL_CWND, Window};
@@ -19,6 +19,10 @@ const PROBE_SLACK_NS: u64 = 4_000_000;
 const PROBE_ALONE_NS: u64 = super::rtt::RTO_MIN_NS;
 /// Segments held out of order from which no reordering is expected any more (RFC 8985 section 6.2, step 4).
 const DUPLICATE_THRESHOLD: u64 = 3;
+/// The most bytes handed to the device at once (`GSO_LEGACY_MAX_SIZE` less the headers).
+const OFFLOAD: u64 = 65_216;
+/// New data waits for more room only when the last left no longer ago.
+const GATHER_NS: u64 = 1_000_000;
 /// Doublings of the timeout that are told apart.
 const MOST_BACKOFF: u32 = 16;
 
@@ -668,10 +672,24 @@ impl Sender {
         self.resume(now);
         let before = self.board.len();
         let mut sent = 0;
-        while self.board.in_flight() < self.window.cwnd && self.send_new(now, out) {
-            sent += 1;
+        let mut waits = false;
+        'bursts: while self.board.in_flight() < self.window.cwnd {
+            let burst = self.burst();
+            waits = self.gathers(now, burst);
+            if waits {
+                break;
+            }
+            for _ in 0..burst {
+                if self.board.in_flight() >= self.window.cwnd || !self.send_new(now, out) {
+                    break 'bursts;
+                }
+                sent += 1;
+            }
         }
         if sent == 0 {
+            if waits {
+                self.note_usage(true);
+            }
             return;
         }
         if self.reduces() {
@@ -681,7 +699,58 @@ impl Sender {
             self.arm_timeout(now);
         }
         self.arm_probe(now, false);
-        self.note_usage();
+        self.note_usage(waits);
+    }
+
+    /// Segments that leave together when nothing holds them: about a millisecond's worth, more in short round trips.
+    ///
+    /// Source: `tcp_tso_autosize()` and `tcp_update_pacing_rate()` in Linux net/ipv4.
+    fn burst(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let smoothed = self.rtt.smoothed_ns().unwrap_or(RTO_INITIAL_NS).max(1);
+        let percent = if self.window.cwnd < self.window.ssthresh / 2 {
+            200
+        } else {
+            120
+        };
+        let window = u128::from(self.window.cwnd.max(self.board.len())) * u128::from(mss);
+        let rate = window * 1_000_000_000 * percent / 100 / u128::from(smoothed);
+        let per_millisecond = u64::try_from(rate >> 10).unwrap_or(u64::MAX);
+        let halvings = self.rtt.least_ns().unwrap_or(u64::MAX) / 512_000;
+        let extra = if halvings < 32 {
+            OFFLOAD >> halvings
+        } else {
+            0
+        };
+        (per_millisecond.saturating_add(extra).min(OFFLOAD) / mss).max(2)
+    }
+
+    /// Whether new data waits for more room, so that it leaves in larger bursts (`tcp_tso_should_defer()` in Linux).
+    fn gathers(&self, now: Moment, burst: u64) -> bool {
+        if matches!(self.state, State::Recovery | State::Loss)
+            || ns_between(self.last_sent, now) > GATHER_NS
+        {
+            return false;
+        }
+        let mss = u64::from(self.mss);
+        let end = self.peer_end.min(self.una.saturating_add(self.buffer));
+        let allowed = self.window.cwnd - self.board.in_flight();
+        let room = allowed.min(end.saturating_sub(self.next) / mss);
+        // The application's data lies in blocks; the rest of one is not waited with.
+        let per_block = (OFFLOAD / mss).max(1);
+        let left = self.written - self.next;
+        let in_block = per_block - self.next / mss % per_block;
+        let last = left <= in_block * mss;
+        if left <= mss || room >= burst || (!last && room >= in_block) {
+            return false;
+        }
+        if room >= self.window.cwnd / 3 {
+            return false;
+        }
+        // When the next acknowledgement is far, waiting for it is idle.
+        let half = self.rtt.smoothed_ns().unwrap_or(0) / 2;
+        let head = self.board.head_sent();
+        head.is_some_and(|head| ns_between(head, now) >= half)
     }
 
     /// After a pause the window is what a path may be trusted with (RFC 5681 section 4.1; `tcp_cwnd_restart()`).
@@ -707,9 +776,9 @@ impl Sender {
     }
 
     /// Remembers whether the window was used up in this round trip (`tcp_cwnd_validate()`; RFC 7661).
-    fn note_usage(&mut self) {
+    fn note_usage(&mut self, waits: bool) {
         let out = self.board.len();
-        let limits = self.board.in_flight() >= self.window.cwnd;
+        let limits = waits || self.board.in_flight() >= self.window.cwnd;
         if self.una >= self.usage_round || limits || (!self.cwnd_limits && out > self.most_out) {
             self.cwnd_limits = limits;
             self.most_out = out;
