@@ -43,6 +43,9 @@ pub enum SimulateError {
         /// Its datagrams' payload.
         payload: u32,
     },
+    /// A congestion control without a model.
+    #[error("congestion control {0:?} is not modelled; take reno or cubic")]
+    NoModel(String),
     /// A message without a byte.
     #[error("flow {0}: an echo takes messages of at least one byte")]
     NoMessage(usize),

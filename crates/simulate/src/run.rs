@@ -16,7 +16,7 @@ use crate::fabric::Fabric;
 use crate::flow::{Leaving, Running};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet::{End, Packet};
-use crate::scenario::{LONGEST, MOST_FLOWS, MOST_INTERVALS, Scenario};
+use crate::scenario::{Flow, LONGEST, MOST_FLOWS, MOST_INTERVALS, Scenario};
 use crate::span::{after, ns_between, whole_ns};
 use crate::tally::Tally;
 
@@ -88,6 +88,18 @@ pub fn run(topology: &Topology, scenario: &Scenario) -> Result<Outcome, Simulate
         cut_short,
         disregarded: simulation.fabric.disregarded,
     })
+}
+
+/// Runs `flows` over `topology` for `duration`, with the usual seed, intervals and lateness.
+///
+/// # Errors
+/// As [`run`].
+pub fn of(
+    topology: &Topology,
+    flows: Vec<Flow>,
+    duration: Duration,
+) -> Result<Outcome, SimulateError> {
+    run(topology, &Scenario::of(flows, duration))
 }
 
 impl Simulation {
@@ -385,7 +397,7 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Flow, Traffic};
+    use crate::scenario::Traffic;
     use crate::tcp::TcpSettings;
     use caudal_core::topology::{Preset, Topology};
 

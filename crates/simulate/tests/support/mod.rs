@@ -11,8 +11,8 @@ use caudal_core::framing::Framing;
 use caudal_core::topology::{Topology, TopologyFile};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_simulate::outcome::{Details, FlowOutcome, Outcome, TcpCounts};
-use caudal_simulate::run::run;
-use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
+use caudal_simulate::run;
+use caudal_simulate::scenario::{Flow, Pattern, Traffic, UdpSource};
 use caudal_simulate::tcp::{Congestion, TcpSettings};
 
 pub fn topology(text: &str) -> Topology {
@@ -78,8 +78,7 @@ pub fn udp(mbit: f64) -> Traffic {
 }
 
 pub fn play(topology: &Topology, flows: Vec<Flow>, seconds: f64) -> Outcome {
-    let scenario = Scenario::of(flows, Duration::from_secs_f64(seconds));
-    run(topology, &scenario).unwrap()
+    run::of(topology, flows, Duration::from_secs_f64(seconds)).unwrap()
 }
 
 /// Mbit/s over the whole flow.
