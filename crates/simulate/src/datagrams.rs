@@ -307,7 +307,7 @@ mod tests {
         #[test]
         fn pieces_take_the_wire_bytes_that_framing_says(mtu in 0_u32..10_000, payload in 0_u32..70_000, six: bool, vlan: bool) {
             let ip = if six { IpVersion::V6 } else { IpVersion::V4 };
-            let framing = Framing { mtu, ip, vlan, timestamps: true };
+            let framing = Framing { mtu, ip, vlan, ..Framing::default() };
             let pieces = Pieces::of(&framing, payload);
             let wire = pieces.map(|pieces| {
                 (0..pieces.count).map(|piece| framing.wire_bytes(pieces.packet_bytes(piece).into())).sum::<u64>()

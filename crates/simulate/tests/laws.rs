@@ -129,6 +129,7 @@ fn random_framing(dice: &mut Dice) -> Framing {
         ip: pick(dice, &[IpVersion::V4, IpVersion::V6]),
         vlan: dice.below(4) == 0,
         timestamps: dice.below(4) > 0,
+        ..Framing::default()
     }
 }
 
