@@ -19,12 +19,24 @@ pub(super) fn own() -> Result<Exit, Failure> {
 }
 
 /// `caudal lab up`
-pub(super) fn up(registry: &Registry, args: &UpArgs) -> Result<Exit, Failure> {
+pub(super) fn up(
+    registry: &Registry,
+    args: &UpArgs,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     let topology = file::read(&args.what)?;
     let name = file::name(&args.what, args.name.as_deref())?;
     let (_, warnings) = start(registry, topology, &name, false)?;
     for warning in &warnings {
         eprintln!("caudal: {warning}");
+    }
+    if interrupt.count() > 0 {
+        registry.take_down(&registry.find(Some(&name))?);
+        return Err(Failure::new(
+            Exit::Failed,
+            "interrupted; the lab is down again",
+            "",
+        ));
     }
     if args.quiet {
         return Ok(Exit::Done);
@@ -151,6 +163,9 @@ pub(super) fn run(
         let mut command = command(&card, &host, &args.command);
         entry.apply(&mut command);
         registry.tell(&card, &Request::Mark)?;
+        if interrupt.count() > 0 {
+            return Err(Failure::new(Exit::Failed, "interrupted", ""));
+        }
         // From here on the terminal's signals are for the command, and its end is ours.
         let _ = signal::ignore_terminal();
         let mut child = command
