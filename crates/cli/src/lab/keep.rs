@@ -172,8 +172,11 @@ pub(super) fn run(
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
-        if let Ok(report) = registry.report(&card) {
-            tell_on_itself(&report, args.quiet);
+        match registry.report(&card) {
+            Ok(report) => tell_on_itself(&report, args.quiet),
+            Err(error) => {
+                eprintln!("caudal: the network was gone before the command ended: {error}");
+            }
         }
         Ok(status)
     })();
