@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use caudal_core::topology::{Preset, Topology, TopologyFile};
 use caudal_lab::{Change, Lab, LabReport, LinkState};
+use caudal_simulate::scenario::{Flow, Traffic};
+use caudal_simulate::tcp::TcpSettings;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
@@ -23,7 +25,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Each test wants the machine to itself.
     arguments.test_threads = Some(1);
-    let all: [Case; 16] = [
+    let all: [Case; 19] = [
         (
             "tcp_gets_what_the_frames_leave_of_10_mbit",
             &["iperf3"],
@@ -83,6 +85,19 @@ fn main() -> ExitCode {
         ),
         ("flows_spread_over_equal_ways", &["iperf3"], equal_ways),
         ("a_link_is_changed_while_it_is_up", &["ping"], changes),
+        (
+            "the_simulation_foretells_reno_on_a_full_queue",
+            &["iperf3"],
+            || foretold(&shaped("reno")),
+        ),
+        (
+            "the_simulation_foretells_cubic_on_a_full_queue",
+            &["iperf3"],
+            || foretold(&shaped("cubic")),
+        ),
+        ("the_simulation_foretells_half_duplex", &["iperf3"], || {
+            foretold(&star(", duplex = \"half\"", "", ""));
+        }),
         (
             "forty_links_come_up_and_leave_nothing",
             &["ip", "ping"],
@@ -474,6 +489,34 @@ fn policer() {
             15.0,
         )?;
         between("the loss in percent", loss, 84.0, 86.0)
+    });
+}
+
+/// 10 Mbit/s, 20 ms there and back, and a queue of what is under way in that time.
+fn shaped(congestion: &str) -> String {
+    let keys = "rate = \"10M\", delay = \"10ms\", queue = { bytes = 25000 }";
+    pair(keys).replace("cubic", congestion)
+}
+
+/// The goodput that the simulation foretells from h1 to h2 is what Linux gets, within 5 %.
+fn foretold(text: &str) {
+    const LEFT_OUT: usize = 2;
+    let file: TopologyFile = toml::from_str(text).unwrap();
+    let topology = Topology::resolve(&file).unwrap();
+    let settings = TcpSettings::between(&topology, "h1", "h2").unwrap();
+    let flow = Flow::between("h1", "h2", Traffic::tcp(settings));
+    let outcome = caudal_simulate::run::of(&topology, vec![flow], Duration::from_secs(10)).unwrap();
+    let intervals = &outcome.flows[0].intervals[LEFT_OUT..];
+    let simulated = intervals
+        .iter()
+        .map(|interval| interval.goodput.as_f64())
+        .sum::<f64>();
+    let simulated = simulated / intervals.len() as f64 / 1e6;
+    measured(text, |built| {
+        let _server = built.iperf3_server("h2", 5201);
+        let words = format!("iperf3 -4 -c h2 -t 8 -O {LEFT_OUT} -J");
+        let json = built.run("h1", &words);
+        within("TCP goodput", received(&json), simulated, 0.05)
     });
 }
 
