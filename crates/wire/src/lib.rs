@@ -6,5 +6,6 @@
 pub mod datagram;
 pub mod echo;
 pub mod frame;
+pub mod iperf2;
 pub mod message;
 pub mod preamble;
