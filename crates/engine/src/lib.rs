@@ -13,6 +13,8 @@ mod echo_server;
 mod environment;
 mod error;
 mod event;
+pub mod guests;
+pub mod iperf2;
 pub mod pacer;
 mod random;
 mod reception;

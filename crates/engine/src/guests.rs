@@ -1,0 +1,72 @@
+//! Places at a server, whatever protocol a guest speaks.
+
+use crate::allow::Network;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Who may come in, and how many at once.
+#[derive(Debug, Clone)]
+pub struct Guests {
+    pub(crate) allow: Vec<Network>,
+    pub(crate) most: usize,
+    pub(crate) taken: Arc<AtomicUsize>,
+    pub(crate) served: Arc<AtomicUsize>,
+}
+
+impl Guests {
+    /// Places of their own: `most` at once, from the networks of `allow`, or from everywhere when that is empty.
+    #[must_use]
+    pub fn new(allow: Vec<Network>, most: usize) -> Self {
+        Self {
+            allow,
+            most,
+            taken: Arc::default(),
+            served: Arc::default(),
+        }
+    }
+
+    /// Gives `address` a place.
+    ///
+    /// # Errors
+    /// Says why it gets none.
+    pub fn admit(&self, address: IpAddr) -> Result<Guest, String> {
+        if !self.allow.is_empty() && !self.allow.iter().any(|network| network.contains(address)) {
+            return Err(format!(
+                "{address} is not among the networks this server answers"
+            ));
+        }
+        let room = self
+            .taken
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
+                (taken < self.most).then_some(taken + 1)
+            });
+        match room {
+            Ok(_) => Ok(Guest(self.clone())),
+            Err(taken) => Err(format!("all {taken} places are taken")),
+        }
+    }
+
+    /// Guests that have left.
+    #[must_use]
+    pub fn served(&self) -> usize {
+        self.served.load(Ordering::Acquire)
+    }
+
+    /// Guests inside.
+    #[must_use]
+    pub fn inside(&self) -> usize {
+        self.taken.load(Ordering::Acquire)
+    }
+}
+
+/// A place, free again when dropped.
+#[derive(Debug)]
+pub struct Guest(Guests);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.served.fetch_add(1, Ordering::AcqRel);
+        self.0.taken.fetch_sub(1, Ordering::AcqRel);
+    }
+}
