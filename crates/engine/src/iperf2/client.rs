@@ -1,7 +1,7 @@
 //! The near side: connects, says what it wants in the first bytes, and moves payload.
 
 use super::attend::{Watch, attend};
-use super::leg::{Figures, Latency, Leg, LegInfo, UdpFigures};
+use super::leg::{Carry, Figures, Latency, Leg, LegInfo, UdpFigures};
 use super::server::{Server, ServerOptions, opened, set_tos, tell_reports};
 use super::tcp::{self, await_close, block};
 use super::udp::{self, Ending};
@@ -653,8 +653,6 @@ fn start(
     }
     Ok(legs)
 }
-
-type Carry = Box<dyn FnOnce(&super::leg::Work) -> io::Result<()> + Send>;
 
 fn open(source: &Source) -> Result<Option<File>, RunError> {
     match source {

@@ -205,6 +205,9 @@ pub(super) struct Leg {
     pub failure: Option<String>,
 }
 
+/// What a leg's thread does.
+pub(super) type Carry = Box<dyn FnOnce(&Work) -> io::Result<()> + Send>;
+
 /// What a leg's thread works with.
 pub(super) struct Work {
     pub counters: Arc<FlowCounters>,

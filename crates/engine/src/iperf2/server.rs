@@ -2,7 +2,7 @@
 //! within limits.
 
 use super::attend::{Watch, attend};
-use super::leg::{Leg, LegInfo, Opened};
+use super::leg::{Carry, Leg, LegInfo, Opened};
 use super::tcp::{self, await_close, block};
 use super::udp::{self, Ending, Received, Strays};
 use super::{Event, Tell};
@@ -527,7 +527,7 @@ fn desk_tcp(house: &Arc<House>, listener: &TcpListener) {
                             match session {
                                 Ok(session) => sessions.push(session),
                                 Err(cause) => {
-                                    house.trouble(Some(peer), format!("no thread for it: {cause}"))
+                                    house.trouble(Some(peer), format!("no thread for it: {cause}"));
                                 }
                             }
                         }
@@ -937,14 +937,11 @@ fn back_leg(
         trip_times: false,
         tos: 0,
     };
-    let start =
-        |info: LegInfo,
-         link: Link,
-         carry: Box<dyn FnOnce(&super::leg::Work) -> io::Result<()> + Send>| {
-            (house.tell)(Event::Connected(Arc::new(info.clone())));
-            Leg::start(info, Arc::new(link), 0, monotonic_ns(), ringer, carry)
-                .map_err(|cause| cause.to_string())
-        };
+    let start = |info: LegInfo, link: Link, carry: Carry| {
+        (house.tell)(Event::Connected(Arc::new(info.clone())));
+        Leg::start(info, Arc::new(link), 0, monotonic_ns(), ringer, carry)
+            .map_err(|cause| cause.to_string())
+    };
     if let Some(layout) = udp_layout {
         let old = match header.window_or_rate {
             0 => UDP_RATE,
