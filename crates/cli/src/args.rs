@@ -307,6 +307,46 @@ pub struct ServeArgs {
     /// How long a client may do nothing
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
+    /// The port for iperf 2, TCP and UDP
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::iperf2::PORT, help_heading = "iperf 2 and nttcp")]
+    pub iperf2_port: u16,
+    /// Do not answer iperf 2
+    #[arg(
+        long,
+        conflicts_with = "iperf2_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_iperf2: bool,
+    /// Do not connect back to iperf 2 clients that ask for it (their -d and -r)
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub no_connect_back: bool,
+    /// Send UDP in reverse to iperf 2 clients from this network at their word; others have to have made a TCP connection
+    /// (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "CIDR",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_trust: Vec<Network>,
+    /// Join this multicast group and receive iperf 2's UDP sent to it (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_group: Vec<IpAddr>,
+    /// The control port for nttcp; data ports are those above
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::nttcp::PORT, help_heading = "iperf 2 and nttcp")]
+    pub nttcp_port: u16,
+    /// Do not answer nttcp
+    #[arg(
+        long,
+        conflicts_with = "nttcp_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_nttcp: bool,
     /// Log one JSON object a line
     #[arg(long)]
     pub json_log: bool,

@@ -2,7 +2,10 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod dialects;
 pub mod exit;
+pub mod iperf2;
+pub mod nttcp;
 pub mod output;
 pub mod peer;
 pub mod rtt;
@@ -18,6 +21,18 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some((personality, words)) = personality(std::env::args_os()) {
+        return match prepare() {
+            Ok(interrupt) => personality(&words, interrupt).into(),
+            Err(failure) => {
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    format!("{failure}\n").as_bytes(),
+                );
+                failure.exit.into()
+            }
+        };
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,7 +58,38 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command) -> Result<Exit, Failure> {
+/// Another tool's command line.
+type Personality = fn(&[String], &'static Interrupt) -> Exit;
+
+/// The tools this program also is: called by their names, or by the command of that name.
+const PERSONALITIES: [(&str, Personality); 2] = [("iperf", iperf2::main), ("nttcp", nttcp::main)];
+
+/// Which of them is meant, and the words that are its own.
+fn personality(
+    mut words: impl Iterator<Item = std::ffi::OsString>,
+) -> Option<(Personality, Vec<String>)> {
+    let called = words.next()?;
+    let called = std::path::Path::new(&called).file_name()?.to_owned();
+    let by = |name: &std::ffi::OsStr| {
+        PERSONALITIES
+            .iter()
+            .find(|(known, _)| name == *known)
+            .map(|(_, personality)| *personality)
+    };
+    let found = match by(&called) {
+        Some(found) => found,
+        None => by(&words.next()?)?,
+    };
+    Some((
+        found,
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+    ))
+}
+
+/// What every command needs of the process.
+fn prepare() -> Result<&'static Interrupt, Failure> {
     let prepared = |cause: std::io::Error| {
         Failure::new(
             Exit::NotPermitted,
@@ -52,7 +98,11 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         )
     };
     ignore_sigpipe().map_err(prepared)?;
-    let interrupt = Interrupt::install().map_err(prepared)?;
+    Interrupt::install().map_err(prepared)
+}
+
+fn run(command: &Command) -> Result<Exit, Failure> {
+    let interrupt = prepare()?;
     match command {
         Command::Serve(args) => serve::serve(args, interrupt),
         Command::Tcp(args) => traffic::tcp(args, interrupt),

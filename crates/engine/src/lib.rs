@@ -15,6 +15,7 @@ mod error;
 mod event;
 pub mod guests;
 pub mod iperf2;
+pub mod nttcp;
 pub mod pacer;
 mod random;
 mod reception;

@@ -8,4 +8,5 @@ pub mod echo;
 pub mod frame;
 pub mod iperf2;
 pub mod message;
+pub mod nttcp;
 pub mod preamble;

@@ -601,6 +601,7 @@ fn start(
                         first: 1,
                         strays: None,
                         answer: false,
+                        times: false,
                         request: (options.way == Way::Reverse).then_some(request),
                         ends_itself: true,
                         most_ns: options

@@ -1226,6 +1226,7 @@ fn serve_udp(
             first: base,
             strays: Some(strays),
             answer: !info.no_udp_fin && !is_group,
+            times: info.trip_times || house.options.distribution,
             request: None,
             ends_itself: false,
             most_ns: None,

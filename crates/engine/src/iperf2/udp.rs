@@ -217,6 +217,11 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
         .notes
         .ended_ns
         .compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
+    if what.layout != Layout::Twelve {
+        // The last datagram counts like any other.
+        counters.datagrams.store(datagrams + 1, Relaxed);
+        counters.bytes.store(bytes + length as u64, Relaxed);
+    }
     finish(socket, what, &mut batch[..length], id, work)
 }
 
@@ -295,6 +300,8 @@ pub(super) struct Receiving {
     pub strays: Option<Strays>,
     /// Whether the end is answered with a report.
     pub answer: bool,
+    /// Whether the report tells one-way times.
+    pub times: bool,
     /// A datagram sent again and again until the first one comes: a request to be sent to.
     pub request: Option<Vec<u8>>,
     /// Whether the flow ends with the orders, without a last datagram (a client that receives).
@@ -332,10 +339,21 @@ impl Account {
             return Taken::Nothing;
         };
         if head.id < 0 {
-            let all = head
+            let again = self.announced.is_some();
+            let mut all = head
                 .id
                 .unsigned_abs()
                 .saturating_sub(self.first.unsigned_abs());
+            // Since 2.0.10 the last datagram counts like any other, the first time it comes.
+            if self.layout != Layout::Twelve && !again {
+                if matches!(
+                    self.sequence.push(all),
+                    Arrival::InOrder | Arrival::Reordered { .. }
+                ) {
+                    self.bytes += datagram.len() as u64;
+                }
+                all = all.saturating_add(1);
+            }
             let seen = self
                 .sequence
                 .counts()
@@ -347,7 +365,9 @@ impl Account {
             } else {
                 all
             };
-            self.announced = Some(self.announced.map_or(all, |known| known.min(all)).max(seen));
+            if !again {
+                self.announced = Some(all.max(seen));
+            }
             return Taken::Last;
         }
         let Some(number) = head
@@ -395,7 +415,7 @@ impl Account {
         self.last_latency = Latency::default();
     }
 
-    fn report(&self, work: &Work, took_ns: u64) -> ServerReport {
+    fn report(&self, work: &Work, took_ns: u64, times: bool) -> ServerReport {
         let counts = self.sequence.counts();
         ServerReport {
             bytes: self.bytes,
@@ -404,7 +424,7 @@ impl Account {
             out_of_order: counts.reordered + counts.late,
             datagrams: counts.received + counts.late + work.counters.lost.load(Relaxed),
             jitter_us: work.counters.jitter_ns.load(Relaxed) / 1000,
-            transit: Some(Transit {
+            transit: times.then(|| Transit {
                 min_s: self.latency.min_s,
                 max_s: self.latency.max_s,
                 sum_s: self.latency.mean_s * self.latency.count as f64,
@@ -542,7 +562,7 @@ pub(super) fn receive(socket: &UdpSocket, what: &Receiving, work: &Work) -> io::
                     .store(all.saturating_add(1), Relaxed);
             }
             if what.answer && answers < MOST_ANSWERS {
-                let report = account.report(work, took).encode(what.layout);
+                let report = account.report(work, took, what.times).encode(what.layout);
                 // Nobody is sent more than came from there.
                 if answered_bytes + report.len() as u64 <= account.came {
                     answered_bytes += report.len() as u64;

@@ -76,6 +76,7 @@ impl ServerReport {
             Layout::SixteenOld => at + BASE + 4,
             Layout::Sixteen => at + EXTENDED,
         };
+        let transit = self.transit.filter(|_| layout == Layout::Sixteen);
         let mut bytes = vec![0; length];
         datagram_header(&mut bytes, layout, 0, (0, 0));
         let room = &mut bytes[at..];
@@ -85,7 +86,8 @@ impl ServerReport {
             match layout {
                 Layout::Twelve => PRESENT,
                 Layout::SixteenOld => PRESENT | WIDE,
-                Layout::Sixteen => PRESENT | WIDE | EXTENSION,
+                Layout::Sixteen if transit.is_some() => PRESENT | WIDE | EXTENSION,
+                Layout::Sixteen => PRESENT | WIDE,
             },
         );
         put(room, 4, (self.bytes >> 32) as u32);
@@ -104,8 +106,7 @@ impl ServerReport {
         };
         put(room, jitter, (self.jitter_us / 1_000_000) as u32);
         put(room, jitter + 4, (self.jitter_us % 1_000_000) as u32);
-        if layout == Layout::Sixteen {
-            let transit = self.transit.unwrap_or_default();
+        if let Some(transit) = transit {
             let variance = if transit.count > 1 {
                 transit.m2 / f64::from(transit.count - 1)
             } else {
