@@ -141,6 +141,9 @@ pub struct TrafficArgs {
     /// End after exactly so many payload bytes a direction instead
     #[arg(short = 'n', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub bytes: Option<ByteCount>,
+    /// Speak another tool's protocol: HOST runs that tool's server (its port by default)
+    #[arg(long = "as", value_name = "TOOL", help_heading = "Peer")]
+    pub dialect: Option<Dialect>,
     /// How often to report
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Duration,
@@ -384,6 +387,13 @@ pub enum RateArg {
     Max,
     /// This fast.
     Limit(BitRate),
+}
+
+/// Another tool's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dialect {
+    /// iperf 2: `iperf -s`, port 5001
+    Iperf2,
 }
 
 /// A transport protocol by name.

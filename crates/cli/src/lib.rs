@@ -4,6 +4,7 @@
 pub mod args;
 mod dialects;
 pub mod exit;
+pub mod far;
 pub mod iperf2;
 pub mod nttcp;
 pub mod output;

@@ -11,6 +11,24 @@ use std::time::Duration;
 /// What a program is called when it speaks to another.
 pub const TOOL: &str = concat!("caudal ", env!("CARGO_PKG_VERSION"));
 
+/// Where the arguments say the server is.
+#[must_use]
+pub fn target(args: &TargetArgs) -> Target {
+    Target {
+        host: args.host.clone().unwrap_or_default(),
+        port: args.port,
+        family: match (args.ipv4, args.ipv6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        },
+        origin: Origin {
+            address: args.bind,
+            device: args.device.clone(),
+        },
+    }
+}
+
 /// A connection to the server of a command, which may be one of our own.
 pub struct Peer {
     /// The greeted server.
@@ -25,15 +43,7 @@ impl Peer {
     /// # Errors
     /// When nobody answers, or the address makes no sense.
     pub fn connect(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
-        let origin = Origin {
-            address: args.bind,
-            device: args.device.clone(),
-        };
-        let family = match (args.ipv4, args.ipv6) {
-            (true, _) => Some(Family::V4),
-            (_, true) => Some(Family::V6),
-            _ => None,
-        };
+        let family = target(args).family;
         let (host, port, own) = match &args.host {
             Some(host) => (host.clone(), args.port, None),
             None => {
@@ -57,8 +67,7 @@ impl Peer {
         let target = Target {
             host,
             port,
-            family,
-            origin,
+            ..target(args)
         };
         let client = Client::connect(&target, TOOL, Some(interrupt)).map_err(|error| {
             match (args.bind, &error) {

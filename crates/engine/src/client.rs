@@ -781,7 +781,7 @@ impl Test {
     }
 }
 
-fn resolve(target: &Target) -> Result<Vec<SocketAddr>, RunError> {
+pub(crate) fn resolve(target: &Target) -> Result<Vec<SocketAddr>, RunError> {
     let host = target.host.as_str();
     let bare = host
         .strip_prefix('[')

@@ -62,28 +62,28 @@ impl Line {
             .extend(remote_defaults.split_whitespace().map(str::to_owned));
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
-            if line.host.is_some() {
-                if !word.starts_with('-') {
-                    return Err(format!(
-                        "{word:?}: several hosts mean multicast (-m), which is not here"
-                    ));
-                }
-                line.remote.push(word.to_owned());
-            } else if !line
+            if !line
                 .local
                 .take(word, &mut words)
                 .map_err(|error| error.to_string())?
             {
                 line.host = Some(word.to_owned());
+                break;
             }
         }
+        line.remote.extend(words.map(str::to_owned));
         // What the other side would refuse is said here.
         let mut check = Request::default();
         let mut remote = line.remote.iter().map(String::as_str);
         while let Some(word) = remote.next() {
-            check
+            let is_option = check
                 .take(word, &mut remote)
                 .map_err(|error| format!("for the other side: {error}"))?;
+            if !is_option {
+                return Err(format!(
+                    "{word:?}: several hosts mean multicast (-m), which is not here"
+                ));
+            }
         }
         let asked = line.local.listen || line.local.help || line.local.version;
         if line.host.is_none() && !asked {

@@ -3,13 +3,13 @@
 mod find_rate;
 mod report;
 
-use crate::args::{OmitArg, OutputArgs, RateArg, TcpArgs, TrafficArgs, UdpArgs};
+use crate::args::{Dialect, OmitArg, OutputArgs, RateArg, TcpArgs, TrafficArgs, UdpArgs};
 use crate::exit::{Exit, Failure};
+use crate::far::Peer;
 use crate::output::json::{self, Header};
 use crate::output::live::Live;
 use crate::output::sink::Sinks;
 use crate::output::{csv, text};
-use crate::peer::Peer;
 use caudal_core::interval::{Row, Timeline};
 use caudal_core::plan::{
     Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
@@ -91,7 +91,7 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, interrupt)?;
+    let mut peer = Peer::connect(&args.target, args.traffic.dialect, interrupt)?;
     plan.same_machine = peer.client.is_same_machine();
     measure(&mut peer, &plan, &wanted, sinks, interrupt)
 }
@@ -123,11 +123,15 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, interrupt)?;
+    let mut peer = Peer::connect(&args.target, args.traffic.dialect, interrupt)?;
     if asked.is_none() {
         let headers = 8 + peer.ip().header_bytes() as u32;
         let mtu = peer.client.path_mtu().unwrap_or(1500);
         plan.length = mtu.saturating_sub(headers).clamp(32, LARGEST_DATAGRAM);
+        if args.traffic.dialect == Some(Dialect::Iperf2) {
+            // What a server of iperf 2 reads unless told otherwise: the rest of longer ones would be cut.
+            plan.length = plan.length.min(1470);
+        }
     }
     plan.same_machine = peer.client.is_same_machine();
     match args.find_rate {
@@ -397,8 +401,8 @@ fn one_run(
         plan: &run.plan,
         records: &run.flows,
         timeline: &timeline,
-        client: &peer.client.here,
-        server: &peer.client.server,
+        client: peer.client.here(),
+        server: peer.client.server(),
         client_usage: &run.client_usage,
         server_usage: run.server_usage.as_ref(),
         ip: peer.ip(),

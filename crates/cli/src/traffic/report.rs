@@ -2,10 +2,10 @@
 
 use super::{Done, Wanted, why};
 use crate::exit::{Exit, Failure};
+use crate::far::Peer;
 use crate::output::json::{self, Header};
 use crate::output::sink::Sinks;
 use crate::output::text;
-use crate::peer::Peer;
 use caudal_core::interval::Interval;
 use caudal_core::plan::Plan;
 use caudal_core::stats::{Estimate, Verdict};
@@ -195,8 +195,8 @@ impl Report {
                 &peer.client.peer().to_string()
             ),
             environment: json::Environment {
-                client: &peer.client.here,
-                server: &peer.client.server
+                client: peer.client.here(),
+                server: peer.client.server()
             },
             flows: done
                 .run
@@ -208,8 +208,8 @@ impl Report {
             summary: json::Summary {
                 goodput_bps: goodput,
                 directions: &done.summary.directions,
-                idle_rtt_us: peer.client.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
-                connect_us: peer.client.connecting.as_secs_f64() * 1e6,
+                idle_rtt_us: peer.client.clock().min_rtt_ns().map(|ns| ns as f64 / 1e3),
+                connect_us: peer.client.connecting().as_secs_f64() * 1e6,
                 cpu: json::Cpu {
                     client: &done.run.client_usage,
                     server: done.run.server_usage.as_ref(),

@@ -207,7 +207,7 @@ pub struct Outcome {
 /// A client's test.
 pub struct Client;
 
-struct Connection {
+pub(super) struct Connection {
     link: Arc<Link>,
     info: LegInfo,
     header: Option<TestHeader>,
@@ -356,7 +356,7 @@ fn listen_back(options: &ClientOptions, tell: &Tell) -> Result<Option<(Server, G
     Ok(Some((server, guests)))
 }
 
-fn connect(options: &ClientOptions, tell: &Tell) -> Result<Vec<Connection>, RunError> {
+pub(super) fn connect(options: &ClientOptions, tell: &Tell) -> Result<Vec<Connection>, RunError> {
     let mut connections = Vec::new();
     for nth in 0..options.parallel {
         let began = monotonic_ns();
@@ -502,7 +502,7 @@ fn socket(options: &ClientOptions, nth: u32) -> Result<Socket, RunError> {
     Ok(socket)
 }
 
-fn start(
+pub(super) fn start(
     options: &ClientOptions,
     connections: &[Connection],
     bell: &Bell,

@@ -5,12 +5,14 @@
 
 mod attend;
 mod client;
+mod guise;
 mod leg;
 mod server;
 mod tcp;
 mod udp;
 
 pub use client::{Client, ClientOptions, Outcome, Source};
+pub use guise::Guise;
 pub use leg::{Figures, Latency, LegInfo, Opened, UdpFigures};
 pub use server::{Server, ServerOptions};
 

@@ -389,6 +389,7 @@ pub(super) fn receive_data(
             .ok_or("no port for data is free")?;
         let _ = buffers::set_receive_buffer(&socket, UDP_BUFFER, true);
         datagrams::enable_gro(&socket);
+        let _ = datagrams::enable_receive_timestamps(&socket);
         named(
             socket
                 .local_addr()

@@ -275,8 +275,7 @@ pub(super) fn receive_udp(
 ) -> io::Result<Row> {
     let mut inbox = GroReceiver::new(16)?;
     let mut clock = Clock::start();
-    let (mut received, mut calls, mut began) = (0_u64, 0_u64, false);
-    let _ = realtime_ns();
+    let (mut received, mut calls, mut began) = (0_u64, 0_u64, None);
     loop {
         if let Err(cause) = bounds.await_readable(socket.as_fd()) {
             // All marks of the end may be lost: what came counts.
@@ -307,14 +306,20 @@ pub(super) fn receive_udp(
             {
                 continue;
             }
+            let arrived = message.kernel_time_ns.unwrap_or_else(realtime_ns);
             for datagram in message.datagrams() {
                 if datagram.len() > MARK {
                     received += datagram.len() as u64;
                     calls += 1;
-                } else if began && received > 0 {
-                    return Ok(clock.stop(request, received, calls + 1));
+                } else if let (Some(began), true) = (began, received > 0) {
+                    // The marks are timed by when they arrived, not by when they were read.
+                    let took = arrived.saturating_sub(began) as f64 / 1e9;
+                    return Ok(Row {
+                        real_s: took,
+                        ..clock.stop(request, received, calls + 1)
+                    });
                 } else {
-                    began = true;
+                    began = Some(arrived);
                     clock = Clock::start();
                     calls = 0;
                 }
