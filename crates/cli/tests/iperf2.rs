@@ -126,7 +126,7 @@ fn figures(text: &str) -> Vec<Line> {
             .position(|word| *word == "ms")
             .and_then(|at| words.get(at + 1))
             .and_then(|word| word.split_once('/'))
-            .map(|(lost, total)| (lost.parse().unwrap(), total.parse().unwrap()));
+            .and_then(|(lost, total)| Some((lost.parse().ok()?, total.parse().ok()?)));
         let (lost, total) = loss.unwrap_or((0, 0));
         let is_report = reported.as_deref() == Some(id.trim_start_matches('*'));
         if is_report {
@@ -263,6 +263,13 @@ fn check(our_client: bool, our_server: bool, udp: bool, words: &str) {
         assert!(sent > 0, "{what}: {}", context());
         if !udp {
             assert_eq!(sent, received, "{what}: {}", context());
+        } else if words.contains("-P") && !our_server {
+            // The real server takes the first datagrams of later flows for the first flow's: the sum is right.
+            assert!(
+                sent == received || sent == received + lost * length,
+                "{what}: {}",
+                context()
+            );
         } else if lost == 0 || !words.contains("-n") {
             assert_eq!(sent, received + lost * length, "{what}: {}", context());
         }
@@ -367,7 +374,7 @@ fn many_at_once() {
         "-n 250K",
         "-n 250K -R",
         "-u -n 200K -b 2m",
-        "-t 0.5 -b 1m",
+        "-t 0.5 -b 1m -l 10K",
         "-u -t 0.5 -b 1m -R",
     ];
     let ours = [
@@ -437,7 +444,12 @@ fn variants() {
             };
             let (client, server) = (bytes(&pair.client.stdout), bytes(&pair.server));
             // The real client counts a datagram it does not send when it is told to send no header.
-            let slack = if udp && !our_client { 2 * 1470 } else { 0 };
+            // The real server does not count the word it looks at when there is no header.
+            let slack = match (udp, our_client, our_server) {
+                (true, false, _) => 2 * 1470,
+                (false, _, false) => 4,
+                _ => 0,
+            };
             assert!(
                 client > 0 && client.abs_diff(server) <= slack,
                 "{words}: {:#?} {}",

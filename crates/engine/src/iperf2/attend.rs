@@ -7,6 +7,7 @@ use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// How long after it was told to end a leg may go on, ns.
@@ -51,8 +52,8 @@ pub(super) fn attend(
         if let Some(interval) = interval {
             while now >= start + tick * interval {
                 for leg in legs.iter_mut().filter(|leg| !leg.over) {
-                    // A leg whose payload has all come is over, and its last part belongs to no interval.
-                    if leg.orders.over.load(std::sync::atomic::Ordering::Relaxed) {
+                    // A leg whose payload has all moved has no further intervals, whatever it still waits for.
+                    if leg.notes.ended_ns.load(Relaxed) != 0 {
                         continue;
                     }
                     let figures = leg.interval(leg.start_ns.max(start) + tick * interval);
@@ -81,11 +82,7 @@ pub(super) fn attend(
         }
         let moved: u64 = legs
             .iter()
-            .map(|leg| {
-                leg.counters
-                    .bytes
-                    .load(std::sync::atomic::Ordering::Relaxed)
-            })
+            .map(|leg| leg.counters.bytes.load(Relaxed))
             .sum();
         if moved != progress {
             (progress, progress_at) = (moved, now);
