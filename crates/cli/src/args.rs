@@ -40,6 +40,24 @@ pub enum Command {
     Udp(UdpArgs),
     /// Round-trip time by message size, stop-and-wait or on a schedule
     Rtt(crate::rtt::RttArgs),
+    /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
+    #[command(disable_help_flag = true)]
+    Iperf(ForeignArgs),
+    /// nttcp's own options and output, with any nttcp (`caudal nttcp -?`)
+    #[command(disable_help_flag = true)]
+    Nttcp(ForeignArgs),
+}
+
+/// Another program's command line.
+#[derive(Debug, Clone, Args)]
+pub struct ForeignArgs {
+    /// That program's options, as its manual has them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTION"
+    )]
+    pub words: Vec<std::ffi::OsString>,
 }
 
 /// Where the server is, and where to leave from.
@@ -362,14 +380,16 @@ const EXAMPLES_TCP: &str = "Examples:\n  \
     caudal tcp                          this machine's own TCP\n  \
     caudal tcp far.example -R -P 4      download with four flows\n  \
     caudal tcp far.example --bidir --until 5%   repeat until the mean is known to 5 %\n  \
-    caudal tcp far.example --json -o run.json";
+    caudal tcp far.example --json -o run.json\n  \
+    caudal tcp far.example --as iperf2  with a server of iperf 2";
 const EXAMPLES_UDP: &str = "Examples:\n  \
     caudal udp far.example -b 100M -l 1448\n  \
     caudal udp far.example --find-rate 0.1% -b 1G   the highest rate with at most 0.1 % loss\n  \
     caudal udp --rate max -l 1448       this machine's own UDP";
 const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve\n  \
-    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s";
+    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
+    caudal serve --no-nttcp --no-connect-back   iperf 2 as well, but never towards a client";
 
 /// What to leave out as warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -428,7 +428,7 @@ fn run(mut options: Options, shown: &mut Shown, interrupt: &'static Interrupt) -
     }
     match runner.join() {
         Ok(Ok(outcome)) => {
-            for failure in &outcome.failures {
+            for failure in outcome.failures.iter().filter(|_| interrupt.count() == 0) {
                 let _ = fail(failure);
             }
             if outcome.failures.is_empty() || interrupt.count() > 0 {

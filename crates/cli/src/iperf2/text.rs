@@ -395,7 +395,11 @@ impl Printer {
 
     fn line(&mut self, out: &mut String, info: &LegInfo, figures: &Figures) {
         let span = self.span(&Self::id(info), figures);
-        let enhanced = self.options.enhanced;
+        // One-way times are shown where there are any: a server tells them, or does not.
+        let enhanced = match figures.udp {
+            Some(udp) if self.options.host.is_some() && !info.back => udp.latency.count > 0,
+            _ => self.options.enhanced,
+        };
         let took = (figures.end_s - figures.start_s).max(1e-9);
         match (info.udp, info.role, figures.udp) {
             (true, Role::Receiver, Some(udp)) if enhanced => {
@@ -776,4 +780,402 @@ fn mtu_of(mss: u32) -> (u32, &'static str) {
         _ => "unknown interface",
     };
     (mtu, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::sample::TcpState;
+    use caudal_engine::iperf2::{Latency, Opened};
+
+    fn options(line: &str) -> Options {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse(&words).unwrap()
+    }
+
+    fn printer(line: &str) -> Printer {
+        // 2026-11-22 00:15:13 UTC.
+        Printer::new(
+            &options(line),
+            19_380,
+            |_| Some("lo".to_owned()),
+            || 1_795_306_513,
+        )
+    }
+
+    fn info(role: Role, number: u32) -> LegInfo {
+        LegInfo {
+            number,
+            role,
+            back: false,
+            udp: false,
+            local: "127.0.0.1:37176".parse().unwrap(),
+            peer: "127.0.0.1:5001".parse().unwrap(),
+            way: Way::Up,
+            group: 0,
+            members: 1,
+            socket: 3,
+            version: None,
+            connecting: Some(std::time::Duration::from_micros(80)),
+            opened: Some(Opened {
+                cwnd_bytes: 327_410,
+                mss: 32_741,
+                rtt_us: 39,
+            }),
+            no_udp_fin: false,
+            trip_times: false,
+            tos: 0,
+        }
+    }
+
+    fn span(start_s: f64, end_s: f64, bytes: u64) -> Figures {
+        Figures {
+            start_s,
+            end_s,
+            bytes,
+            ..Figures::default()
+        }
+    }
+
+    fn show(printer: &mut Printer, events: &[Event]) -> String {
+        let mut out = String::new();
+        for event in events {
+            printer.take(&mut out, event);
+        }
+        out
+    }
+
+    /// Every text below is what iperf 2.1.8 printed for the same figures.
+    #[test]
+    fn a_client_over_tcp_looks_like_2_1_8() {
+        let info = Arc::new(info(Role::Sender, 1));
+        let out = show(
+            &mut printer("-c 127.0.0.1 -t 1 -i 0.5"),
+            &[
+                Event::Ready { buffer: 16_384 },
+                Event::Connected(Arc::clone(&info)),
+                Event::Interval(Arc::clone(&info), span(0.0, 0.5, 3_145_728)),
+                Event::Interval(Arc::clone(&info), span(0.5, 1.0, 3_145_728)),
+                Event::Ended(info, span(0.0, 1.0107, 6_422_588)),
+            ],
+        );
+        assert_eq!(
+            out,
+            "\
+------------------------------------------------------------
+Client connecting to 127.0.0.1, TCP port 5001
+TCP window size: 16.0 KByte (default)
+------------------------------------------------------------
+[  1] local 127.0.0.1 port 37176 connected with 127.0.0.1 port 5001 (icwnd/mss/irtt=319/32741/39)
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-0.5000 sec  3.00 MBytes  50.3 Mbits/sec
+[  1] 0.5000-1.0000 sec  3.00 MBytes  50.3 Mbits/sec
+[  1] 0.0000-1.0107 sec  6.13 MBytes  50.8 Mbits/sec
+"
+        );
+    }
+
+    #[test]
+    fn parallel_connections_are_added_up() {
+        let mut events = Vec::new();
+        let infos: Vec<Arc<LegInfo>> = (1..=3)
+            .map(|number| {
+                Arc::new(LegInfo {
+                    members: 3,
+                    ..info(Role::Sender, number)
+                })
+            })
+            .collect();
+        events.extend(infos.iter().map(|info| Event::Connected(Arc::clone(info))));
+        events.extend(
+            infos
+                .iter()
+                .map(|info| Event::Ended(Arc::clone(info), span(0.0, 1.0494, 2_752_572))),
+        );
+        let out = show(&mut printer("-c 127.0.0.1 -P 3 -x C"), &events);
+        assert_eq!(
+            out,
+            "\
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-1.0494 sec  2.63 MBytes  21.0 Mbits/sec
+[  2] 0.0000-1.0494 sec  2.63 MBytes  21.0 Mbits/sec
+[  3] 0.0000-1.0494 sec  2.63 MBytes  21.0 Mbits/sec
+[SUM] 0.0000-1.0494 sec  7.88 MBytes  63.0 Mbits/sec
+"
+        );
+    }
+
+    fn udp(lost: i64, total: u64, jitter_ms: f64) -> Option<UdpFigures> {
+        Some(UdpFigures {
+            jitter_ms,
+            lost,
+            total,
+            out_of_order: 0,
+            latency: Latency::default(),
+        })
+    }
+
+    #[test]
+    fn a_client_over_udp_shows_the_servers_report() {
+        let info = Arc::new(LegInfo {
+            udp: true,
+            opened: None,
+            ..info(Role::Sender, 1)
+        });
+        let sent = Figures {
+            datagrams: 93,
+            ..span(0.0, 1.0095, 135_240)
+        };
+        let report = Figures {
+            udp: udp(1, 93, 0.005),
+            ..span(0.0, 1.0131, 135_240)
+        };
+        let reordered = Figures {
+            udp: Some(UdpFigures {
+                out_of_order: 2,
+                ..report.udp.unwrap()
+            }),
+            ..report
+        };
+        let mut printer = printer("-c 127.0.0.1 -u -b 1048576 -l 1470");
+        let out = show(
+            &mut printer,
+            &[
+                Event::Ready { buffer: 212_992 },
+                Event::Connected(Arc::clone(&info)),
+                Event::Ended(Arc::clone(&info), sent),
+                Event::Reported(info, reordered),
+            ],
+        );
+        assert_eq!(
+            out,
+            "\
+------------------------------------------------------------
+Client connecting to 127.0.0.1, UDP port 5001
+Sending 1470 byte datagrams, IPG target: 11215.21 us (kalman adjust)
+UDP buffer size:  208 KByte (default)
+------------------------------------------------------------
+[  1] local 127.0.0.1 port 37176 connected with 127.0.0.1 port 5001
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-1.0095 sec   132 KBytes  1.07 Mbits/sec
+[  1] Sent 93 datagrams
+[  1] Server Report:
+[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams
+[  1] 0.0000-1.0131 sec   132 KBytes  1.07 Mbits/sec   0.005 ms 1/93 (1.1%)
+[  1] 0.0000-1.0131 sec  2 datagrams received out-of-order
+"
+        );
+    }
+
+    #[test]
+    fn a_server_looks_like_2_1_8_over_both() {
+        let mut tcp = printer("-s");
+        let mut out = String::new();
+        tcp.server_banner(&mut out, false, 5001, 131_072);
+        let receiver = Arc::new(LegInfo {
+            local: "127.0.0.1:5001".parse().unwrap(),
+            peer: "127.0.0.1:37176".parse().unwrap(),
+            way: Way::Reverse,
+            connecting: None,
+            ..info(Role::Sender, 1)
+        });
+        tcp.take(&mut out, &Event::Connected(receiver));
+        assert_eq!(
+            out,
+            "\
+------------------------------------------------------------
+Server listening on TCP port 5001
+TCP window size:  128 KByte (default)
+------------------------------------------------------------
+[  1] local 127.0.0.1 port 5001 connected with 127.0.0.1 port 37176 (reverse) (icwnd/mss/irtt=319/32741/39)
+"
+        );
+        let mut udp_server = printer("-s -u -w 100K");
+        let mut out = String::new();
+        udp_server.server_banner(&mut out, true, 5001, 204_800);
+        assert!(
+            out.contains("UDP buffer size:  200 KByte (WARNING: requested  100 KByte)\n"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn both_directions_on_one_connection_have_a_star_and_a_sum() {
+        let up = Arc::new(LegInfo {
+            way: Way::FullDuplex,
+            ..info(Role::Sender, 1)
+        });
+        let down = Arc::new(LegInfo {
+            role: Role::Receiver,
+            back: true,
+            ..LegInfo::clone(&up)
+        });
+        let out = show(
+            &mut printer("-c 127.0.0.1 --full-duplex"),
+            &[
+                Event::Connected(Arc::clone(&up)),
+                Event::Ended(up, span(0.0, 1.0488, 2_752_572)),
+                Event::Ended(down, span(0.0, 1.1005, 2_752_512)),
+            ],
+        );
+        assert_eq!(
+            out,
+            "\
+[  1] local 127.0.0.1 port 37176 connected with 127.0.0.1 port 5001 (full-duplex) (icwnd/mss/irtt=319/32741/39)
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-1.0488 sec  2.63 MBytes  21.0 Mbits/sec
+[ *1] 0.0000-1.1005 sec  2.62 MBytes  20.0 Mbits/sec
+[SUM] 0.0000-1.1005 sec  5.25 MBytes  40.0 Mbits/sec
+"
+        );
+    }
+
+    #[test]
+    fn enhanced_lines_have_the_columns_of_2_1_8() {
+        let sender = Arc::new(info(Role::Sender, 1));
+        let figures = Figures {
+            calls: 10,
+            tcp: Some(TcpState {
+                cwnd_bytes: 1151 << 10,
+                rtt_us: 1361,
+                rttvar_us: 2543,
+                ..TcpState::default()
+            }),
+            ..span(0.0, 0.5, 1_310_720)
+        };
+        let out = show(
+            &mut printer("-c 127.0.0.1 -e --utc"),
+            &[
+                Event::Connected(Arc::clone(&sender)),
+                Event::Interval(sender, figures),
+            ],
+        );
+        assert_eq!(
+            out,
+            "\
+[  1] local 127.0.0.1%lo port 37176 connected with 127.0.0.1 port 5001 (sock=3) (icwnd/mss/irtt=319/32741/39) (ct=0.08 ms) on 2026-11-22 00:15:13 (UTC)
+[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr
+[  1] 0.0000-0.5000 sec  1.25 MBytes  21.0 Mbits/sec  10/0          0     1151K/1361(2543) us  1926
+"
+        );
+        let receiver = Arc::new(info(Role::Receiver, 1));
+        let figures = Figures {
+            calls: 12,
+            reads: [2, 0, 0, 0, 0, 0, 0, 10],
+            ..span(0.0, 0.5, 1_310_720)
+        };
+        let out = show(&mut printer("-s -e"), &[Event::Interval(receiver, figures)]);
+        assert!(
+            out.ends_with("21.0 Mbits/sec  12=2:0:0:0:0:0:0:10\n"),
+            "{out}"
+        );
+        let datagrams = Arc::new(LegInfo {
+            udp: true,
+            ..info(Role::Sender, 1)
+        });
+        let figures = Figures {
+            datagrams: 45,
+            ..span(0.0, 0.5, 67_620)
+        };
+        let out = show(
+            &mut printer("-c h -u -e"),
+            &[Event::Interval(datagrams, figures)],
+        );
+        assert!(
+            out.ends_with("66.0 KBytes  1.08 Mbits/sec  45/0       90 pps\n"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn values_separated_by_commas_have_nine_columns_or_fourteen() {
+        let tcp = Arc::new(LegInfo {
+            number: 2,
+            ..info(Role::Sender, 2)
+        });
+        let out = show(
+            &mut printer("-c 127.0.0.1 -y C --utc"),
+            &[
+                Event::Ready { buffer: 16_384 },
+                Event::Connected(Arc::clone(&tcp)),
+                Event::Interval(tcp, span(0.0, 0.5, 1_310_780)),
+            ],
+        );
+        assert_eq!(
+            out,
+            "20261122001513,127.0.0.1,37176,127.0.0.1,5001,2,0.0-0.5,1310780,20972480\n"
+        );
+        let udp_leg = Arc::new(LegInfo {
+            udp: true,
+            local: "127.0.0.1:5001".parse().unwrap(),
+            peer: "127.0.0.1:46488".parse().unwrap(),
+            ..info(Role::Receiver, 1)
+        });
+        let figures = Figures {
+            udp: udp(1, 93, 0.004),
+            ..span(0.0, 1.0119, 135_240)
+        };
+        let out = show(
+            &mut printer("-s -u -y C --utc"),
+            &[Event::Ended(udp_leg, figures)],
+        );
+        assert_eq!(
+            out,
+            "20261122001513,127.0.0.1,46488,127.0.0.1,5001,1,0.0-1.0,135240,1069196,0.004,1,93,1.075,0\n"
+        );
+    }
+
+    #[test]
+    fn units_and_what_is_left_out_follow_the_options() {
+        let leg = Arc::new(info(Role::Sender, 1));
+        let ended = Event::Ended(Arc::clone(&leg), span(0.0, 1.0128, 2_509_908));
+        let line = |words: &str| {
+            let out = show(&mut printer(words), std::slice::from_ref(&ended));
+            out.lines().last().unwrap_or("").to_owned()
+        };
+        assert_eq!(
+            line("-c h -f k"),
+            "[  1] 0.0000-1.0128 sec  2451 KBytes  19825 Kbits/sec"
+        );
+        assert_eq!(
+            line("-c h -f M"),
+            "[  1] 0.0000-1.0128 sec  2.39 MBytes  2.36 MBytes/sec"
+        );
+        assert_eq!(line("-c h -x D"), "");
+        let out = show(
+            &mut printer("-c 192.0.2.7 --hide-ips"),
+            &[Event::Ready { buffer: 16_384 }, Event::Connected(leg)],
+        );
+        assert!(
+            out.contains("Client connecting to (**hidden**), TCP port 5001\n"),
+            "{out}"
+        );
+        assert!(
+            out.contains("local *.*.*.1 port 37176 connected with *.*.*.1 port 5001"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn the_segment_size_of_2_0_5_stands_at_the_end() {
+        let leg = Arc::new(LegInfo {
+            opened: Some(Opened {
+                cwnd_bytes: 14_480,
+                mss: 1448,
+                rtt_us: 100,
+            }),
+            ..info(Role::Sender, 3)
+        });
+        let out = show(
+            &mut printer("-c h -m"),
+            &[
+                Event::Connected(Arc::clone(&leg)),
+                Event::Ended(leg, span(0.0, 10.0, 1000)),
+            ],
+        );
+        assert!(
+            out.ends_with("[  3] MSS size 1448 bytes (MTU 1500 bytes, ethernet)\n"),
+            "{out}"
+        );
+    }
 }

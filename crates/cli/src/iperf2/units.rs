@@ -149,7 +149,7 @@ mod tests {
     fn numbers_look_like_those_of_2_1_8() {
         let auto = Format::AdaptiveBits;
         let cases = [
-            (bytes(6_422_528.0, auto), "6.13 MByte"),
+            (bytes(6_422_588.0, auto), "6.13 MByte"),
             (bytes(135_240.0, auto), " 132 KByte"),
             (bytes(67_620.0, auto), "66.0 KByte"),
             (bytes(131_072.0, auto), " 128 KByte"),

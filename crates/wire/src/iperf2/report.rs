@@ -27,7 +27,7 @@ pub struct Transit {
     pub count: u32,
     /// Gaps between datagrams seen.
     pub gaps: u32,
-    /// Their sum, s.
+    /// Their sum, s; whole seconds on the wire.
     pub gap_sum_s: f64,
 }
 
@@ -52,7 +52,7 @@ pub struct ServerReport {
 
 fn split(seconds: f64) -> (u32, u32) {
     let negative = seconds < 0.0;
-    let micros = (seconds.abs() * 1e6).min(2e15) as u64;
+    let micros = (seconds.abs() * 1e6).round().min(2e15) as u64;
     let (whole, part) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
     if negative {
         (whole.wrapping_neg(), part.wrapping_neg())
@@ -107,18 +107,13 @@ impl ServerReport {
         put(room, jitter, (self.jitter_us / 1_000_000) as u32);
         put(room, jitter + 4, (self.jitter_us % 1_000_000) as u32);
         if let Some(transit) = transit {
-            let variance = if transit.count > 1 {
-                transit.m2 / f64::from(transit.count - 1)
-            } else {
-                0.0
-            };
             for (nth, value) in [
                 transit.min_s,
                 transit.max_s,
                 transit.sum_s,
                 transit.mean_s,
-                transit.m2,
-                variance,
+                // This one in squared microseconds, or nothing would be left of it.
+                transit.m2 * 1e12,
             ]
             .into_iter()
             .enumerate()
@@ -129,8 +124,7 @@ impl ServerReport {
             }
             put(room, 88, transit.count);
             put(room, 92, transit.gaps);
-            let (whole, _) = split(transit.gap_sum_s * 1e6);
-            put(room, 96, whole);
+            put(room, 96, transit.gap_sum_s.max(0.0) as u32);
             put(room, 100, (self.lost >> 32) as u32);
             put(room, 104, (self.out_of_order >> 32) as u32);
             put(room, 108, (self.datagrams >> 32) as u32);
@@ -172,10 +166,10 @@ impl ServerReport {
                     max_s: join(room, 48)?,
                     sum_s: join(room, 56)?,
                     mean_s: join(room, 64)?,
-                    m2: join(room, 72)?,
+                    m2: join(room, 72)? / 1e12,
                     count: word(room, 88)?,
                     gaps: word(room, 92)?,
-                    gap_sum_s: f64::from(word(room, 96)?) / 1e6,
+                    gap_sum_s: f64::from(word(room, 96)?),
                 })
             } else {
                 None
