@@ -798,7 +798,7 @@ fn lies() {
 }
 
 fn speechless() {
-    let (server, port) = serve("");
+    let (server, port) = serve("--max-clients 4");
     let held: Vec<TcpStream> = (0..60)
         .map(|nth| {
             let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

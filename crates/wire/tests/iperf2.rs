@@ -191,7 +191,7 @@ fn tcp_of_every_version_is_told_from_payload() {
     ] {
         match of(&old(flags)) {
             Ok(Opening::Test(header, 24)) => {
-                assert_eq!((header.way, header.is_answered()), (way, false))
+                assert_eq!((header.way, header.is_answered()), (way, false));
             }
             other => panic!("{flags:#x}: {other:?}"),
         }

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -44,6 +44,10 @@ const SPEECHLESS: Duration = Duration::from_secs(15);
 const LARGEST_BLOCK: u32 = 1 << 20;
 /// Rate of UDP unless said otherwise, bit/s.
 const UDP_RATE: u64 = 1 << 20;
+/// Connections that have not said what they want, at most.
+const MOST_UNDECIDED: usize = 512;
+/// How often it is said that datagrams are turned away, ns: their number is the sender's to choose.
+const TURNED_AWAY_NS: u64 = 1_000_000_000;
 const STACK: usize = 256 << 10;
 
 /// How a server is to behave.
@@ -137,6 +141,8 @@ struct House {
     groups: Mutex<HashMap<(IpAddr, bool), Group>>,
     group_numbers: AtomicU64,
     proofs: Mutex<HashMap<IpAddr, u64>>,
+    /// Connections that have not said yet what they want.
+    undecided: AtomicUsize,
 }
 
 struct Group {
@@ -299,6 +305,7 @@ impl Server {
             groups: Mutex::default(),
             group_numbers: AtomicU64::new(0),
             proofs: Mutex::default(),
+            undecided: AtomicUsize::new(0),
         });
         let mut desks = Vec::new();
         let start = |name: &str, desk: Box<dyn FnOnce() + Send>| {
@@ -512,26 +519,31 @@ fn desk_tcp(house: &Arc<House>, listener: &TcpListener) {
             match listener.accept() {
                 Ok((stream, peer)) => {
                     let peer = plain(peer);
-                    match house.guests.admit(peer.ip()) {
-                        Ok(guest) => {
-                            let inside = Arc::clone(house);
-                            let session = thread::Builder::new()
-                                .name("iperf client".to_owned())
-                                .stack_size(STACK)
-                                .spawn(move || {
-                                    let _guest: Guest = guest;
-                                    if let Err(why) = serve_tcp(&inside, stream, peer) {
-                                        inside.trouble(Some(peer), why);
-                                    }
-                                });
-                            match session {
-                                Ok(session) => sessions.push(session),
-                                Err(cause) => {
-                                    house.trouble(Some(peer), format!("no thread for it: {cause}"));
-                                }
+                    if let Err(why) = house.guests.may_enter(peer.ip()) {
+                        house.trouble(Some(peer), why);
+                        continue;
+                    }
+                    // Whoever has not said what it wants has no place yet, and cannot keep others out of one.
+                    if house.undecided.load(Ordering::Relaxed) >= MOST_UNDECIDED {
+                        house.trouble(Some(peer), "too many say nothing");
+                        continue;
+                    }
+                    house.undecided.fetch_add(1, Ordering::Relaxed);
+                    let inside = Arc::clone(house);
+                    let session = thread::Builder::new()
+                        .name("iperf client".to_owned())
+                        .stack_size(STACK)
+                        .spawn(move || {
+                            if let Err(why) = serve_tcp(&inside, stream, peer) {
+                                inside.trouble(Some(peer), why);
                             }
+                        });
+                    match session {
+                        Ok(session) => sessions.push(session),
+                        Err(cause) => {
+                            house.undecided.fetch_sub(1, Ordering::Relaxed);
+                            house.trouble(Some(peer), format!("no thread for it: {cause}"));
                         }
-                        Err(why) => house.trouble(Some(peer), why),
                     }
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
@@ -591,11 +603,14 @@ pub(super) fn opened(stream: &TcpStream) -> Option<Opened> {
 
 fn serve_tcp(house: &Arc<House>, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
     let said = |cause: io::Error| cause.to_string();
-    stream.set_nonblocking(false).map_err(said)?;
+    let _ = stream.set_nonblocking(false);
     let first_state = opened(&stream);
-    let Some((opening, bytes)) = read_opening(house, &stream)? else {
+    let read = read_opening(house, &stream);
+    house.undecided.fetch_sub(1, Ordering::Relaxed);
+    let Some((opening, bytes)) = read? else {
         return Ok(());
     };
+    let _guest: Guest = house.guests.admit(peer.ip())?;
     house.prove(peer.ip());
     let start_ns = monotonic_ns();
     // A peer that vanishes is noticed; a kernel without the option waits longer.
@@ -1039,6 +1054,7 @@ fn desk_udp(house: &Arc<House>, udp: &UdpSocket) {
     let mut sessions = Vec::new();
     let mut known: HashMap<SocketAddr, Known> = HashMap::new();
     let mut buffer = vec![0; 65_536];
+    let mut said_ns = 0;
     while !house.is_stopping() {
         if wait(house, udp.as_fd()) {
             // A bound on one round, so that a flood does not keep a stop from being seen.
@@ -1070,10 +1086,27 @@ fn desk_udp(house: &Arc<House>, udp: &UdpSocket) {
                 {
                     continue;
                 }
-                let guest = match house.guests.admit(peer.ip()) {
+                // Addresses that prove nothing may be made up: they leave half of the places to others.
+                let flows = known
+                    .values()
+                    .filter(|flow| !flow.over.load(Ordering::Relaxed))
+                    .count();
+                let admitted =
+                    if flows >= (house.guests.places() / 2).max(1) && !house.is_proven(peer.ip()) {
+                        Err(
+                            "half of all places are taken by UDP from addresses without proof"
+                                .to_owned(),
+                        )
+                    } else {
+                        house.guests.admit(peer.ip())
+                    };
+                let guest = match admitted {
                     Ok(guest) => guest,
                     Err(why) => {
-                        house.trouble(Some(peer), why);
+                        if monotonic_ns() >= said_ns + TURNED_AWAY_NS {
+                            said_ns = monotonic_ns();
+                            house.trouble(Some(peer), why);
+                        }
                         continue;
                     }
                 };

@@ -15,7 +15,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ const INTRODUCTION: Duration = Duration::from_secs(10);
 pub(super) const DATA: Duration = Duration::from_secs(80);
 /// The highest data port that is tried.
 const LAST_PORT: u16 = 20_000;
+/// Connections that have not said what they want, at most.
+const MOST_UNDECIDED: usize = 256;
 const STACK: usize = 256 << 10;
 
 /// How a server is to behave.
@@ -49,6 +51,8 @@ struct House {
     tell: Tell,
     stop: Bell,
     stopping: AtomicBool,
+    /// Connections that have not said yet what they want.
+    undecided: AtomicUsize,
 }
 
 impl House {
@@ -98,6 +102,7 @@ impl Server {
             tell,
             stop,
             stopping: AtomicBool::new(false),
+            undecided: AtomicUsize::new(0),
         });
         let inside = Arc::clone(&house);
         let desk = thread::Builder::new()
@@ -167,24 +172,27 @@ fn receive(house: &Arc<House>, listener: &TcpListener) {
         }
         while let Ok((stream, peer)) = listener.accept() {
             let peer = plain(peer);
-            let guest = match house.guests.admit(peer.ip()) {
-                Ok(guest) => guest,
-                Err(why) => {
-                    house.tell(peer, why, true, None);
-                    continue;
-                }
-            };
+            if let Err(why) = house.guests.may_enter(peer.ip()) {
+                house.tell(peer, why, true, None);
+                continue;
+            }
+            // Whoever has not said what it wants has no place yet, and cannot keep others out of one.
+            if house.undecided.load(Ordering::Relaxed) >= MOST_UNDECIDED {
+                house.tell(peer, "too many say nothing".to_owned(), true, None);
+                continue;
+            }
+            house.undecided.fetch_add(1, Ordering::Relaxed);
             let inside = Arc::clone(house);
             let session = thread::Builder::new()
                 .name("nttcp client".to_owned())
                 .stack_size(STACK)
-                .spawn(move || {
-                    let _guest: Guest = guest;
-                    serve(&inside, stream, peer);
-                });
+                .spawn(move || serve(&inside, stream, peer));
             match session {
                 Ok(session) => sessions.push(session),
-                Err(cause) => house.tell(peer, format!("no thread for it: {cause}"), true, None),
+                Err(cause) => {
+                    house.undecided.fetch_sub(1, Ordering::Relaxed);
+                    house.tell(peer, format!("no thread for it: {cause}"), true, None);
+                }
             }
         }
         sessions.retain(|session| !session.is_finished());
@@ -199,9 +207,18 @@ fn serve(house: &House, mut control: TcpStream, peer: SocketAddr) {
     let _ = control.set_nonblocking(false);
     let _ = control.set_nodelay(true);
     let asked = read_line(&control, INTRODUCTION, house.stop.fd());
-    let outcome = match asked {
+    house.undecided.fetch_sub(1, Ordering::Relaxed);
+    let admitted: Result<(Option<String>, Option<Guest>), String> = match asked {
         Ok(None) => return,
-        Ok(Some(line)) => Request::decode(&line)
+        Ok(line) => house
+            .guests
+            .admit(peer.ip())
+            .map(|guest| (line, Some(guest))),
+        Err(why) => Err(why),
+    };
+    let outcome = match &admitted {
+        Ok((None, _)) => return,
+        Ok((Some(line), _guest)) => Request::decode(line)
             .map_err(|error| error.to_string())
             .and_then(|request| {
                 if request.listen || request.version || request.help {
@@ -209,7 +226,7 @@ fn serve(house: &House, mut control: TcpStream, peer: SocketAddr) {
                 }
                 do_as_asked(house, &control, peer, &request).map(|row| (request, row))
             }),
-        Err(why) => Err(why),
+        Err(why) => Err(why.clone()),
     };
     match outcome {
         Ok((request, row)) => {
