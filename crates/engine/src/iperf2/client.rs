@@ -2,9 +2,12 @@
 
 use super::attend::{Watch, attend};
 use super::leg::{Carry, Figures, Latency, Leg, LegInfo, UdpFigures};
-use super::server::{Server, ServerOptions, opened, set_tos, tell_reports};
+use super::listen::set_tos;
+use super::server::{Server, ServerOptions};
 use super::tcp::{self, await_close, block};
 use super::udp::{self, Ending};
+use super::visit_tcp::opened;
+use super::visit_udp::tell_reports;
 use super::{Event, Tell};
 use crate::bell::Bell;
 use crate::carrier::Link;

@@ -4,12 +4,16 @@
 //! watches over them and tells what they moved; who shows it need not know which role it was.
 
 mod attend;
+mod back;
 mod client;
 mod guise;
 mod leg;
+mod listen;
 mod server;
 mod tcp;
 mod udp;
+mod visit_tcp;
+mod visit_udp;
 
 pub use client::{Client, ClientOptions, Outcome, Source};
 pub use guise::Guise;
