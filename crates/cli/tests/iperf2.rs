@@ -994,6 +994,13 @@ fn as_iperf2() {
         assert!(flow["sender"]["tcp"]["rtt_us"].as_u64() > Some(0), "{flow}");
     }
     assert_eq!(up["environment"]["server"]["tool"], "iperf 2");
+    for absent in [
+        &up["environment"]["server"]["cpus"],
+        &up["flows"][0]["receiver"]["cpu_s"],
+        &up["summary"]["directions"][0]["receiver_cpu"],
+    ] {
+        assert!(absent.is_null(), "what nobody tells is not there: {up}");
+    }
     let down = says("tcp -n 1M -R");
     assert_eq!(down["flows"][0]["receiver"]["bytes"], 1_000_000, "{down}");
     assert!(down["flows"][0]["sender"].is_null(), "nobody tells: {down}");

@@ -149,8 +149,10 @@ pub struct DirectionSummary {
     pub limited_by: LimitedBy,
     /// Share of the time the sending threads were on a processor, summed over flows.
     pub sender_cpu: Option<f64>,
-    /// Share of the time the receiving threads were on a processor, summed over flows.
-    pub receiver_cpu: f64,
+    /// Share of the time the receiving threads were on a processor, summed over flows; absent when the
+    /// other end cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_cpu: Option<f64>,
     /// TCP's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSummary>,
@@ -291,7 +293,12 @@ fn of_direction(
         ceiling: ceiling(context, &records, goodput_mean),
         limited_by,
         sender_cpu: measured.iter().map(|flow| flow.sender_cpu).sum(),
-        receiver_cpu: measured.iter().map(|flow| flow.receiver_cpu).sum(),
+        // An end whose address is not known has not spoken for itself.
+        receiver_cpu: records
+            .iter()
+            .filter_map(|record| record.receiver.as_ref())
+            .any(|end| !end.granted.local.is_empty())
+            .then(|| measured.iter().map(|flow| flow.receiver_cpu).sum()),
         tcp: tcp(&intervals, &measured),
         loss,
         delay,

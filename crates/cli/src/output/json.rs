@@ -125,7 +125,17 @@ pub struct Environment<'a> {
     /// The side that asked.
     pub client: &'a Host,
     /// The side that answered.
+    #[serde(serialize_with = "known")]
     pub server: &'a Host,
+}
+
+/// A host that says of itself what it is; of one that cannot, only what is known.
+fn known<S: serde::Serializer>(host: &&Host, serializer: S) -> Result<S::Ok, S::Error> {
+    if host.kernel.is_empty() {
+        json!({"tool": host.tool, "name": host.name}).serialize(serializer)
+    } else {
+        host.serialize(serializer)
+    }
 }
 
 /// One flow of a throughput run.
@@ -159,8 +169,34 @@ impl<'a> Flow<'a> {
     }
 }
 
+/// An end that another tool speaks for, in the little its dialect can say.
+fn told(end: &FlowEnd) -> Option<Value> {
+    use caudal_core::sample::Counters;
+    let Counters::Receiver(counters) = &end.counters else {
+        return None;
+    };
+    if !end.granted.local.is_empty() {
+        return None;
+    }
+    let mut value = json!({
+        "bytes": counters.bytes,
+        "last_byte_s": counters.last_ns as f64 / 1e9,
+    });
+    if let (Some(sequence), Value::Object(map)) = (&end.sequence, &mut value) {
+        map.insert("datagrams".to_owned(), json!(sequence.received));
+        map.insert("lost".to_owned(), json!(sequence.lost));
+        map.insert("reordered".to_owned(), json!(sequence.reordered));
+        let jitter = end.delay.map(|delay| delay.jitter_rfc3550_us);
+        map.insert("delay".to_owned(), json!({"jitter_rfc3550_us": jitter}));
+    }
+    Some(value)
+}
+
 fn end(end: &FlowEnd) -> Value {
     use caudal_core::sample::Counters;
+    if let Some(told) = told(end) {
+        return told;
+    }
     let mut value = match &end.counters {
         Counters::Sender(counters) => json!({
             "bytes": counters.bytes,

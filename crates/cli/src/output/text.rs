@@ -340,7 +340,7 @@ pub fn closing(
     say(format!(
         "  cpu: sending threads {}, receiving threads {} of a processor",
         cpu(summary.sender_cpu),
-        cpu(Some(summary.receiver_cpu))
+        cpu(summary.receiver_cpu)
     ));
     lines
 }

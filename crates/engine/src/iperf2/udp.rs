@@ -233,7 +233,6 @@ fn finish(
     id: i64,
     work: &Work,
 ) -> io::Result<()> {
-    // Another datagram that was never answered must not be taken for the answer to this.
     datagram_header(last, what.layout, -id, super::wall());
     if what.end == Ending::Told {
         let _ = udp::send_segments(socket, last, last.len().max(1) as u16);
@@ -546,11 +545,7 @@ pub(super) fn receive(socket: &UdpSocket, what: &Receiving, work: &Work) -> io::
             let took = {
                 let at = *ended_at.get_or_insert(now);
                 let first = work.counters.first_ns.load(Relaxed);
-                at.saturating_sub(if first == 0 {
-                    start_ns
-                } else {
-                    first.min(start_ns.max(first))
-                })
+                at.saturating_sub(if first == 0 { start_ns } else { first })
             };
             let _ = work
                 .notes
