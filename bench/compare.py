@@ -80,6 +80,28 @@ def iperf3(*flags):
         return json.loads(run(["iperf3", "-c", "127.0.0.1", "-p", port, "-J", *flags]))
 
 
+REAL, OURS = ["iperf3"], [CAUDAL, "iperf3"]
+
+
+def in_iperf3(client, serving, *flags):
+    """The end of a test in iperf3's language: either end may be caudal."""
+    port = str(free_port())
+    with server([*serving, "-s", "-p", port, "-1"]):
+        return json.loads(run([*client, "-c", "127.0.0.1", "-p", port, "-J", *flags]))["end"]
+
+
+def in_iperf3_tcp(client, serving, seconds):
+    return in_iperf3(client, serving, "-t", str(seconds), "-C", "cubic")["sum_received"]["bits_per_second"] / BIT
+
+
+def in_iperf3_udp(client, serving, seconds):
+    """Received goodput and loss at no limit of rate."""
+    end = in_iperf3(client, serving, "-u", "-b", "0", "-l", "1448", "-t", str(seconds))
+    sent, received = end["sum_sent"], end["sum_received"]
+    arrived = received["packets"] - received["lost_packets"]
+    return arrived * 1448 * 8 / sent["seconds"] / BIT, 1 - arrived / max(sent["packets"], 1)
+
+
 def iperf3_tcp(*flags):
     return iperf3(*flags)["end"]["sum_received"]["bits_per_second"]
 
@@ -247,6 +269,14 @@ def comparisons(seconds, count):
                 print(f"{'':<44} caudal's largest loss: {max(losses) * 100:.4f} % (goal ≤ 0.1 %)")
                 return met and max(losses) <= 0.001
             yield f"udp --rate max, {length} B, received, vs {peer}", compare
+    for name, client, serving in (("client", OURS, REAL), ("server", REAL, OURS), ("client and server", OURS, OURS)):
+        yield f"iperf3's tcp, our {name}, vs iperf3", lambda n, client=client, serving=serving: pairs(
+            n, 1.0, lambda: in_iperf3_tcp(client, serving, seconds), lambda: in_iperf3_tcp(REAL, REAL, seconds),
+            count, "Gbit/s")
+    yield "iperf3's udp -b 0, our server, vs iperf3", lambda n: pairs(
+        n, 1.5, lambda: in_iperf3_udp(REAL, OURS, seconds)[0], lambda: in_iperf3_udp(REAL, REAL, seconds)[0],
+        count, "Gbit/s")
+    yield "iperf3's udp -b 0, our client, vs iperf3", lambda n: udp_client(n, count, seconds)
     for protocol in ("tcp", "udp"):
         yield f"rtt {protocol}, smallest message, p50, vs sockperf", lambda n, p=protocol: pairs(
             n, 1.05, lambda: caudal_p50(p, seconds), lambda: sockperf_p50(p, seconds), count, "µs", True)
@@ -255,6 +285,21 @@ def comparisons(seconds, count):
     yield "mean rate", lambda n: mean_rates(seconds)
     yield "200 clients", lambda n: many_clients()
     yield "start to exit", lambda n: start_to_exit(count)
+
+
+def udp_client(name, count, seconds):
+    """Our sender into the real server: it delivers no less and loses no more than iperf3's own."""
+    losses = {"ours": [], "theirs": []}
+
+    def measure(client, who):
+        rate, loss = in_iperf3_udp(client, REAL, seconds)
+        losses[who].append(loss)
+        return rate
+
+    met = pairs(name, 1.0, lambda: measure(OURS, "ours"), lambda: measure(REAL, "theirs"), count, "Gbit/s")
+    ours, theirs = (statistics.median(losses[who]) * 100 for who in ("ours", "theirs"))
+    print(f"{'':<44} loss: caudal {ours:.2f} %, iperf3 {theirs:.2f} %  {'met' if ours <= theirs else 'MISSED'}", flush=True)
+    return met and ours <= theirs
 
 
 def mean_rates(seconds):

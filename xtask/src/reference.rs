@@ -6,6 +6,7 @@
 use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
 use caudal_cli::output::{csv, round_trips};
+use caudal_cli::predict::output as predict;
 use caudal_core::warning;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write as _;
@@ -23,6 +24,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("warnings.md", warnings()),
         ("exit-codes.md", exit_codes()),
         ("csv.md", csv_columns()),
+        ("topology.schema.json", caudal_cli::lab::schema()),
     ]
 }
 
@@ -57,12 +59,12 @@ fn cli() -> String {
             .unwrap_or_default()
     );
     for subcommand in command.get_subcommands() {
-        describe(&mut page, subcommand);
+        describe(&mut page, "", subcommand);
     }
     page
 }
 
-fn describe(page: &mut String, command: &Command) {
+fn describe(page: &mut String, above: &str, command: &Command) {
     let about = command
         .get_about()
         .map(ToString::to_string)
@@ -71,7 +73,7 @@ fn describe(page: &mut String, command: &Command) {
     let usage = usage.trim_start_matches("Usage: ").trim().to_owned();
     let _ = write!(
         page,
-        "\n## caudal {}\n\n{about}.\n\n```text\n{usage}\n```\n",
+        "\n## caudal {above}{}\n\n{about}.\n\n```text\n{usage}\n```\n",
         command.get_name()
     );
     let shown = |arg: &&Arg| !matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
@@ -114,13 +116,22 @@ fn describe(page: &mut String, command: &Command) {
     }
     if let Some(examples) = command.get_after_help() {
         let examples = examples.to_string();
-        let lines = examples.trim_start_matches("Examples:").trim_matches('\n');
-        let lines: Vec<&str> = lines.lines().map(str::trim).collect();
+        // What comes before the examples is prose.
+        let (before, examples) = examples.split_once("Examples:").unwrap_or(("", &examples));
+        if !before.trim().is_empty() {
+            let _ = write!(page, "\n{}\n", before.trim());
+        }
+        let lines: Vec<&str> = examples.trim_matches('\n').lines().map(str::trim).collect();
         let _ = write!(
             page,
             "\n### Examples\n\n```text\n{}\n```\n",
             lines.join("\n")
         );
+    }
+    for subcommand in command.get_subcommands() {
+        if subcommand.get_name() != "help" && !subcommand.is_hide_set() {
+            describe(page, &format!("{above}{} ", command.get_name()), subcommand);
+        }
     }
 }
 
@@ -189,7 +200,8 @@ const EXITS: [(Exit, &str, &str); 5] = [
         Exit::Usage,
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
-         read or is empty, a --bind of another address family than the host",
+         read or is empty, a --bind of another address family than the host; \
+         a topology that cannot be built, no lab of that name, a program that is not there",
     ),
     (
         Exit::Peer,
@@ -201,14 +213,16 @@ const EXITS: [(Exit, &str, &str); 5] = [
         Exit::NotPermitted,
         "not permitted or not possible here",
         "a privileged option without the privilege, a congestion control or a device this kernel does not \
-         have, a port already in use, a file that may not be written",
+         have, a port already in use, a file that may not be written; no network namespaces, no memory or \
+         files left for a lab",
     ),
 ];
 
 fn exit_codes() -> String {
     let mut page = format!(
         "{NOTE}# Exit codes\n\nEvery failure prints one line on standard error, `caudal: what happened; what to do`, \
-         and ends with one of these. Intervals measured before a failure are still reported.\n\n\
+         and ends with one of these. Intervals measured before a failure are still reported. `caudal lab run`, `exec` and \
+         `shell` end as their command does; 128 + n when signal n killed it.\n\n\
          | code | meaning | when |\n|---|---|---|\n"
     );
     for (exit, meaning, when) in EXITS {
@@ -425,7 +439,38 @@ fn csv_columns() -> String {
         let (unit, meaning) = raw_column(name).unwrap_or(("", "NOT DESCRIBED"));
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
+    page += "\n## caudal predict\n\nA line for each prediction, of every value of a sweep.\n\n| column | unit | meaning |\n|---|---|---|\n";
+    for name in predict::COLUMNS {
+        let (unit, meaning) = predict_column(name).unwrap_or(("", "NOT DESCRIBED"));
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
     page
+}
+
+/// What a column of predictions holds; `None` for one nobody has described.
+fn predict_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "parameter" => (
+            "",
+            "what was gone through, by its key in JSON; empty without a sweep",
+        ),
+        "at" => ("that of the parameter", "its value; empty without a sweep"),
+        "name" => ("", "what was predicted"),
+        "value" => ("that of `unit`", "what theory gives"),
+        "unit" => ("", "of the value"),
+        "method" => ("", "`formula` or `simulation`"),
+        "binding" => ("", "the term that decides, where several could"),
+        "tolerance_below" => (
+            "share",
+            "how far below an observation may lie before an assumption has failed",
+        ),
+        "tolerance_above" => ("share", "how far above"),
+        "title" => ("", "the name for people"),
+        "detail" => ("", "the figure behind the value that is worth a glance"),
+        "assumes" => ("", "what must hold for the value to hold"),
+        "source" => ("", "where the formula is from"),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -452,6 +497,12 @@ mod tests {
     fn every_column_is_described() {
         for name in csv::COLUMNS {
             assert!(column(name).is_some(), "{name} needs a line in `column`");
+        }
+        for name in predict::COLUMNS {
+            assert!(
+                predict_column(name).is_some(),
+                "{name} needs a line in `predict_column`"
+            );
         }
         for name in round_trips::COLUMNS {
             assert!(

@@ -46,6 +46,13 @@ pub enum Command {
     /// nttcp's own options and output, with any nttcp (`caudal nttcp -?`)
     #[command(disable_help_flag = true)]
     Nttcp(ForeignArgs),
+    /// A test network of hosts and emulated links on this machine
+    Lab(crate::lab::LabArgs),
+    /// What theory expects of a link, a window, a loss rate, a mix of flows
+    Predict(crate::predict::PredictArgs),
+    /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
+    #[command(disable_help_flag = true)]
+    Iperf3(ForeignArgs),
 }
 
 /// Another program's command line.
@@ -159,9 +166,6 @@ pub struct TrafficArgs {
     /// End after exactly so many payload bytes a direction instead
     #[arg(short = 'n', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub bytes: Option<ByteCount>,
-    /// Speak another tool's protocol: HOST runs that tool's server (its port by default)
-    #[arg(long = "as", value_name = "TOOL", help_heading = "Peer")]
-    pub dialect: Option<Dialect>,
     /// How often to report
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Duration,
@@ -192,6 +196,9 @@ pub struct TrafficArgs {
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
+    /// Speak another program's language with its server; without it that is found out where it is iperf3's
+    #[arg(long = "as", value_name = "PROGRAM")]
+    pub language: Option<crate::peer::Language>,
     /// The rate of the link, to compare with, where the interface does not say it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub link_rate: Option<BitRate>,
@@ -368,6 +375,31 @@ pub struct ServeArgs {
         help_heading = "iperf 2 and nttcp"
     )]
     pub no_nttcp: bool,
+    /// Do not answer clients of iperf3
+    #[arg(long, help_heading = "iperf3")]
+    pub no_iperf3: bool,
+    /// Answer only clients of iperf3 whose login this private key decrypts (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "authorized_users_path",
+        help_heading = "iperf3"
+    )]
+    pub rsa_private_key_path: Option<PathBuf>,
+    /// Their names and the SHA-256 of {name}password in hexadecimal, as name,hash lines
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "rsa_private_key_path",
+        help_heading = "iperf3"
+    )]
+    pub authorized_users_path: Option<PathBuf>,
+    /// How far apart the clocks may be at a login
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, help_heading = "iperf3")]
+    pub time_skew_threshold: Duration,
+    /// Also take logins as clients before 3.17 encrypt them
+    #[arg(long, help_heading = "iperf3")]
+    pub use_pkcs1_padding: bool,
     /// Log one JSON object a line
     #[arg(long)]
     pub json_log: bool,
@@ -407,13 +439,6 @@ pub enum RateArg {
     Max,
     /// This fast.
     Limit(BitRate),
-}
-
-/// Another tool's protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dialect {
-    /// iperf 2: `iperf -s`, port 5001
-    Iperf2,
 }
 
 /// A transport protocol by name.

@@ -18,6 +18,8 @@ pub enum Exit {
     Peer,
     /// This user or this machine is not permitted, or not able, to do that.
     NotPermitted,
+    /// As the command that was run in a lab ended.
+    OfCommand(u8),
 }
 
 impl Exit {
@@ -30,6 +32,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Peer => 3,
             Self::NotPermitted => 4,
+            Self::OfCommand(code) => code,
         }
     }
 }

@@ -4,11 +4,16 @@
 pub mod args;
 mod dialects;
 pub mod exit;
-pub mod far;
+pub mod figure;
+pub mod getopt;
 pub mod iperf2;
+pub mod iperf3;
+pub mod lab;
 pub mod nttcp;
 pub mod output;
 pub mod peer;
+pub mod personality;
+pub mod predict;
 pub mod rtt;
 pub mod serve;
 pub mod traffic;
@@ -22,70 +27,63 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    if let Some((personality, words)) = personality(std::env::args_os()) {
-        return match prepare() {
-            Ok(interrupt) => personality(&words, interrupt).into(),
-            Err(failure) => {
-                let _ = std::io::Write::write_all(
-                    &mut std::io::stderr(),
-                    format!("{failure}\n").as_bytes(),
-                );
-                failure.exit.into()
-            }
-        };
+    let mut words = std::env::args_os();
+    if let Some(personality) = words.next().and_then(|name| personality::called(&name)) {
+        return personality(personality::plain(words));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers; anything else is bad usage, code 2.
-            let asked = !error.use_stderr();
-            let _ = error.print();
-            return if asked {
-                Exit::Done.into()
-            } else {
-                Exit::Usage.into()
-            };
+            if !error.use_stderr() {
+                let _ = error.print();
+                return Exit::Done.into();
+            }
+            match one_line(&error) {
+                Some(failure) => complain(&failure),
+                None => {
+                    let _ = error.print();
+                }
+            }
+            return Exit::Usage.into();
         }
     };
+    match cli.command {
+        Command::Iperf(args) => return iperf2::main(personality::plain(args.words)),
+        Command::Iperf3(args) => return iperf3::main(personality::plain(args.words)),
+        Command::Nttcp(args) => return nttcp::main(personality::plain(args.words)),
+        _ => {}
+    }
     match run(&cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            let _ = std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("{failure}\n").as_bytes(),
-            );
+            complain(&failure);
             failure.exit.into()
         }
     }
 }
 
-/// Another tool's command line.
-type Personality = fn(&[String], &'static Interrupt) -> Exit;
+fn complain(failure: &Failure) {
+    let line = format!("{failure}\n");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+}
 
-/// The tools this program also is: called by their names, or by the command of that name.
-const PERSONALITIES: [(&str, Personality); 2] = [("iperf", iperf2::main), ("nttcp", nttcp::main)];
-
-/// Which of them is meant, and the words that are its own.
-fn personality(
-    mut words: impl Iterator<Item = std::ffi::OsString>,
-) -> Option<(Personality, Vec<String>)> {
-    let called = words.next()?;
-    let called = std::path::Path::new(&called).file_name()?.to_owned();
-    let by = |name: &std::ffi::OsStr| {
-        PERSONALITIES
-            .iter()
-            .find(|(known, _)| name == *known)
-            .map(|(_, personality)| *personality)
-    };
-    let found = match by(&called) {
-        Some(found) => found,
-        None => by(&words.next()?)?,
-    };
-    Some((
-        found,
-        words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+/// Bad usage in one line; `None` where the help itself is the answer, as for a command without its subcommand.
+fn one_line(error: &clap::Error) -> Option<Failure> {
+    use clap::error::ErrorKind;
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return None;
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // Behind the first paragraph come tips, the usage, and where to find help.
+    let mut paragraphs = text.split("\n\n");
+    let what = paragraphs.next().unwrap_or("").split_whitespace();
+    let tips = paragraphs.filter_map(|text| text.trim().strip_prefix("tip: "));
+    let advice: Vec<&str> = tips.chain(["see --help"]).collect();
+    Some(Failure::usage(
+        what.collect::<Vec<_>>().join(" "),
+        advice.join("; "),
     ))
 }
 
@@ -109,7 +107,9 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => traffic::tcp(args, interrupt),
         Command::Udp(args) => traffic::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
-        // Taken before these arguments were read.
-        Command::Iperf(_) | Command::Nttcp(_) => Ok(Exit::Done),
+        Command::Lab(args) => lab::lab(args, interrupt),
+        Command::Predict(args) => predict::predict(args),
+        // Have their own ways of ending.
+        Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }
 }

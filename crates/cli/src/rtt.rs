@@ -9,8 +9,13 @@ use crate::output::text;
 use crate::peer::Peer;
 use crate::traffic::why;
 use caudal_core::echo::{SizeSummary, Summarise};
+use caudal_core::framing::Framing;
 use caudal_core::plan::{EchoPlan, EchoSchedule, LARGEST_DATAGRAM, MOST_SIZES, Plan, Transport};
-use caudal_core::units::{ByteCount, format_duration, parse_duration};
+use caudal_core::predict::echo::EchoPath;
+use caudal_core::predict::round_trips::{Facts, compare};
+use caudal_core::predict::wire::{link_mtu, link_rate, timestamps};
+use caudal_core::predict::{Compared, compare::far};
+use caudal_core::units::{BitRate, ByteCount, format_duration, parse_duration};
 use caudal_core::warning::Warning;
 use caudal_engine::{CutShort, EchoManner, EchoRun, Event, RunError};
 use caudal_sys::affinity;
@@ -27,6 +32,10 @@ const SCHEDULED_DEFAULT: u32 = 64;
 const UDP_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a reply may take over TCP unless told otherwise: enough for a few retransmissions.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
+/// About what a message over the control connection holds that measures the idle path.
+const PROBE_BYTES: u32 = 64;
+/// Sizes told at most of those that took other times than predicted.
+const MOST_FAILED: usize = 3;
 /// Processor time given to others from which it is worth a warning.
 const STOLEN: f64 = 0.02;
 
@@ -128,6 +137,14 @@ pub struct RttArgs {
         help_heading = "Test"
     )]
     pub affinity: Vec<usize>,
+    /// The rate of the link, to predict with, where the interface does not say it
+    #[arg(
+        long,
+        value_name = "RATE",
+        help_heading = "Test",
+        allow_hyphen_values = true
+    )]
+    pub link_rate: Option<BitRate>,
     /// Print the table MED, DVP, LOW, UPP (ms) with a column per size
     #[arg(long, conflicts_with_all = ["json", "json_stream", "csv"], help_heading = "Output")]
     pub table: bool,
@@ -149,8 +166,16 @@ const EXAMPLES: &str = "Examples:\n  \
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sizes(Vec<u32>);
 
+impl Sizes {
+    /// The sizes, bytes.
+    #[must_use]
+    pub fn list(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// Reads sizes, and ranges of doubling sizes, separated by commas.
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     let one = |text: &str| -> Result<u32, String> {
         let bytes: ByteCount = text.trim().parse().map_err(|_| {
             format!(
@@ -198,6 +223,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     args.target.check()?;
     let (plan, left_out) = plan(args)?;
+    crate::traffic::check_link_rate(args.link_rate)?;
     let here = affinity::available_cpus();
     if let Some(cpu) = args.affinity.iter().find(|cpu| !here.contains(cpu)) {
         return Err(Failure::usage(
@@ -222,8 +248,11 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         confidence: args.output.confidence,
         include_first: args.include_first,
     });
+    let (predictions, unpredicted) = predictions(&peer, &run, &sizes, args.link_rate);
     let done = Done {
         warnings: doubts(&peer, &run, &sizes, &left_out),
+        predictions,
+        unpredicted,
         sizes,
         run,
     };
@@ -356,7 +385,7 @@ fn carry_out(
     let stream = args.output.json_stream;
     let all = plan.sizes.len() as u64 * u64::from(plan.clients);
     let mut series = 0;
-    let outcome = peer.client.echo(plan, manner, &mut |event| match event {
+    let outcome = peer.native()?.echo(plan, manner, &mut |event| match event {
         Event::Agreed { plan, changed } if stream => {
             sinks
                 .data
@@ -400,6 +429,10 @@ fn carry_out(
 struct Done {
     run: EchoRun,
     sizes: Vec<SizeSummary>,
+    /// What larger messages should have taken, beside what they took.
+    predictions: Vec<Compared>,
+    /// Why nothing was predicted, where nothing was.
+    unpredicted: Option<&'static str>,
     warnings: Vec<Warning>,
 }
 
@@ -446,9 +479,56 @@ impl Done {
                 period: self.period(),
             };
             lines.extend(closing.lines());
+            lines.extend(self.predicted());
         }
         lines.extend(self.warnings.iter().map(text::warning));
         lines
+    }
+
+    /// What was predicted, in words: the largest message, and how many of all held.
+    fn predicted(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(why) = self.unpredicted {
+            lines.push(format!("predicted: nothing, because {why}"));
+        }
+        let largest = self
+            .predictions
+            .iter()
+            .max_by(|a, b| a.prediction.value.total_cmp(&b.prediction.value));
+        let Some(largest) = largest else { return lines };
+        lines.push(format!(
+            "predicted: {} {}",
+            largest.prediction.title,
+            largest.words()
+        ));
+        let mut failed: Vec<&Compared> = self.predictions.iter().filter(|one| !one.holds).collect();
+        let all = self.predictions.len();
+        if all > 1 {
+            let tolerance = largest.prediction.tolerance.words();
+            lines.push(if failed.is_empty() {
+                format!("  all {all} sizes are within {tolerance} of theirs")
+            } else {
+                let off = |one: &Compared| one.difference.unwrap_or(0.0).abs();
+                failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
+                let worst: Vec<String> = failed
+                    .iter()
+                    .take(MOST_FAILED)
+                    .map(|one| {
+                        format!(
+                            "{}: {}",
+                            one.prediction.title.trim_start_matches("round trip of "),
+                            one.difference.map_or_else(String::new, far)
+                        )
+                    })
+                    .collect();
+                format!(
+                    "  {} of {all} sizes are not within {tolerance} of theirs, the furthest {}",
+                    failed.len(),
+                    worst.join(", ")
+                )
+            });
+        }
+        lines.iter().map(|line| text::fold(line, 4)).collect()
     }
 
     /// What programs read, written where it belongs; `None` when text was asked for.
@@ -504,10 +584,7 @@ impl Done {
             })
             .map(without_nulls)
             .collect();
-        let mut plan = json::plan(
-            &Plan::Echo(run.plan.clone()),
-            &peer.client.peer().to_string(),
-        );
+        let mut plan = json::plan(&Plan::Echo(run.plan.clone()), &peer.address().to_string());
         if let (Value::Object(map), EchoSchedule::Every { poisson: true, .. }) =
             (&mut plan, run.plan.schedule)
         {
@@ -526,8 +603,8 @@ impl Done {
             "lost": lost,
             "loss": caudal_core::stats::wilson(lost, sent, args.output.confidence),
             "elapsed_s": run.took.as_secs_f64(),
-            "idle_rtt_us": peer.client.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
-            "connect_us": peer.client.connecting.as_secs_f64() * 1e6,
+            "idle_rtt_us": peer.idle_rtt_us(),
+            "connect_us": peer.connect_us(),
             "kernel_stamps_missing": run.unstamped,
             "clock": run.record.clock.map(|clock| json!({
                 "offset_before_us": clock.before.offset_ns as f64 / 1e3,
@@ -541,10 +618,10 @@ impl Done {
         prune(&mut summary);
         let mut value = json!({
             "plan": plan,
-            "environment": Environment { client: &peer.client.here, server: &peer.client.server },
+            "environment": Environment { client: peer.here(), server: peer.there() },
             "flows": connections,
             "summary": summary,
-            "predictions": [],
+            "predictions": self.predictions,
             "warnings": self.warnings,
         });
         if let (Value::Object(map), Value::Object(common)) = (&mut value, json!(header)) {
@@ -560,6 +637,47 @@ impl Done {
             None => Exit::Done,
         }
     }
+}
+
+/// What the messages should have taken by the link, or why that cannot be told.
+fn predictions(
+    peer: &Peer,
+    run: &EchoRun,
+    sizes: &[SizeSummary],
+    given: Option<BitRate>,
+) -> (Vec<Compared>, Option<&'static str>) {
+    let (here, there) = (peer.here(), peer.there());
+    let (rate, whence) = match link_rate(given, here, there, peer.is_loopback()) {
+        Ok(known) => known,
+        Err(why) => return (Vec::new(), Some(why.words())),
+    };
+    let framing = Framing {
+        mtu: link_mtu(here, there),
+        ip: peer.ip(),
+        timestamps: timestamps(here),
+        ..Framing::default()
+    };
+    let clients = match run.plan.schedule {
+        EchoSchedule::StopAndWait => run.plan.clients,
+        EchoSchedule::Every { .. } => 1,
+    };
+    let all = compare(&Facts {
+        path: EchoPath {
+            transport: run.plan.transport,
+            rate,
+            delay: Duration::ZERO,
+            hosts: Duration::ZERO,
+            framing,
+            half_duplex: false,
+        },
+        whence,
+        clients,
+        idle: peer
+            .idle_rtt_us()
+            .and_then(|us| Some((Duration::try_from_secs_f64(us / 1e6).ok()?, PROBE_BYTES))),
+        sizes,
+    });
+    (all, None)
 }
 
 fn without_nulls(mut value: Value) -> Value {
@@ -626,7 +744,6 @@ fn doubts(peer: &Peer, run: &EchoRun, sizes: &[SizeSummary], left_out: &[u32]) -
         );
     }
     let whole = peer
-        .client
         .path_mtu()
         .map(|mtu| mtu.saturating_sub(peer.ip().header_bytes() as u32 + 8));
     if let (Transport::Udp, Some(whole)) = (run.plan.transport, whole) {
@@ -683,7 +800,7 @@ fn doubts(peer: &Peer, run: &EchoRun, sizes: &[SizeSummary], left_out: &[u32]) -
             "raise --count, and keep the machine to itself meanwhile",
         );
     }
-    let cpus = f64::from(peer.client.here.cpus.max(1));
+    let cpus = f64::from(peer.here().cpus.max(1));
     let stolen = [Some(&run.client_usage), run.server_usage.as_ref()]
         .into_iter()
         .flatten()

@@ -3,16 +3,20 @@
 use crate::args::ServeArgs;
 use crate::dialects::{Dialects, Spoken};
 use crate::exit::{Exit, Failure};
+use crate::iperf3::login::Book;
+use crate::iperf3::transcripts;
 use crate::output::json::rfc3339;
 use crate::output::text;
 use crate::peer::TOOL;
 use caudal_core::plan::{Directions, End, Plan, Transport};
 use caudal_core::units::{BitRate, format_duration};
+use caudal_engine::iperf3::{Gatekeeper, Iperf3Options};
 use caudal_engine::{Server, ServerEvent, ServerOptions};
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -60,6 +64,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
+        iperf3: iperf3_options(args)?,
     };
     let (sender, events) = channel();
     let server = Server::start(options, Some(sender)).map_err(|error| {
@@ -123,6 +128,24 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         log.spoken(&spoken);
     }
     Ok(Exit::Done)
+}
+
+/// How clients of iperf3 are to be treated.
+fn iperf3_options(args: &ServeArgs) -> Result<Iperf3Options, Failure> {
+    let gatekeeper = match (&args.rsa_private_key_path, &args.authorized_users_path) {
+        (Some(key), Some(users)) => {
+            let book = Book::open(key, users, args.time_skew_threshold, args.use_pkcs1_padding)
+                .map_err(|error| Failure::usage(error.to_string(), ""))?;
+            Some(Gatekeeper(Arc::new(move |token: &str| book.admits(token))))
+        }
+        _ => None,
+    };
+    Ok(Iperf3Options {
+        enabled: !args.no_iperf3,
+        gatekeeper,
+        scribes: Some(transcripts(None, false, Some(Duration::from_secs(1)))),
+        ..Iperf3Options::default()
+    })
 }
 
 struct Log {
@@ -197,6 +220,7 @@ impl Log {
                 &format!("{peer}: turned away: {why}"),
                 || json!({"event": "refused", "peer": peer.to_string(), "why": why}),
             ),
+            ServerEvent::Iperf3 { .. } => {}
             ServerEvent::Left { client } => {
                 self.write(&format!("client {client}: left"), || json!({"event": "left", "client": client}));
             }

@@ -53,6 +53,8 @@ impl Reference {
                 table = format!("event {}", name.trim_matches('`'));
             } else if line.starts_with("## The run object") {
                 "run".clone_into(&mut table);
+            } else if line.starts_with("## The predict object") {
+                "predict".clone_into(&mut table);
             } else if let Some(cells) = line.strip_prefix("| `") {
                 let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
                 let [path, types, _unit, present, ..] = cells.as_slice() else {
@@ -335,6 +337,52 @@ fn the_events_of_round_trips_are_what_the_reference_says() {
         &RTT_TCP,
         &events,
     );
+}
+
+#[test]
+fn round_trips_against_a_link_are_what_the_reference_says() {
+    assert_documented(
+        "rtt --count 50 --sizes 1,1024 --link-rate 1G --json",
+        &RTT_TCP,
+    );
+}
+
+#[test]
+fn predictions_are_what_the_reference_says() {
+    let rows = Reference::read().expand("predict");
+    for (question, word) in [
+        (
+            "link --rate 1G --length 9000 --message 10 --loss 1%",
+            "single",
+        ),
+        ("window --rate 1G --rtt 10ms --window 1M", "single"),
+        (
+            "loss --rtt 10ms --loss 1e-4 --rate 1G --window 1M",
+            "single",
+        ),
+        (
+            "share --rate 1G --tcp 2 --udp 1G --rtt 1ms,2ms --paths 4 --policer 1M --burst 9k",
+            "single",
+        ),
+        ("echo --rate 1G --sizes 64", "single"),
+        (
+            "transfer -n 1M --rate 1G --rtt 1ms --took 1s --retransmitted 1k --loaded-rtt 2ms",
+            "single",
+        ),
+        ("half-duplex --flows 2", "single"),
+        ("link --rate 1G --mtu 576..9000", "sweep"),
+        ("loss --rtt 10ms --loss 1e-5..1e-1", "sweep"),
+        ("echo --rate 1G --clients 1,2", "sweep"),
+    ] {
+        let arguments = format!("predict {question} --json");
+        let answer: Value = serde_json::from_str(&printed(&arguments)).expect("one JSON object");
+        let wrong = disagreements(&answer, &rows, &["always", word]);
+        assert!(
+            wrong.is_empty(),
+            "caudal {arguments}:\n{}",
+            wrong.join("\n")
+        );
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
-use support::network::{Network, SERVER, missing, on_loopback, start};
+use support::network::{Network, SERVER, missing, missing_shaper, on_loopback, start};
 use support::trial;
 
 fn main() -> ExitCode {
@@ -64,6 +64,11 @@ fn main() -> ExitCode {
             "udp_shut_out_by_a_firewall_is_said_so",
             missing(&["nft"]),
             udp_behind_a_firewall,
+        ),
+        trial(
+            "a_link_gives_what_was_predicted_of_it",
+            missing_shaper(),
+            links_are_as_predicted,
         ),
         trial(
             "a_network_that_goes_away_ends_the_test",
@@ -489,6 +494,74 @@ fn udp_behind_a_firewall() {
     assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
     network.client_says("tcp -n 100K").done();
     drop(server);
+}
+
+/// The prediction of a run by its name.
+fn prediction(run: &Value, name: &str) -> Value {
+    let all = run["predictions"].as_array().unwrap();
+    let found = all.iter().find(|one| one["name"] == name);
+    found.unwrap_or_else(|| panic!("{name}: {all:#?}")).clone()
+}
+
+fn links_are_as_predicted() {
+    let network = Network::build();
+    network.shape("20mbit");
+    let _server = network.serve("");
+    let says = |words: &str| {
+        network
+            .client_says(&format!("{words} --json"))
+            .done()
+            .json()
+    };
+    // A machine that stalls can only take away, so once is enough; above it must never be.
+    let holds = |words: &str, names: &[&str]| {
+        (0..6).any(|_| {
+            let run = says(words);
+            let goodput = prediction(&run, "goodput_up");
+            assert_eq!(goodput["binding"], "wire", "{goodput:#}");
+            assert!(
+                goodput["difference"].as_f64().unwrap() < 0.02,
+                "{goodput:#}"
+            );
+            names
+                .iter()
+                .all(|name| prediction(&run, name)["holds"] == true)
+        })
+    };
+    let words = "tcp -t 3 -i 0.5 --omit 1 -C cubic --link-rate 20M";
+    assert!(
+        holds(words, &["goodput_up"]),
+        "no run gave what was predicted"
+    );
+    // More than fits is lost, and as much as was predicted.
+    let words = "udp -t 3 -i 0.5 -b 30M --link-rate 20M";
+    assert!(
+        holds(words, &["goodput_up", "loss_up"]),
+        "no run lost what was predicted"
+    );
+
+    // A link that is not what was said: the run tells that it cannot tell.
+    let wrong = says("tcp -t 2 -i 0.5 -C cubic --link-rate 10M");
+    let why = prediction(&wrong, "goodput_up")["why"].clone();
+    assert!(
+        why.as_str()
+            .unwrap()
+            .starts_with("cannot tell which figure of the link"),
+        "{why}"
+    );
+
+    // Without the link's rate nothing is said of it.
+    let blind = says("tcp -t 1 -i 0.5 -C cubic");
+    let names: Vec<&Value> = blind["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert!(
+        names.iter().all(|name| *name == "window_ceiling_up"),
+        "{names:?}"
+    );
 }
 
 fn network_goes_away() {

@@ -14,19 +14,9 @@ fn main() -> ExitCode {
     let needs =
         |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
     let trials = vec![
-        trial("iperf3_on_the_port_is_recognised", needs("iperf3"), || {
-            a_client_says_what_it_found("iperf3", "does not speak caudal's protocol");
-        }),
         trial("iperf_2_on_the_port_is_recognised", needs("iperf"), || {
             a_client_says_what_it_found("iperf", "does not speak caudal's protocol");
         }),
-        trial(
-            "an_iperf3_client_is_sent_away_and_the_server_lives_on",
-            needs("iperf3"),
-            || {
-                a_server_sends_it_away("iperf3");
-            },
-        ),
         trial(
             "an_iperf_2_client_is_sent_away_and_the_server_lives_on",
             needs("iperf"),

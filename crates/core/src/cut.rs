@@ -37,6 +37,17 @@ impl Cut {
         }
     }
 
+    /// So many whole datagrams of `length` bytes; without end when that is `None`.
+    #[must_use]
+    pub const fn whole(length: u32, datagrams: Option<u64>) -> Self {
+        Self {
+            length,
+            datagrams,
+            last_but_one: length,
+            last: length,
+        }
+    }
+
     /// How many there are; `None` when there is no end to them.
     #[must_use]
     pub const fn datagrams(&self) -> Option<u64> {

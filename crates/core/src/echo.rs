@@ -209,7 +209,7 @@ pub struct ClientSummary {
 }
 
 /// What some round trips add up to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ReplySummary {
     /// Messages sent that count.
     pub sent: u64,

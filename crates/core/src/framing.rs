@@ -19,6 +19,12 @@ const MINIMUM_FRAME: u64 = 64;
 const TCP_HEADER: u64 = 20;
 /// The timestamps option with its two bytes of padding (RFC 7323 section 3 and appendix A).
 const TCP_TIMESTAMPS: u64 = 12;
+/// The selective acknowledgement option without its blocks, padded as Linux does (RFC 2018 section 3).
+const SACK_OPTION: u64 = 4;
+/// One block of it: two sequence numbers.
+const SACK_BLOCK: u64 = 8;
+/// The room a TCP header has for options: a data offset of 15 words less the 5 of the header (RFC 9293 section 3.1).
+const MOST_OPTIONS: u64 = 40;
 const UDP_HEADER: u64 = 8;
 /// The extension header in every fragment of an IPv6 packet (RFC 8200 section 4.5).
 const IPV6_FRAGMENT_HEADER: u64 = 8;
@@ -55,6 +61,9 @@ pub struct Framing {
     pub vlan: bool,
     /// Whether TCP segments carry the timestamps option, as they do between Linux hosts.
     pub timestamps: bool,
+    /// Selective acknowledgement blocks in every segment, as many as fit beside the timestamps (RFC 2018: 3 or 4).
+    #[serde(default)]
+    pub sack_blocks: u8,
 }
 
 impl Default for Framing {
@@ -65,11 +74,67 @@ impl Default for Framing {
             ip: IpVersion::V4,
             vlan: false,
             timestamps: true,
+            sack_blocks: 0,
         }
     }
 }
 
 impl Framing {
+    /// Bytes of TCP options in every segment: timestamps, and the selective acknowledgements that fit beside them.
+    ///
+    /// Source: RFC 7323 section 3, RFC 2018 section 3, padded to words as Linux does (include/net/tcp.h).
+    #[must_use]
+    pub fn tcp_option_bytes(&self) -> u64 {
+        let timestamps = if self.timestamps { TCP_TIMESTAMPS } else { 0 };
+        if self.sack_blocks == 0 {
+            return timestamps;
+        }
+        let fit = (MOST_OPTIONS - timestamps - SACK_OPTION) / SACK_BLOCK;
+        timestamps + SACK_OPTION + SACK_BLOCK * u64::from(self.sack_blocks).min(fit)
+    }
+
+    /// Bytes of IP and TCP header with the options in use.
+    #[must_use]
+    pub fn tcp_header_bytes(&self) -> u64 {
+        self.ip.header_bytes() + TCP_HEADER + self.tcp_option_bytes()
+    }
+
+    /// Bytes of wire time an acknowledgement without payload takes.
+    #[must_use]
+    pub fn ack_wire_bytes(&self) -> u64 {
+        self.wire_bytes(self.tcp_header_bytes())
+    }
+
+    /// Bytes of wire time `payload` takes as TCP segments of its own, all but the last full; one empty segment
+    /// for none. `None` when the headers fill the MTU.
+    #[must_use]
+    pub fn tcp_wire_bytes(&self, payload: u64) -> Option<u64> {
+        let full = u64::from(self.tcp_payload_per_frame());
+        if full == 0 {
+            return None;
+        }
+        let before_last = payload.saturating_sub(1) / full;
+        let last = payload - before_last * full;
+        before_last
+            .checked_mul(self.wire_bytes(u64::from(self.mtu)))?
+            .checked_add(self.wire_bytes(self.tcp_header_bytes() + last))
+    }
+
+    /// Payload bytes in the largest datagram that is not fragmented; zero when the headers fill the MTU.
+    #[must_use]
+    pub fn udp_payload_per_frame(&self) -> u32 {
+        let headers = self.ip.header_bytes() + UDP_HEADER;
+        // The headers are well below 2^32; no datagram has more than 65535 bytes.
+        self.mtu.min(65_535).saturating_sub(headers as u32)
+    }
+
+    /// Fragments a datagram of `payload` bytes crosses in; 1 when it fits. `None` when the MTU carries none.
+    #[must_use]
+    pub fn udp_fragments(&self, payload: u32) -> Option<u64> {
+        self.udp_pieces(payload)
+            .map(|pieces| pieces.before_last + 1)
+    }
+
     /// Bytes of wire time a frame around `packet_bytes` of IP takes: header, tag, padding, check, preamble and gap.
     ///
     /// Source: IEEE 802.3 clauses 3 and 4, RFC 2544 section 20 for the convention.
@@ -85,10 +150,8 @@ impl Framing {
     /// Payload bytes in a full TCP segment; zero when the headers fill the MTU.
     #[must_use]
     pub fn tcp_payload_per_frame(&self) -> u32 {
-        let options = if self.timestamps { TCP_TIMESTAMPS } else { 0 };
-        let headers = self.ip.header_bytes() + TCP_HEADER + options;
         // The headers are well below 2^32.
-        self.mtu.saturating_sub(headers as u32)
+        self.mtu.saturating_sub(self.tcp_header_bytes() as u32)
     }
 
     /// Full frames a second on a link of line rate `rate`, the fraction kept.
@@ -123,29 +186,56 @@ impl Framing {
     /// `None` when the MTU is too small to carry even a fragment. Source: RFC 791 section 3.2, RFC 8200 section 4.5.
     #[must_use]
     pub fn udp_wire_bytes(&self, payload: u32) -> Option<u64> {
+        let pieces = self.udp_pieces(payload)?;
+        Some(
+            pieces.before_last * self.wire_bytes(pieces.header + pieces.full)
+                + self.wire_bytes(pieces.header + pieces.last),
+        )
+    }
+
+    /// How a datagram is cut.
+    fn udp_pieces(&self, payload: u32) -> Option<Pieces> {
         let mtu = u64::from(self.mtu);
         let header = self.ip.header_bytes();
         let body = u64::from(payload) + UDP_HEADER;
         if header + body <= mtu {
-            return Some(self.wire_bytes(header + body));
+            return Some(Pieces {
+                header,
+                before_last: 0,
+                full: 0,
+                last: body,
+            });
         }
-        let fragment_header = match self.ip {
+        let header = match self.ip {
             IpVersion::V4 => header,
             IpVersion::V6 => header + IPV6_FRAGMENT_HEADER,
         };
-        let room = mtu.checked_sub(fragment_header)?;
+        let room = mtu.checked_sub(header)?;
         // All but the last carry a multiple of 8 bytes.
         let full = room / 8 * 8;
         if full == 0 {
             return None;
         }
         let before_last = body.saturating_sub(room).div_ceil(full);
-        let last = body - before_last * full;
-        Some(
-            before_last * self.wire_bytes(fragment_header + full)
-                + self.wire_bytes(fragment_header + last),
-        )
+        Some(Pieces {
+            header,
+            before_last,
+            full,
+            last: body - before_last * full,
+        })
     }
+}
+
+/// A datagram cut into fragments, in bytes of IP payload.
+struct Pieces {
+    /// The IP header of each.
+    header: u64,
+    /// Fragments before the last.
+    before_last: u64,
+    /// What each of those carries.
+    full: u64,
+    /// What the last carries.
+    last: u64,
 }
 
 /// `rate · part / whole` to the nearest bit per second, for a part no larger than the whole.
@@ -240,6 +330,43 @@ mod tests {
     }
 
     #[test]
+    fn selective_acknowledgements_take_what_the_option_room_leaves() {
+        let with = |timestamps, sack_blocks| Framing {
+            timestamps,
+            sack_blocks,
+            ..Framing::default()
+        };
+        for (timestamps, blocks, options) in [
+            (false, 0, 0),
+            (true, 0, 12),
+            (false, 1, 12),
+            (true, 1, 24),
+            (true, 3, 40),
+            (true, 200, 40),
+            (false, 4, 36),
+            (false, 9, 36),
+        ] {
+            assert_eq!(with(timestamps, blocks).tcp_option_bytes(), options);
+        }
+        assert_eq!(with(true, 3).tcp_payload_per_frame(), 1420);
+        assert_eq!(with(true, 0).ack_wire_bytes(), 90);
+        assert_eq!(with(false, 0).ack_wire_bytes(), 84);
+    }
+
+    #[test]
+    fn a_message_crosses_in_full_segments_and_a_last_one() {
+        let framing = Framing::default();
+        assert_eq!(framing.tcp_wire_bytes(0), Some(90));
+        assert_eq!(framing.tcp_wire_bytes(1), Some(91));
+        assert_eq!(framing.tcp_wire_bytes(1448), Some(1538));
+        assert_eq!(framing.tcp_wire_bytes(1449), Some(1538 + 91));
+        assert_eq!(framing.tcp_wire_bytes(65_536), Some(45 * 1538 + 376 + 90));
+        assert_eq!(framing.udp_fragments(1472), Some(1));
+        assert_eq!(framing.udp_fragments(65_507), Some(45));
+        assert_eq!(framing.tcp_wire_bytes(u64::MAX), None);
+    }
+
+    #[test]
     fn an_mtu_without_room_carries_nothing() {
         let framing = Framing {
             mtu: 27,
@@ -252,9 +379,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn goodput_never_exceeds_the_line_rate(mtu: u32, bps: u64, payload: u32, six: bool, vlan: bool, timestamps: bool) {
+        fn goodput_never_exceeds_the_line_rate(mtu: u32, bps: u64, payload: u32, six: bool, vlan: bool, timestamps: bool, sack_blocks: u8) {
             let ip = if six { IpVersion::V6 } else { IpVersion::V4 };
-            let framing = Framing { mtu, ip, vlan, timestamps };
+            let framing = Framing { mtu, ip, vlan, timestamps, sack_blocks };
             let rate = BitRate::from_bps(bps);
             prop_assert!(framing.tcp_ceiling(rate) <= rate);
             prop_assert!(framing.udp_ceiling(rate, payload) <= rate);

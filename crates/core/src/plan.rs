@@ -282,6 +282,22 @@ impl TrafficPlan {
         Cut::new(self.length, share)
     }
 
+    /// The same for dialects in which every datagram has the full length: the flows of a direction share
+    /// as many datagrams as the bytes take.
+    #[must_use]
+    pub fn whole_cut(&self, flow: u32) -> Cut {
+        let share = match self.end {
+            End::Time(_) => None,
+            End::Bytes(bytes) => {
+                let datagrams = bytes.get().div_ceil(u64::from(self.length.max(1)));
+                let flows = u64::from(self.parallel.max(1));
+                let takes_odd = u64::from(flow) % flows < datagrams % flows;
+                Some(datagrams / flows + u64::from(takes_odd))
+            }
+        };
+        Cut::whole(self.length, share)
+    }
+
     /// How long the measured part is to run, without the warm-up; `None` when it ends by bytes.
     #[must_use]
     pub const fn duration(&self) -> Option<Duration> {

@@ -4,20 +4,20 @@ use crate::framing::{Framing, IpVersion};
 use crate::host::{Host, Usage};
 use crate::interval::{Interval, Measured, Timeline};
 use crate::plan::{Direction, End, Omit, Rate, TrafficPlan, Transport};
+use crate::predict::Compared;
+use crate::predict::traffic::{self, Facts};
+use crate::predict::wire::{NoLink, link_mtu, link_rate, timestamps};
 use crate::sample::{DelaySummary, FlowRecord, Spacing};
 use crate::sequence::LossRuns;
 use crate::stats::{Estimate, batch_means, mann_kendall, mser, wilson};
-use crate::units::BitRate;
+use crate::units::{BitRate, ByteCount};
 use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge, judge_losses};
 use crate::warning::Warning;
 use serde::Serialize;
+use std::time::Duration;
 
 /// Datagrams of a flow below which its rate is too coarse to be held against the one asked for.
 const FEW_DATAGRAMS: u64 = 10;
-/// Drivers of interfaces without a wire.
-const VIRTUAL_DRIVERS: [&str; 9] = [
-    "veth", "tun", "bridge", "dummy", "ifb", "vxlan", "macvlan", "ipvlan", "netkit",
-];
 
 /// Everything a summary is made from.
 #[derive(Debug, Clone, Copy)]
@@ -64,17 +64,24 @@ pub struct Ceiling {
 /// Where datagrams were lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LossPlaces {
-    /// Refused by the sender's own kernel.
-    pub sender_refused: u64,
+    /// Refused by the sender's own kernel; `None` where the sender does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_refused: Option<u64>,
     /// Dropped by the queueing discipline of the sender's interface, all traffic; `None` when it does
     /// not say.
     pub sender_qdisc: Option<u64>,
-    /// Dropped for a full buffer at the receiving socket.
-    pub receiver_socket: u64,
+    /// Dropped for a full buffer at the receiving socket; `None` where the receiver does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_socket: Option<u64>,
     /// Whether that is a lower bound: the kernel counts datagrams that it had joined as one.
     pub receiver_socket_at_least: bool,
-    /// The rest: lost on the way; an upper bound where the number before is a lower one.
-    pub path: u64,
+    /// The rest: lost on the way; an upper bound where the number before is a lower one. `None` where it
+    /// cannot be told from what was dropped at the receiving socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<u64>,
+    /// That rest where the receiver does not tell its own drops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_or_socket: Option<u64>,
 }
 
 /// The account of datagrams over the whole test, its warm-up included.
@@ -89,18 +96,23 @@ pub struct Loss {
     pub received: u64,
     /// Datagrams that did not arrive.
     pub lost: u64,
-    /// Datagrams that arrived again.
-    pub duplicate: u64,
+    /// Datagrams that arrived again. This and the next three are `None` where the receiver does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<u64>,
     /// Datagrams that arrived after a later one (RFC 4737).
-    pub reordered: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
     /// Datagrams that arrived after they had been given up: more than 65 473 behind the newest.
-    pub late: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
     /// Datagrams with damaged content.
-    pub corrupt: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<u64>,
     /// The fraction lost, with Wilson's interval.
     pub fraction: Option<Estimate>,
-    /// Lengths of runs of consecutive losses.
-    pub runs: LossRuns,
+    /// Lengths of runs of consecutive losses; `None` where the receiver did not note which were lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<LossRuns>,
     /// Where they were lost.
     pub places: LossPlaces,
 }
@@ -145,6 +157,9 @@ pub struct DirectionSummary {
     pub sent_bytes: Option<u64>,
     /// What the wire could carry.
     pub ceiling: Ceiling,
+    /// What should have come out, beside what did; shown apart from the summary.
+    #[serde(skip)]
+    pub predictions: Vec<Compared>,
     /// What limited it.
     pub limited_by: LimitedBy,
     /// Share of the time the sending threads were on a processor, summed over flows.
@@ -276,13 +291,30 @@ fn of_direction(
         &measured,
         warnings,
     );
+    let ceiling = ceiling(context, &records, goodput_mean);
+    let measured_s = elapsed_s.max(0.0);
+    let tcp = tcp(&intervals, &measured);
+    let predictions = if goodput.is_some() {
+        let found = Found {
+            direction,
+            goodput_bps: goodput_mean,
+            limited_by: &limited_by,
+            ceiling: &ceiling,
+            tcp: tcp.as_ref(),
+            loss: loss.as_ref(),
+            measured_s,
+        };
+        predictions(context, &records, &intervals, &measured, &found)
+    } else {
+        Vec::new()
+    };
     DirectionSummary {
         direction,
         flows: records.len(),
         goodput_bps: goodput,
         goodput_trusted: trusted,
         bytes,
-        measured_s: elapsed_s.max(0.0),
+        measured_s,
         omitted_s,
         received_bytes: records
             .iter()
@@ -290,16 +322,12 @@ fn of_direction(
             .map(|received| received.bytes)
             .sum(),
         sent_bytes: sent,
-        ceiling: ceiling(context, &records, goodput_mean),
+        ceiling,
+        predictions,
         limited_by,
         sender_cpu: measured.iter().map(|flow| flow.sender_cpu).sum(),
-        // An end whose address is not known has not spoken for itself.
-        receiver_cpu: records
-            .iter()
-            .filter_map(|record| record.receiver.as_ref())
-            .any(|end| !end.granted.local.is_empty())
-            .then(|| measured.iter().map(|flow| flow.receiver_cpu).sum()),
-        tcp: tcp(&intervals, &measured),
+        receiver_cpu: measured.iter().map(|flow| flow.receiver_cpu).sum(),
+        tcp,
         loss,
         delay,
         spacing,
@@ -417,24 +445,37 @@ fn goodput(
 }
 
 fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) -> Loss {
+    let hearsay = context.timeline.hearsay(direction);
+    let counted = hearsay.is_none().then_some(0);
+    let foreign_sender = context.timeline.foreign().is_some() && direction == Direction::Down;
     let mut total = Loss {
         complete: true,
         sent: 0,
         received: 0,
         lost: 0,
-        duplicate: 0,
-        reordered: 0,
-        late: 0,
-        corrupt: 0,
+        duplicate: counted,
+        reordered: hearsay.is_none_or(|told| told.reordered).then_some(0),
+        late: counted,
+        corrupt: counted,
         fraction: None,
-        runs: LossRuns::default(),
-        places: LossPlaces::default(),
+        runs: None,
+        places: LossPlaces {
+            sender_refused: (!foreign_sender).then_some(0),
+            receiver_socket: counted,
+            ..LossPlaces::default()
+        },
     };
+    let add = |total: &mut Option<u64>, more: u64| {
+        if let Some(total) = total {
+            *total += more;
+        }
+    };
+    let mut runs = LossRuns::default();
     let mut lost_in_runs = 0.0;
     for record in records {
         if let Some(sent) = record.sent() {
             total.sent += sent.datagrams;
-            total.places.sender_refused += sent.send_errors;
+            add(&mut total.places.sender_refused, sent.send_errors);
         }
         let Some(received) = record.received() else {
             // What was read of it last is all there is.
@@ -442,15 +483,15 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
             if let Some(last) = context.timeline.last_received(record.flow.id) {
                 total.received += last.datagrams;
                 total.lost += last.lost;
-                total.duplicate += last.duplicate;
-                total.reordered += last.reordered;
-                total.late += last.late;
-                total.corrupt += last.corrupt;
+                add(&mut total.duplicate, last.duplicate);
+                add(&mut total.reordered, last.reordered);
+                add(&mut total.late, last.late);
+                add(&mut total.corrupt, last.corrupt);
             }
             continue;
         };
-        total.places.receiver_socket += received.socket_drops;
-        total.corrupt += received.corrupt;
+        add(&mut total.places.receiver_socket, received.socket_drops);
+        add(&mut total.corrupt, received.corrupt);
         let Some(sequence) = record
             .receiver
             .as_ref()
@@ -463,20 +504,23 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         }
         total.received += sequence.received;
         total.lost += sequence.lost;
-        total.duplicate += sequence.duplicate;
-        total.reordered += sequence.reordered;
-        total.late += sequence.late;
+        add(&mut total.duplicate, sequence.duplicate);
+        add(&mut total.reordered, sequence.reordered);
+        add(&mut total.late, sequence.late);
         lost_in_runs += sequence.loss_runs.mean.unwrap_or(0.0) * sequence.loss_runs.count as f64;
-        total.runs.count += sequence.loss_runs.count;
-        total.runs.max = total.runs.max.max(sequence.loss_runs.max);
+        runs.count += sequence.loss_runs.count;
+        runs.max = runs.max.max(sequence.loss_runs.max);
         for (at, count) in sequence.loss_runs.histogram.iter().enumerate() {
-            if total.runs.histogram.len() <= at {
-                total.runs.histogram.resize(at + 1, 0);
+            if runs.histogram.len() <= at {
+                runs.histogram.resize(at + 1, 0);
             }
-            total.runs.histogram[at] += count;
+            runs.histogram[at] += count;
         }
     }
-    total.runs.mean = (total.runs.count > 0).then(|| lost_in_runs / total.runs.count as f64);
+    runs.mean = (runs.count > 0).then(|| lost_in_runs / runs.count as f64);
+    // Losses that lie in no run are losses of which only the number is known.
+    let placed = runs.count > 0 || total.lost == 0 || context.timeline.foreign().is_none();
+    total.runs = (hearsay.is_none() && placed).then_some(runs);
     total.fraction = wilson(total.lost.min(total.sent), total.sent, context.confidence)
         .filter(|_| total.complete);
     let usage = match direction {
@@ -487,16 +531,20 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
     total.places.sender_qdisc = usage
         .and_then(|usage| usage.qdisc_drops)
         .filter(|_| !context.loopback);
-    let elsewhere = total.places.sender_refused
-        + total.places.receiver_socket
+    let at_socket = total.places.receiver_socket.unwrap_or(0);
+    let elsewhere = total.places.sender_refused.unwrap_or(0)
+        + at_socket
         + total.places.sender_qdisc.unwrap_or(0);
     let rest = total.lost.saturating_sub(elsewhere);
-    if context.loopback && total.places.receiver_socket > 0 {
+    if hearsay.is_some() {
+        total.places.path_or_socket = Some(rest);
+    } else if context.loopback && at_socket > 0 {
         // A loopback has no way on which to lose them, and the kernel counts what it had joined as one.
-        total.places.receiver_socket += rest;
+        total.places.receiver_socket = Some(at_socket + rest);
+        total.places.path = Some(0);
     } else {
-        total.places.path = rest;
-        total.places.receiver_socket_at_least = total.places.receiver_socket > 0
+        total.places.path = Some(rest);
+        total.places.receiver_socket_at_least = at_socket > 0
             && records.iter().any(|record| {
                 record
                     .receiver
@@ -587,50 +635,26 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
         share: None,
         why: why.to_owned(),
     };
-    if context.loopback && context.link_rate.is_none() {
-        return unknown("a loopback has no wire, so there is no ceiling to compare with");
-    }
-    // A virtual interface has no speed of its own: veth says 10 Gbit/s whatever it does.
-    let is_virtual = |host: &Host| {
-        host.driver
-            .as_deref()
-            .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver))
-    };
-    let speed = |host: &Host| host.speed_mbps.filter(|_| !is_virtual(host));
-    if context.link_rate.is_none() && (is_virtual(context.client) || is_virtual(context.server)) {
-        return unknown(
-            "a virtual interface has no speed of its own; give the link's with --link-rate",
-        );
-    }
-    let slowest = match (speed(context.client), speed(context.server)) {
-        (Some(here), Some(there)) => Some(here.min(there)),
-        (here, there) => here.or(there),
-    };
-    let (rate, whence) = match (context.link_rate, slowest) {
-        (Some(rate), _) => (rate, "--link-rate"),
-        (None, Some(mbps)) => (
-            BitRate::from_bps(u64::from(mbps) * 1_000_000),
-            "the interface's speed",
-        ),
-        (None, None) => {
-            return unknown("neither interface says its speed; give the link's with --link-rate");
+    let (rate, whence) = match link_rate(
+        context.link_rate,
+        context.client,
+        context.server,
+        context.loopback,
+    ) {
+        Ok(known) => known,
+        Err(NoLink::Loopback) => {
+            return unknown("a loopback has no wire, so there is no ceiling to compare with");
         }
+        Err(why) => return unknown(why.words()),
     };
-    let mtu = [context.client.mtu, context.server.mtu]
-        .into_iter()
-        .flatten()
-        .min()
-        .unwrap_or(1500);
-    let timestamps = context
-        .client
-        .sysctls
-        .get("net.ipv4.tcp_timestamps")
-        .is_none_or(|on| on != "0");
+    let mtu = link_mtu(context.client, context.server);
+    let timestamps = timestamps(context.client);
     let framing = Framing {
         mtu,
         ip: context.ip,
         vlan: false,
         timestamps,
+        sack_blocks: 0,
     };
     let (bps, how) = match context.plan.transport {
         Transport::Tcp => {
@@ -660,6 +684,90 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
         share: (bps > 0.0).then(|| goodput_bps / bps),
         why: format!("{rate} ({whence}), MTU {mtu}: {how}"),
     }
+}
+
+/// What a direction came to, as far as predictions need it.
+struct Found<'a> {
+    direction: Direction,
+    goodput_bps: f64,
+    limited_by: &'a LimitedBy,
+    ceiling: &'a Ceiling,
+    tcp: Option<&'a TcpSummary>,
+    loss: Option<&'a Loss>,
+    measured_s: f64,
+}
+
+fn predictions(
+    context: &Context<'_>,
+    records: &[&FlowRecord],
+    intervals: &[Vec<Interval>],
+    measured: &[Measured],
+    found: &Found<'_>,
+) -> Vec<Compared> {
+    let granted = || {
+        records
+            .iter()
+            .filter_map(|record| Some(&record.sender.as_ref()?.granted))
+    };
+    let spans = || measured.iter().filter_map(|flow| flow.tcp);
+    let windows: Option<u64> = measured
+        .iter()
+        .map(|flow| flow.tcp?.1.receiver_window_bytes)
+        .sum();
+    let mss = granted().filter_map(|granted| granted.mss).min();
+    let sent: Option<u64> = spans()
+        .map(|(first, last)| Some(last.bytes_sent?.saturating_sub(first.bytes_sent?)))
+        .sum();
+    let controls: Vec<&str> = granted()
+        .filter_map(|granted| granted.congestion.as_deref())
+        .collect();
+    traffic::compare(&Facts {
+        direction: found.direction,
+        transport: context.plan.transport,
+        goodput_bps: found.goodput_bps,
+        limited_by: found.limited_by,
+        flows: records.len() as u32,
+        asked: match context.plan.rate {
+            Rate::Limit(rate) => Some(rate),
+            Rate::Max => None,
+        },
+        wire: found
+            .ceiling
+            .goodput_bps
+            .map(|bps| (bps, found.ceiling.why.as_str())),
+        loopback: context.loopback,
+        window: windows.filter(|bytes| *bytes > 0).map(ByteCount::new),
+        min_rtt: found
+            .tcp
+            .and_then(|tcp| tcp.rtt_min_us)
+            .map(|us| Duration::from_micros(u64::from(us))),
+        congestion: controls
+            .first()
+            .copied()
+            .filter(|first| controls.iter().all(|control| control == first)),
+        mss,
+        segments: sent
+            .zip(mss)
+            .map(|(sent, mss)| sent / u64::from(mss.max(1))),
+        retransmits: found.tcp.map_or(0, |tcp| tcp.retransmits),
+        timeouts: spans()
+            .map(|(first, last)| Some(last.timeouts?.saturating_sub(first.timeouts?)))
+            .sum(),
+        mean_rtt: found
+            .tcp
+            .and_then(|tcp| tcp.rtt_mean_us)
+            .and_then(|us| Duration::try_from_secs_f64(us / 1e6).ok()),
+        spread: traffic::is_spread(intervals),
+        sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
+        loss: found.loss.and_then(|loss| Some(loss.fraction?.mean)),
+        measured_s: found.measured_s,
+        amount: match context.plan.end {
+            End::Bytes(bytes) if bytes.get() < u64::MAX - 1 => Some(bytes),
+            _ => None,
+        },
+        both_ways: context.plan.directions.each().len() > 1,
+        block: context.plan.length,
+    })
 }
 
 fn tcp(intervals: &[Vec<Interval>], measured: &[Measured]) -> Option<TcpSummary> {
@@ -794,13 +902,10 @@ fn flow_warnings(
         }
     }
     let Some(loss) = loss else { return };
-    if loss.places.sender_refused > 0 {
+    if let Some(refused) = loss.places.sender_refused.filter(|count| *count > 0) {
         warnings.push(Warning::new(
             "send_refused",
-            format!(
-                "{way}: the sender's kernel refused {} datagrams",
-                loss.places.sender_refused
-            ),
+            format!("{way}: the sender's kernel refused {refused} datagrams"),
             "lower --rate, or see whether the receiver still listens",
         ));
     }
@@ -808,12 +913,11 @@ fn flow_warnings(
         .iter()
         .filter_map(|record| record.receiver.as_ref()?.granted.receive_buffer_bytes)
         .min();
-    if loss.places.receiver_socket > 0 {
+    if let Some(dropped) = loss.places.receiver_socket.filter(|count| *count > 0) {
         warnings.push(Warning::new(
             "receive_buffer_overflow",
             format!(
-                "{way}: {} of {} lost datagrams were dropped at the receiving socket (buffer {} bytes)",
-                loss.places.receiver_socket,
+                "{way}: {dropped} of {} lost datagrams were dropped at the receiving socket (buffer {} bytes)",
                 loss.lost,
                 granted.unwrap_or(0)
             ),

@@ -30,7 +30,7 @@ impl Warning {
 }
 
 /// Every code with what it means, as the reference documents them.
-pub const CODES: [(&str, &str); 20] = [
+pub const CODES: [(&str, &str); 21] = [
     (
         "cut_short",
         "the test ended before its plan did; what is shown was measured until then",
@@ -42,6 +42,10 @@ pub const CODES: [(&str, &str); 20] = [
     (
         "flow_failed",
         "a flow ended in an error; the others went on",
+    ),
+    (
+        "foreign_server",
+        "the server is another program's, which tells totals at the end: what it does not count is absent",
     ),
     (
         "sender_cpu",

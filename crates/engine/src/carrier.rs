@@ -3,11 +3,12 @@
 use crate::bell::{Bell, Ringer};
 use crate::counters::{FlowCounters, Orders};
 use crate::error::RunError;
+use crate::layout::{self, Layout};
 use crate::socket;
 use crate::tcp::{self, Budget, Pace, Patience, Payload};
 use crate::udp_receiver::{self, Receiving};
 use crate::udp_sender::{self, Sending};
-use caudal_core::plan::{Direction, End, PlannedFlow, Rate, TrafficPlan};
+use caudal_core::plan::{Cut, Direction, End, PlannedFlow, Rate, TrafficPlan};
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
 };
@@ -17,6 +18,7 @@ use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::tcp::SplicedSource;
 use caudal_sys::{affinity, tcp as kernel, udp};
 use caudal_wire::datagram::{Opening, fill_payload};
+use caudal_wire::iperf3::datagram as iperf3;
 use std::fs::File;
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -53,6 +55,43 @@ pub struct Manner {
 
 /// Answers a datagram of the opening dialogue that comes in again on an open flow.
 pub type Reopen = Arc<dyn Fn(&UdpSocket, &Opening) + Send + Sync>;
+
+/// In whose way the flows of a test are carried.
+#[derive(Clone)]
+pub enum Dialect {
+    /// Ours: a sender half-closes its connection when it has sent its last.
+    Native {
+        /// The test's short name.
+        tag: u32,
+        /// What to do with an opening datagram that comes in again.
+        reopen: Option<Reopen>,
+    },
+    /// iperf3's: connections stay open until both ends have told their results.
+    Iperf3 {
+        /// The layout of datagrams.
+        layout: layout::Iperf3,
+        /// Blocks or datagrams that leave together at least, where a rate is kept.
+        burst: u32,
+        /// Whether a sender waits until what it has sent has been acknowledged.
+        waits: bool,
+        /// Whether the receiver reads datagrams in batches, as versions with `--gsro` do.
+        batches: bool,
+    },
+}
+
+impl Dialect {
+    /// Whether a sender that has sent its last says so by half-closing its connection.
+    const fn half_closes(&self) -> bool {
+        matches!(self, Self::Native { .. })
+    }
+
+    fn fill(&self, block: &mut [u8]) {
+        match self {
+            Self::Native { tag, .. } => fill_payload(block, *tag),
+            Self::Iperf3 { layout, .. } => layout.fill(block),
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Gate {
@@ -109,6 +148,7 @@ pub struct Carrier {
     gate: Arc<Gate>,
     start_ns: u64,
     ended: Bell,
+    half_closes: bool,
 }
 
 /// The role an end has in a flow of this direction.
@@ -128,11 +168,10 @@ impl Carrier {
     /// When the payload's file cannot be opened, or a thread or a pipe cannot be had.
     pub fn new(
         plan: &TrafficPlan,
-        tag: u32,
+        dialect: &Dialect,
         links: Vec<(PlannedFlow, Link)>,
         is_client: bool,
         manner: &Manner,
-        reopen: Option<&Reopen>,
     ) -> Result<Self, RunError> {
         let pipe = |cause| RunError::local("opening a pipe", cause);
         let ended = Bell::new().map_err(pipe)?;
@@ -147,9 +186,10 @@ impl Carrier {
             gate,
             start_ns: 0,
             ended,
+            half_closes: dialect.half_closes(),
         };
         let mut block = vec![0; plan.length as usize];
-        fill_payload(&mut block, tag);
+        dialect.fill(&mut block);
         let block = Arc::new(block);
         for (nth, (flow, link)) in links.into_iter().enumerate() {
             let role = role(flow.direction, is_client);
@@ -160,7 +200,7 @@ impl Carrier {
             let job = Job {
                 plan: plan.clone(),
                 flow,
-                tag,
+                dialect: dialect.clone(),
                 role,
                 link: Arc::new(link),
                 counters: Arc::new(FlowCounters::default()),
@@ -168,7 +208,6 @@ impl Carrier {
                 budget: Arc::clone(&budget),
                 gate: Arc::clone(&carrier.gate),
                 cpu,
-                reopen: reopen.cloned(),
             };
             let granted = match &*job.link {
                 Link::Tcp(stream) => socket::granted_tcp(stream, plan.mptcp),
@@ -256,12 +295,21 @@ impl Carrier {
             .filter(|carried| carried.role == Role::Sender)
         {
             carried.orders.stop.store(true, Relaxed);
-            if let Link::Tcp(stream) = &*carried.link {
-                // Wakes a thread that is blocked in a send.
+            if let (Link::Tcp(stream), true) = (&*carried.link, self.half_closes) {
+                // Wakes a thread that is blocked in a send; where connections stay open, sends time out.
                 let _ = kernel::shutdown_write(stream);
             }
         }
         self.gate.open();
+    }
+
+    /// Half-closes the connections on which this end sends: the other end sees where they end.
+    pub fn close_senders(&self) {
+        for carried in &self.flows {
+            if let (Role::Sender, Link::Tcp(stream)) = (carried.role, &*carried.link) {
+                let _ = kernel::shutdown_write(stream);
+            }
+        }
     }
 
     /// Ends every flow.
@@ -421,7 +469,7 @@ fn payload(plan: &TrafficPlan, manner: &Manner, block: &Arc<Vec<u8>>) -> Result<
 struct Job {
     plan: TrafficPlan,
     flow: PlannedFlow,
-    tag: u32,
+    dialect: Dialect,
     role: Role,
     link: Arc<Link>,
     counters: Arc<FlowCounters>,
@@ -429,7 +477,6 @@ struct Job {
     budget: Arc<Budget>,
     gate: Arc<Gate>,
     cpu: Option<usize>,
-    reopen: Option<Reopen>,
 }
 
 impl Job {
@@ -478,7 +525,11 @@ impl Job {
 
     fn send_tcp(&self, stream: &TcpStream, payload: Option<Payload>) -> Outcome {
         self.gate.pass(&self.orders);
-        let pace = self.rate().map(|rate| Pace { rate });
+        let burst = match self.dialect {
+            Dialect::Native { .. } => 1,
+            Dialect::Iperf3 { burst, .. } => burst,
+        };
+        let pace = self.rate().map(|rate| Pace { rate, burst });
         if let Some(pace) = pace {
             // The kernel spreads segments inside what is handed over at once; a little above the rate,
             // so that the schedule here sets the mean.
@@ -500,13 +551,16 @@ impl Job {
         );
         // What the kernel says of a connection that has closed need not be what it was.
         let before = tcp::state(stream);
-        let patience = if self.orders.stopped() {
-            Patience::Bounded(DRAIN_NS)
-        } else {
-            Patience::WhileMoving(STALLED_NS)
+        let waits = !matches!(self.dialect, Dialect::Iperf3 { waits: false, .. });
+        let patience = match (waits, self.orders.stopped()) {
+            (false, _) => Patience::Bounded(0),
+            (true, true) => Patience::Bounded(DRAIN_NS),
+            (true, false) => Patience::WhileMoving(STALLED_NS),
         };
-        let _ = kernel::shutdown_write(stream);
-        if !tcp::drain(stream, patience, &self.orders) {
+        if self.dialect.half_closes() {
+            let _ = kernel::shutdown_write(stream);
+        }
+        if !tcp::drain(stream, patience, &self.orders) && waits {
             // What is still queued would keep the connection for minutes.
             let _ = kernel::set_zero_linger(stream);
         }
@@ -522,14 +576,46 @@ impl Job {
 
     fn send_udp(&self, socket: &UdpSocket) -> Outcome {
         self.gate.pass(&self.orders);
-        let rate = self.rate();
+        let (cut, flow) = (self.cut(), self.flow.id);
+        match self.dialect {
+            Dialect::Native { tag, .. } => {
+                let credit = self.rate().is_none() && self.plan.same_machine;
+                let layout = layout::Native { flow, tag };
+                let credit = credit.then_some((flow, tag));
+                self.send_datagrams(socket, layout, cut, (1, false), credit)
+            }
+            Dialect::Iperf3 {
+                layout,
+                burst,
+                batches,
+                ..
+            } => self.send_datagrams(socket, layout, cut, (burst, !batches), None),
+        }
+    }
+
+    fn cut(&self) -> Cut {
+        match self.dialect {
+            Dialect::Native { .. } => self.plan.cut(self.flow.id),
+            Dialect::Iperf3 { .. } => self.plan.whole_cut(self.flow.id),
+        }
+    }
+
+    fn send_datagrams<L: Layout>(
+        &self,
+        socket: &UdpSocket,
+        layout: L,
+        cut: Cut,
+        (burst, alone): (u32, bool),
+        credit: Option<(u32, u32)>,
+    ) -> Outcome {
         let sending = Sending {
-            flow: self.flow.id,
-            tag: self.tag,
+            layout,
             length: self.plan.length,
-            rate,
-            cut: self.plan.cut(self.flow.id),
-            credit: rate.is_none() && self.plan.same_machine,
+            rate: self.rate(),
+            cut,
+            burst,
+            alone,
+            credit,
         };
         match udp_sender::send(socket, &sending, &self.counters, &self.orders) {
             Ok(spacing) => Outcome {
@@ -544,26 +630,49 @@ impl Job {
     }
 
     fn receive_udp(&self, socket: &UdpSocket) -> Outcome {
+        let flow = self.flow.id;
+        match &self.dialect {
+            Dialect::Native { tag, reopen } => {
+                let credit = self.plan.same_machine && self.plan.rate == Rate::Max;
+                let credit = credit.then_some((flow, *tag));
+                let layout = layout::Native { flow, tag: *tag };
+                self.receive_datagrams(socket, layout, credit, |datagram| {
+                    match (Opening::decode(datagram), reopen) {
+                        (Some(opening), Some(reopen)) => reopen(socket, &opening),
+                        (Some(_), None) => {}
+                        (None, _) => return false,
+                    }
+                    true
+                })
+            }
+            Dialect::Iperf3 { layout, .. } => {
+                self.receive_datagrams(socket, *layout, None, |datagram| {
+                    // A hello that comes again has lost its answer.
+                    if let Some(answer) = iperf3::answer_to(datagram) {
+                        let _ = socket.send(&answer);
+                    }
+                    iperf3::is_opening(datagram)
+                })
+            }
+        }
+    }
+
+    fn receive_datagrams<L: Layout>(
+        &self,
+        socket: &UdpSocket,
+        layout: L,
+        credit: Option<(u32, u32)>,
+        opening: impl FnMut(&[u8]) -> bool,
+    ) -> Outcome {
         let receiving = Receiving {
-            flow: self.flow.id,
-            tag: self.tag,
+            layout,
             length: self.plan.length,
-            cut: self.plan.cut(self.flow.id),
+            cut: self.cut(),
             verify: self.plan.verify,
-            credit: self.plan.same_machine && self.plan.rate == Rate::Max,
+            credit,
         };
-        let reopen = self.reopen.clone();
-        let (found, outcome) = udp_receiver::receive(
-            socket,
-            &receiving,
-            &self.counters,
-            &self.orders,
-            |opening| {
-                if let Some(reopen) = &reopen {
-                    reopen(socket, opening);
-                }
-            },
-        );
+        let (found, outcome) =
+            udp_receiver::receive(socket, &receiving, &self.counters, &self.orders, opening);
         Outcome {
             sequence: Some(found.sequence),
             delay: Some(found.delay),

@@ -1,6 +1,6 @@
 //! The side that asks: connects, agrees on a plan, carries its half out, and gathers both halves' counts.
 
-use crate::carrier::{Carrier, Link, Manner, role};
+use crate::carrier::{Carrier, Dialect, Link, Manner, role};
 use crate::conversation::Conversation;
 use crate::environment::{Meter, describe};
 use crate::error::RunError;
@@ -483,7 +483,11 @@ impl Client {
         for half in [up, down] {
             if !half.is_empty() {
                 let sends = half[0].0.direction == Direction::Up;
-                let carrier = Carrier::new(&plan, tag(token), half, true, manner, None)?;
+                let dialect = Dialect::Native {
+                    tag: tag(token),
+                    reopen: None,
+                };
+                let carrier = Carrier::new(&plan, &dialect, half, true, manner)?;
                 halves.push(Half {
                     carrier,
                     sends,

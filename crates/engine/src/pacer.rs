@@ -59,6 +59,13 @@ impl Pacer {
         }
     }
 
+    /// The same with at least `burst` datagrams in a departure.
+    #[must_use]
+    pub fn with_bursts(mut self, burst: u32) -> Self {
+        self.batch = self.batch.max(burst);
+        self
+    }
+
     /// Datagrams in a departure.
     #[must_use]
     pub const fn batch(&self) -> u32 {

@@ -3,16 +3,20 @@
 //! One thread, nothing in it waits for anybody: a connection that says nothing costs a descriptor until
 //! its deadline, and the oldest of too many is shown out.
 
+use crate::iperf3::{self, Delivery};
 use crate::server::{Arrival, ServerEvent, Shared};
-use crate::session;
+use crate::session::{self, Place};
 use crate::socket::{answer_udp, plain};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_sys::udp::receive_with_destination;
 use caudal_wire::datagram::{Kind, OPENING, Opening};
 use caudal_wire::frame;
+use caudal_wire::iperf3::State;
+use caudal_wire::iperf3::cookie::{COOKIE, Cookie};
+use caudal_wire::iperf3::datagram::answer_to;
 use caudal_wire::message::{Refusal, ToClient};
-use caudal_wire::preamble::{Answer, PREAMBLE, PreambleError, Purpose};
+use caudal_wire::preamble::{Answer, MAGIC, PREAMBLE, PreambleError, Purpose};
 use std::io::{self, Read, Write};
 use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket,
@@ -34,9 +38,14 @@ const SESSION_STACK: usize = 512 << 10;
 struct Pending {
     stream: TcpStream,
     peer: SocketAddr,
-    preamble: [u8; PREAMBLE],
+    /// Its place in the order of accepting.
+    serial: u64,
+    /// Our preamble, or an iperf3 cookie.
+    first: [u8; COOKIE],
     filled: usize,
     deadline_ns: u64,
+    /// From a network that is not answered: told so in its own protocol.
+    denied: bool,
     /// Turned away: only read until it has gone.
     leaving: bool,
 }
@@ -47,7 +56,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
     let _ = udp.set_nonblocking(true);
     let port = tcp.local_addr().map_or(0, |local| local.port());
     let mut pending: Vec<Pending> = Vec::new();
-    let mut clients = 0;
+    let (mut clients, mut serial) = (0, 0);
     while !shared.is_stopping() && !shared.is_done() {
         let mut waiting: Vec<BorrowedFd<'_>> = vec![tcp.as_fd(), udp.as_fd(), shared.stop_fd()];
         waiting.extend(pending.iter().map(|pending| pending.stream.as_fd()));
@@ -97,7 +106,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
         }
         pending = kept;
         if is_ready(0) {
-            accept(shared, tcp, &mut pending);
+            accept(shared, tcp, &mut pending, &mut serial);
         }
         if is_ready(1) {
             open_udp(shared, udp, port);
@@ -121,7 +130,7 @@ fn reap(shared: &Shared) {
     }
 }
 
-fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>) {
+fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>, serial: &mut u64) {
     // A bound on one round, so that a flood of connections does not starve those inside.
     for _ in 0..64 {
         let (stream, peer) = match tcp.accept() {
@@ -143,23 +152,20 @@ fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>) {
         if pending.len() >= MOST_PENDING {
             pending.remove(0);
         }
-        let mut one = Pending {
+        let allow = &shared.options.allow;
+        let denied = !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip()));
+        let patience = if denied { FAREWELL_NS } else { INTRODUCTION_NS };
+        *serial += 1;
+        pending.push(Pending {
             stream,
             peer,
-            preamble: [0; PREAMBLE],
+            serial: *serial,
+            first: [0; COOKIE],
             filled: 0,
-            deadline_ns: monotonic_ns() + INTRODUCTION_NS,
+            deadline_ns: monotonic_ns() + patience,
+            denied,
             leaving: false,
-        };
-        let allow = &shared.options.allow;
-        if !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip())) {
-            let message = format!(
-                "{} is not among the networks this server answers",
-                peer.ip()
-            );
-            one.turn_away(shared, Refusal::Denied, message);
-        }
-        pending.push(one);
+        });
     }
 }
 
@@ -179,18 +185,24 @@ impl Pending {
                 _ => Reading::More,
             };
         }
-        match self.stream.read(&mut self.preamble[self.filled..]) {
+        // Never beyond what says who it is: what follows is for whom it is shown to.
+        let due = if self.may_be_iperf3() {
+            COOKIE
+        } else {
+            PREAMBLE
+        };
+        let due = if self.filled == 0 { PREAMBLE } else { due };
+        match self.stream.read(&mut self.first[self.filled..due]) {
             Ok(0) => Reading::Gone,
             Ok(count) => {
                 self.filled += count;
-                let known = caudal_wire::preamble::MAGIC.len().min(self.filled);
                 // Another protocol is recognised without waiting for a whole preamble of it.
-                let foreign = self.preamble[..known] != caudal_wire::preamble::MAGIC[..known];
-                if foreign || self.filled == PREAMBLE {
-                    Reading::Whole
-                } else {
-                    Reading::More
-                }
+                let whole = match (self.may_be_native(), self.may_be_iperf3()) {
+                    (true, _) => self.filled == PREAMBLE,
+                    (false, true) => self.filled == COOKIE,
+                    (false, false) => true,
+                };
+                if whole { Reading::Whole } else { Reading::More }
             }
             Err(cause)
                 if matches!(
@@ -204,6 +216,35 @@ impl Pending {
         }
     }
 
+    fn may_be_native(&self) -> bool {
+        let known = MAGIC.len().min(self.filled);
+        self.first[..known] == MAGIC[..known]
+    }
+
+    fn may_be_iperf3(&self) -> bool {
+        !self.may_be_native() && Cookie::may_begin_with(&self.first[..self.filled])
+    }
+
+    fn preamble(&self) -> [u8; PREAMBLE] {
+        let mut preamble = [0; PREAMBLE];
+        preamble.copy_from_slice(&self.first[..PREAMBLE]);
+        preamble
+    }
+
+    /// Says in iperf3's way that there is no place for it.
+    fn deny(&mut self, shared: &Shared, why: String) {
+        let _ = self.stream.write_all(&[State::AccessDenied.byte()]);
+        self.see_out(shared, why);
+    }
+
+    fn see_out(&mut self, shared: &Shared, why: String) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.leaving = true;
+        self.deadline_ns = monotonic_ns() + FAREWELL_NS;
+        let peer = self.peer;
+        shared.tell(ServerEvent::Refused { peer, why });
+    }
+
     fn turn_away(&mut self, shared: &Shared, reason: Refusal, message: String) {
         let _ = self.stream.write_all(&Answer::Refused.encode());
         if let Ok(bytes) = frame::encode(&ToClient::Refused {
@@ -212,13 +253,7 @@ impl Pending {
         }) {
             let _ = self.stream.write_all(&bytes);
         }
-        let _ = self.stream.shutdown(Shutdown::Write);
-        self.leaving = true;
-        self.deadline_ns = monotonic_ns() + FAREWELL_NS;
-        shared.tell(ServerEvent::Refused {
-            peer: self.peer,
-            why: message,
-        });
+        self.see_out(shared, message);
     }
 }
 
@@ -227,37 +262,102 @@ enum Placed {
     Inside(Box<dyn FnOnce(TcpStream)>),
 }
 
-fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
-    match Purpose::decode(&one.preamble) {
-        Ok(Purpose::Control) => {
-            let taken = shared.clients.load(Ordering::Acquire);
-            if taken >= shared.options.max_clients || shared.options.one_off && taken > 0 {
-                let message = format!("all {taken} places are taken; try again later");
-                one.turn_away(shared, Refusal::Full, message);
-                return Placed::Away;
+/// Gives a newcomer a place and a thread that serves it; why there is none for it, otherwise.
+fn admit(
+    shared: &Arc<Shared>,
+    peer: SocketAddr,
+    clients: &mut u64,
+    serve: impl FnOnce(&Arc<Shared>, TcpStream, u64) + Send + 'static,
+) -> Result<Placed, String> {
+    let taken = shared.clients.load(Ordering::Acquire);
+    if taken >= shared.options.max_clients || shared.options.one_off && taken > 0 {
+        return Err(format!("all {taken} places are taken; try again later"));
+    }
+    shared.clients.fetch_add(1, Ordering::AcqRel);
+    *clients += 1;
+    let (shared, number) = (Arc::clone(shared), *clients);
+    Ok(Placed::Inside(Box::new(move |stream| {
+        let inside = Arc::clone(&shared);
+        let session = thread::Builder::new()
+            .name(format!("client {number}"))
+            .stack_size(SESSION_STACK)
+            .spawn(move || {
+                let _place = Place(Arc::clone(&inside));
+                serve(&inside, stream, number);
+            });
+        match session {
+            Ok(session) => shared
+                .sessions
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(session),
+            Err(cause) => {
+                shared.clients.fetch_sub(1, Ordering::AcqRel);
+                let why = format!("no thread for it: {cause}");
+                shared.tell(ServerEvent::Refused { peer, why });
             }
-            shared.clients.fetch_add(1, Ordering::AcqRel);
-            *clients += 1;
-            let (shared, peer, number) = (Arc::clone(shared), one.peer, *clients);
-            Placed::Inside(Box::new(move |stream| {
-                let inside = Arc::clone(&shared);
-                let session = thread::Builder::new()
-                    .name(format!("client {number}"))
-                    .stack_size(SESSION_STACK)
-                    .spawn(move || session::serve(&inside, stream, peer, number));
-                match session {
-                    Ok(session) => shared
-                        .sessions
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(session),
-                    Err(cause) => {
-                        shared.clients.fetch_sub(1, Ordering::AcqRel);
-                        let why = format!("no thread for it: {cause}");
-                        shared.tell(ServerEvent::Refused { peer, why });
-                    }
-                }
-            }))
+        }
+    })))
+}
+
+/// Shows a client of iperf3 to its test, or lets it begin one.
+fn place_iperf3(
+    shared: &Arc<Shared>,
+    one: &mut Pending,
+    cookie: Cookie,
+    clients: &mut u64,
+) -> Placed {
+    let peer = one.peer;
+    let Ok(stream) = one.stream.try_clone() else {
+        one.deny(shared, "no descriptor for it".to_owned());
+        return Placed::Away;
+    };
+    match shared.desk.deliver(&cookie, one.serial, stream) {
+        // The connection lives on in the test.
+        Delivery::Taken => Placed::Inside(Box::new(drop)),
+        Delivery::Unwanted => {
+            let why = "its test wants no more data connections".to_owned();
+            one.deny(shared, why);
+            Placed::Away
+        }
+        Delivery::New => {
+            let serve = move |shared: &Arc<Shared>, stream, number| {
+                iperf3::serve(shared, stream, peer, number, cookie);
+            };
+            admit(shared, peer, clients, serve).unwrap_or_else(|why| {
+                one.deny(shared, why);
+                Placed::Away
+            })
+        }
+    }
+}
+
+fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
+    let cookie = Cookie::decode(&one.first).filter(|_| shared.options.iperf3.enabled);
+    if one.denied {
+        let message = format!(
+            "{} is not among the networks this server answers",
+            one.peer.ip()
+        );
+        match cookie {
+            Some(_) => one.deny(shared, message),
+            None => one.turn_away(shared, Refusal::Denied, message),
+        }
+        return Placed::Away;
+    }
+    if let Some(cookie) = cookie {
+        return place_iperf3(shared, one, cookie, clients);
+    }
+    match Purpose::decode(&one.preamble()) {
+        Ok(Purpose::Control) => {
+            let peer = one.peer;
+            let serve = move |shared: &Arc<Shared>, stream, number| {
+                session::serve(shared, stream, peer, number);
+            };
+            admit(shared, peer, clients, serve).unwrap_or_else(|message| {
+                one.turn_away(shared, Refusal::Full, message);
+                Placed::Away
+            })
         }
         Ok(Purpose::Data { token, flow }) => {
             let shared = Arc::clone(shared);
@@ -283,37 +383,36 @@ fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
         }
         Err(error) => {
             // Nothing is said to a stranger: what we would say means nothing in its protocol.
-            shared.tell(ServerEvent::Refused {
-                peer: one.peer,
-                why: error.to_string(),
-            });
-            let _ = one.stream.shutdown(Shutdown::Write);
-            one.leaving = true;
-            one.deadline_ns = monotonic_ns() + FAREWELL_NS;
+            one.see_out(shared, error.to_string());
             Placed::Away
         }
     }
 }
 
-/// Opens a socket towards every address that asks with the token of a test; the test challenges it.
+/// Opens a socket towards every address that asks with the token of a test, which challenges it; or that
+/// says hello in iperf3's way, from the address of a client whose turn it is.
 fn open_udp(shared: &Shared, udp: &UdpSocket, port: u16) {
     let mut datagram = [0; OPENING + 1];
     for _ in 0..64 {
         let Ok((size, peer, local)) = receive_with_destination(udp, &mut datagram) else {
             return;
         };
-        let Some(opening) = Opening::decode(&datagram[..size]) else {
-            continue;
-        };
-        if opening.kind != Kind::Hello {
-            continue;
-        }
         let peer = plain(peer);
         let any: IpAddr = match peer {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let local = SocketAddr::new(local.map_or(any, |local| local.to_canonical()), port);
+        if let Some(answer) = answer_to(&datagram[..size]) {
+            shared.desk.greet(peer, answer, || answer_udp(local, peer));
+            continue;
+        }
+        let Some(opening) = Opening::decode(&datagram[..size]) else {
+            continue;
+        };
+        if opening.kind != Kind::Hello {
+            continue;
+        }
         let mut mailboxes = shared.mailboxes();
         let Some(mailbox) = mailboxes.get_mut(&opening.token) else {
             continue;

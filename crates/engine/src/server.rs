@@ -4,6 +4,7 @@ use crate::allow::Network;
 use crate::bell::{Bell, Ringer};
 use crate::error::RunError;
 use crate::guests::Guests;
+use crate::iperf3::{Desk, Iperf3Event, Iperf3Options};
 use crate::reception;
 use crate::socket;
 use caudal_core::plan::Plan;
@@ -42,6 +43,8 @@ pub struct ServerOptions {
     pub idle_timeout: Duration,
     /// The program's name and version, as told to clients.
     pub tool: String,
+    /// How clients of iperf3 are treated.
+    pub iperf3: Iperf3Options,
 }
 
 impl Default for ServerOptions {
@@ -56,6 +59,7 @@ impl Default for ServerOptions {
             allow: Vec::new(),
             idle_timeout: Duration::from_secs(60),
             tool: "caudal".to_owned(),
+            iperf3: Iperf3Options::default(),
         }
     }
 }
@@ -99,6 +103,13 @@ pub enum ServerEvent {
         /// Why.
         why: String,
     },
+    /// Something happened in a test of iperf3.
+    Iperf3 {
+        /// The client's number.
+        client: u64,
+        /// What.
+        event: Box<Iperf3Event>,
+    },
     /// A client has left.
     Left {
         /// Its number.
@@ -130,6 +141,7 @@ pub(crate) struct Shared {
     stop: Mutex<Option<Ringer>>,
     stop_bell: Bell,
     mailboxes: Mutex<HashMap<Token, Mailbox>>,
+    pub(crate) desk: Desk,
     events: Mutex<Option<Sender<ServerEvent>>>,
     pub(crate) sessions: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -210,6 +222,7 @@ impl Server {
             stop: Mutex::new(Some(stop)),
             stop_bell,
             mailboxes: Mutex::default(),
+            desk: Desk::default(),
             events: Mutex::new(events),
             sessions: Mutex::default(),
         });

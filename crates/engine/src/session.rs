@@ -1,7 +1,7 @@
 //! A client's visit to the server: greetings, tests one after another, farewell.
 
 use crate::bell::Bell;
-use crate::carrier::{Carrier, Link, Manner, Reopen, role};
+use crate::carrier::{Carrier, Dialect, Link, Manner, Reopen, role};
 use crate::conversation::Conversation;
 use crate::echo_server;
 use crate::environment::{Meter, describe};
@@ -34,7 +34,6 @@ const GRACE_NS: u64 = 15_000_000_000;
 
 /// Serves one client from its first message to its last.
 pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, number: u64) {
-    let _place = Place(Arc::clone(shared));
     let mut visit = match Visit::begin(shared, stream, peer, number) {
         Ok(visit) => visit,
         Err(error) => {
@@ -63,7 +62,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
 }
 
 /// A client's place, free again when dropped, however the visit ended.
-struct Place(Arc<Shared>);
+pub(crate) struct Place(pub(crate) Arc<Shared>);
 
 impl Drop for Place {
     fn drop(&mut self) {
@@ -263,7 +262,11 @@ impl<'a> Visit<'a> {
         let manner = Manner::default();
         let reopen: Reopen =
             Arc::new(|socket: &UdpSocket, opening: &Opening| answer(socket, opening));
-        let mut carrier = Carrier::new(&plan, tag(token), links, false, &manner, Some(&reopen))?;
+        let dialect = Dialect::Native {
+            tag: tag(token),
+            reopen: Some(reopen),
+        };
+        let mut carrier = Carrier::new(&plan, &dialect, links, false, &manner)?;
         self.conversation.say(&ToClient::Ready)?;
         self.await_start()?;
         carrier.start();

@@ -25,6 +25,8 @@ pub struct Origin {
     pub address: Option<IpAddr>,
     /// The interface to bind to.
     pub device: Option<String>,
+    /// The local port to bind to; `None` lets the kernel choose.
+    pub port: Option<u16>,
 }
 
 /// The options of a plan that concern its sockets.
@@ -161,6 +163,19 @@ pub fn connect(
     origin: &Origin,
     plan: Option<&SocketPlan<'_>>,
 ) -> Result<TcpStream, RunError> {
+    connect_within(peer, origin, plan, CONNECTING)
+}
+
+/// The same within another time.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected in that time.
+pub fn connect_within(
+    peer: SocketAddr,
+    origin: &Origin,
+    plan: Option<&SocketPlan<'_>>,
+    most: Duration,
+) -> Result<TcpStream, RunError> {
     let domain = Domain::for_address(peer);
     let socket = if plan.is_some_and(|plan| plan.mptcp) {
         tcp::mptcp_socket(domain)
@@ -178,7 +193,7 @@ pub fn connect(
         }
     }
     socket
-        .connect_timeout(&SockAddr::from(peer), CONNECTING)
+        .connect_timeout(&SockAddr::from(peer), most)
         .map_err(|cause| RunError::Connect { peer, cause })?;
     Ok(socket.into())
 }
@@ -207,21 +222,40 @@ fn leave_from(socket: &Socket, origin: &Origin, peer: SocketAddr) -> Result<(), 
         options::bind_device(socket, device)
             .map_err(|cause| RunError::local(format!("binding to the device {device:?}"), cause))?;
     }
-    if let Some(address) = origin.address {
-        if address.is_ipv4() != peer.is_ipv4() {
-            return Err(RunError::Local {
-                wanted: format!("binding to {address}"),
-                cause: io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    format!("{peer} is of the other address family"),
-                ),
-            });
+    if let Some(address) = origin.address
+        && address.is_ipv4() != peer.is_ipv4()
+    {
+        return Err(RunError::Local {
+            wanted: format!("binding to {address}"),
+            cause: io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{peer} is of the other address family"),
+            ),
+        });
+    }
+    if origin.address.is_some() || origin.port.is_some() {
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let local = SocketAddr::new(origin.address.unwrap_or(any), origin.port.unwrap_or(0));
+        if origin.port.is_some() {
+            // A port that an ended connection still lingers on.
+            options::set_reuse(socket).map_err(|cause| RunError::local("reusing a port", cause))?;
         }
         socket
-            .bind(&SockAddr::from(SocketAddr::new(address, 0)))
-            .map_err(|cause| RunError::local(format!("binding to {address}"), cause))?;
+            .bind(&SockAddr::from(local))
+            .map_err(|cause| RunError::local(format!("binding to {}", at(local)), cause))?;
     }
     Ok(())
+}
+
+/// A local address in words, without a port that was not asked for.
+fn at(local: SocketAddr) -> String {
+    match local.port() {
+        0 => local.ip().to_string(),
+        _ => local.to_string(),
+    }
 }
 
 /// A listening TCP socket and a UDP socket on one port; IPv4 and IPv6 on both where no address is given.

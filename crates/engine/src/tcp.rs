@@ -90,6 +90,8 @@ pub enum Payload {
 pub struct Pace {
     /// Payload bits per second.
     pub rate: BitRate,
+    /// Blocks handed over together at least; 1 for what the rate allows.
+    pub burst: u32,
 }
 
 /// How much a sender that keeps a rate hands over at once: 2 ms worth; at low rates a segment, or what
@@ -126,15 +128,23 @@ pub fn send(
     let fd = stream.as_fd();
     let start_ns = monotonic_ns();
     let schedule = pace.map(|pace| ByteSchedule::new(start_ns, pace.rate));
-    let most = pace.map_or(length, |pace| paced_block(pace.rate, length));
+    let most = match pace {
+        Some(Pace { rate, burst: 0 | 1 }) => paced_block(rate, length),
+        _ => length,
+    };
+    let together = pace.map_or(1, |pace| u64::from(pace.burst.max(1)));
     let mut sent: u64 = 0;
     let mut calls: u64 = 0;
+    let mut nth: u64 = 0;
     'blocks: while !orders.stopped() {
         let mut left = budget.claim(most as u64) as usize;
         if left == 0 {
             break;
         }
-        if let Some(schedule) = &schedule {
+        // Only the first block of a burst waits for its turn.
+        let waits = nth.is_multiple_of(together);
+        nth += 1;
+        if let (Some(schedule), true) = (&schedule, waits) {
             loop {
                 let now = monotonic_ns();
                 let wait = schedule.wait(now, sent, left as u64).as_nanos() as u64;

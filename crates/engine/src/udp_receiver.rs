@@ -1,6 +1,7 @@
 //! Bulk UDP, the receiving end: an exact account of every datagram.
 
 use crate::counters::{FlowCounters, Orders};
+use crate::layout::Layout;
 use crate::udp_sender::send_credit;
 use caudal_core::delay::{DelayVariation, JitterRfc3550};
 use caudal_core::plan::Cut;
@@ -8,7 +9,6 @@ use caudal_core::sample::DelaySummary;
 use caudal_core::sequence::{SequenceCounts, SequenceTracker};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::udp::{self, GroReceiver, Wait};
-use caudal_wire::datagram::{HEADER, Header, Kind, Opening, fill_payload};
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,19 +23,17 @@ pub const LINGER: Duration = Duration::from_millis(300);
 
 /// What a UDP receiver is to expect.
 #[derive(Debug, Clone, Copy)]
-pub struct Receiving {
-    /// The flow's number.
-    pub flow: u32,
-    /// The test's short name.
-    pub tag: u32,
+pub struct Receiving<L> {
+    /// How datagrams are numbered and stamped.
+    pub layout: L,
     /// Bytes in a datagram.
     pub length: u32,
     /// How the payload is cut: the last datagrams may be shorter.
     pub cut: Cut,
     /// Whether to compare every payload byte.
     pub verify: bool,
-    /// Whether to tell the sender how far this end has read.
-    pub credit: bool,
+    /// To whom to tell how far this end has read: the flow and the tag of the test.
+    pub credit: Option<(u32, u32)>,
 }
 
 /// What a UDP receiver has found.
@@ -49,16 +47,17 @@ pub struct Received {
 
 /// Receives until everything the sender says it has sent is in or has had its time, or orders say stop.
 ///
-/// `opening` is handed every datagram of the opening dialogue that comes in again.
+/// `opening` is handed every datagram that is no payload; whether it was one of the opening dialogue
+/// that came in again, and not a damaged one.
 ///
 /// # Errors
 /// What the kernel said, unless the flow had been told to stop.
-pub fn receive(
+pub fn receive<L: Layout>(
     socket: &UdpSocket,
-    what: &Receiving,
+    what: &Receiving<L>,
     counters: &FlowCounters,
     orders: &Orders,
-    mut opening: impl FnMut(&Opening),
+    mut opening: impl FnMut(&[u8]) -> bool,
 ) -> (Received, io::Result<()>) {
     let mut account = Account::new(*what);
     let outcome = account.run(socket, counters, orders, &mut opening);
@@ -70,9 +69,10 @@ pub fn receive(
     (account.finish(orders.expected()), outcome)
 }
 
-struct Account {
-    what: Receiving,
-    expected_payload: Vec<u8>,
+struct Account<L> {
+    what: Receiving<L>,
+    /// A datagram as it should be, from its header's end on; empty when nothing is compared.
+    expected: Vec<u8>,
     sequence: SequenceTracker,
     /// What shorter datagrams fell short of the length, bytes.
     short_by: u64,
@@ -83,13 +83,14 @@ struct Account {
     window: u64,
 }
 
-impl Account {
-    fn new(what: Receiving) -> Self {
-        let mut expected_payload = vec![0; what.length as usize - HEADER];
-        fill_payload(&mut expected_payload, what.tag);
+impl<L: Layout> Account<L> {
+    fn new(what: Receiving<L>) -> Self {
+        let mut expected = vec![0; what.length as usize];
+        what.layout.fill(&mut expected);
+        expected.drain(..what.layout.header().min(expected.len()));
         Self {
             what,
-            expected_payload,
+            expected,
             sequence: SequenceTracker::new(),
             short_by: 0,
             corrupt: 0,
@@ -105,7 +106,7 @@ impl Account {
         socket: &UdpSocket,
         counters: &FlowCounters,
         orders: &Orders,
-        opening: &mut impl FnMut(&Opening),
+        opening: &mut impl FnMut(&[u8]) -> bool,
     ) -> io::Result<()> {
         udp::set_receive_timeout(socket, Some(LOOK_UP))?;
         let mut inbox = GroReceiver::new(SLOTS)?;
@@ -135,8 +136,8 @@ impl Account {
                     counters.last_ns.store(now, Relaxed);
                     counters.calls.store(calls, Relaxed);
                     self.publish(counters);
-                    if self.what.credit {
-                        self.give_credit(socket);
+                    if let Some((flow, tag)) = self.what.credit {
+                        self.give_credit(socket, flow, tag);
                     }
                 }
                 Err(cause)
@@ -168,22 +169,20 @@ impl Account {
         data: &[u8],
         segment: usize,
         arrived_ns: u64,
-        opening: &mut impl FnMut(&Opening),
+        opening: &mut impl FnMut(&[u8]) -> bool,
     ) {
         let mut run: Option<(u64, u32)> = None;
         let mut timed = false;
         for datagram in data.chunks(segment.max(1)) {
-            let header = Header::read(datagram).filter(|header| {
-                header.kind == Kind::Data
-                    && header.tag == self.what.tag
-                    && header.flow == self.what.flow
-                    && datagram.len() == self.what.cut.length_of(header.sequence) as usize
-                    && (!self.what.verify || self.expected_payload.starts_with(&datagram[HEADER..]))
+            let header_bytes = self.what.layout.header();
+            let due = self.sequence.counts().highest.map_or(0, |at| at + 1);
+            let stamp = self.what.layout.read(datagram, due).filter(|stamp| {
+                datagram.len() == self.what.cut.length_of(stamp.sequence) as usize
+                    && (!self.what.verify || self.expected.starts_with(&datagram[header_bytes..]))
             });
-            let Some(header) = header else {
-                match Opening::decode(datagram) {
-                    Some(again) => opening(&again),
-                    None => self.corrupt += 1,
+            let Some(header) = stamp else {
+                if !opening(datagram) {
+                    self.corrupt += 1;
                 }
                 continue;
             };
@@ -243,14 +242,14 @@ impl Account {
             .store(self.jitter.jitter_ns().unwrap_or(0.0) as u64, Relaxed);
     }
 
-    fn give_credit(&mut self, socket: &UdpSocket) {
+    fn give_credit(&mut self, socket: &UdpSocket, flow: u32, tag: u32) {
         let read = self
             .sequence
             .counts()
             .highest
             .map_or(0, |highest| highest + 1);
         if read >= self.credited + self.window / 4 || self.credited == 0 {
-            send_credit(socket, self.what.flow, self.what.tag, read, self.window);
+            send_credit(socket, flow, tag, read, self.window);
             self.credited = read.max(1);
         }
     }

@@ -1,13 +1,14 @@
 //! Bulk UDP, the sending end: datagrams on a schedule, in batches no longer than the pace allows.
 
 use crate::counters::{FlowCounters, Orders};
+use crate::layout::Layout;
 use crate::pacer::{Next, Pacer};
 use caudal_core::plan::Cut;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::udp::{self, GroReceiver, GsoSender, Wait};
-use caudal_wire::datagram::{HEADER, Header, Kind, fill_payload};
+use caudal_wire::datagram::{HEADER, Header, Kind};
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -22,33 +23,43 @@ const AWAKE_NS: u64 = 60_000;
 const AWAKE_BELOW_GAP_NS: f64 = 1_000_000.0;
 /// How long a sleep may be before orders are looked at again, ns.
 const LONGEST_SLEEP_NS: u64 = 50_000_000;
+/// Datagrams that leave alone between two breaths.
+const BREATH: u64 = 16;
+/// The part of the time they took that a breath takes: iperf3's own sender loses about as much to its
+/// looking at clocks and sockets.
+const BREATH_PART: u64 = 16;
+/// The longest breath, ns.
+const LONGEST_BREATH_NS: u64 = 20_000;
 /// How long a sender waits for credit before it takes the outstanding datagrams for gone.
 const CREDIT_PATIENCE: Duration = Duration::from_millis(10);
 
 /// What a UDP sender is to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Sending {
-    /// The flow's number.
-    pub flow: u32,
-    /// The test's short name.
-    pub tag: u32,
+pub struct Sending<L> {
+    /// How datagrams are numbered and stamped.
+    pub layout: L,
     /// Bytes in a datagram.
     pub length: u32,
     /// The rate to keep; `None` for as fast as it goes.
     pub rate: Option<BitRate>,
     /// How the payload is cut.
     pub cut: Cut,
-    /// Whether to wait for the receiver's credit.
-    pub credit: bool,
+    /// Datagrams in a departure at least, where a rate is kept.
+    pub burst: u32,
+    /// Whether datagrams leave one by one where no rate is kept: a receiver that reads them so loses most
+    /// of what comes in batches.
+    pub alone: bool,
+    /// Whose credit to wait for: the flow and the tag of the test.
+    pub credit: Option<(u32, u32)>,
 }
 
 /// Sends until the bytes are used up or orders say stop; how even the departures were.
 ///
 /// # Errors
 /// What the kernel said, when it was about more than one batch.
-pub fn send(
+pub fn send<L: Layout>(
     socket: &UdpSocket,
-    what: &Sending,
+    what: &Sending<L>,
     counters: &FlowCounters,
     orders: &Orders,
 ) -> io::Result<Option<Spacing>> {
@@ -57,15 +68,17 @@ pub fn send(
     let most = (LARGEST_BATCH / length)
         .min(usize::from(offload.max_segments()))
         .max(1);
+    let alone = what.alone && what.rate.is_none();
+    let most = if alone { 1 } else { most };
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
-        fill_payload(&mut datagram[HEADER..], what.tag);
+        what.layout.fill(datagram);
     }
     let datagrams = what.cut.datagrams();
     let start_ns = monotonic_ns();
     let mut pacer = what
         .rate
-        .map(|rate| Pacer::new(start_ns, rate, what.length, most as u32));
+        .map(|rate| Pacer::new(start_ns, rate, what.length, most as u32).with_bursts(what.burst));
     let awake = pacer.as_ref().map_or(0, |pacer| {
         if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
             AWAKE_NS
@@ -75,9 +88,10 @@ pub fn send(
     });
     let mut credit = what
         .credit
-        .then(|| Credit::new(what, most as u64))
+        .map(|(flow, tag)| Credit::new(flow, tag, what.length, most as u64))
         .transpose()?;
     let mut sequence: u64 = 0;
+    let mut breathed = start_ns;
     let (mut bytes, mut calls, mut errors) = (0_u64, 0_u64, 0_u64);
     while !orders.stopped() && datagrams.is_none_or(|all| sequence < all) {
         let mut now = monotonic_ns();
@@ -96,25 +110,15 @@ pub fn send(
                 }
             }
         }
-        count = what.cut.together(sequence, count);
+        count = what.cut.together(sequence, count.min(most as u64));
         if let Some(credit) = &mut credit {
             credit.wait_for_room(socket, sequence, count, counters, orders)?;
             now = monotonic_ns();
         }
         let size =
             (count as usize - 1) * length + what.cut.length_of(sequence + count - 1) as usize;
-        let mut header = Header {
-            kind: Kind::Data,
-            flow: what.flow,
-            sequence,
-            sent_ns: now,
-            tag: what.tag,
-        };
-        for datagram in batch[..size].chunks_mut(length) {
-            if let Some(room) = datagram.first_chunk_mut::<HEADER>() {
-                header.write(room);
-            }
-            header.sequence += 1;
+        for (datagram, number) in batch[..size].chunks_mut(length).zip(sequence..) {
+            what.layout.write(datagram, number, now);
         }
         calls += 1;
         match offload.send_segments(socket, &batch[..size], what.length as u16) {
@@ -139,6 +143,14 @@ pub fn send(
         counters.bytes.store(bytes, Relaxed);
         counters.calls.store(calls, Relaxed);
         counters.last_ns.store(now, Relaxed);
+        if alone && sequence.is_multiple_of(BREATH) {
+            // A little slower than it could: on one machine a receiver is about as fast as a sender.
+            let took = now.saturating_sub(breathed);
+            while monotonic_ns() < now + (took / BREATH_PART).min(LONGEST_BREATH_NS) {
+                std::hint::spin_loop();
+            }
+            breathed = monotonic_ns();
+        }
         if let Some(pacer) = &mut pacer {
             pacer.departed(now, count as u32);
         }
@@ -170,12 +182,12 @@ struct Credit {
 }
 
 impl Credit {
-    fn new(what: &Sending, batch: u64) -> io::Result<Self> {
+    fn new(flow: u32, tag: u32, length: u32, batch: u64) -> io::Result<Self> {
         // Until the receiver has said how much it can hold: what any buffer holds.
-        let window = (64 << 10) / u64::from(what.length).max(1);
+        let window = (64 << 10) / u64::from(length).max(1);
         Ok(Self {
-            tag: what.tag,
-            flow: what.flow,
+            tag,
+            flow,
             read: 0,
             window: window.max(batch),
             inbox: GroReceiver::new(4)?,

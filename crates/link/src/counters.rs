@@ -147,6 +147,21 @@ impl Drops {
     }
 }
 
+impl Drops {
+    /// Those that ended for `reason`, and no others.
+    pub(crate) fn only(&self, reason: DropReason) -> Self {
+        let mut drops = Self::default();
+        drops.0[reason as usize] = self.by(reason);
+        drops
+    }
+
+    /// All but those that ended for `reason`.
+    pub(crate) fn without(mut self, reason: DropReason) -> Self {
+        self.0[reason as usize] = Traffic::default();
+        self
+    }
+}
+
 impl AddAssign for Drops {
     fn add_assign(&mut self, other: Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {

@@ -122,6 +122,15 @@ impl Frame {
         self
     }
 
+    /// The same frame, of the same length, with `bytes` to stand for its content.
+    ///
+    /// For a model that carries what matters and no payload; a flipped bit is one of these.
+    #[must_use]
+    pub fn carrying(mut self, bytes: &[u8]) -> Self {
+        self.bytes = Some(bytes.into());
+        self
+    }
+
     /// Bytes from destination address to check sequence.
     #[must_use]
     pub const fn length(&self) -> u32 {

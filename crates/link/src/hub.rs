@@ -24,6 +24,16 @@ pub fn hub(
     queue: &Queue,
     dice: Dice,
 ) -> Result<Medium, LinkError> {
+    let station = |distance: &Duration| (*distance, queue.clone());
+    with_queues(rate, cables.iter().map(station).collect(), dice)
+}
+
+/// A hub whose stations each have a queue of their own, behind a cable of this length, in time.
+pub(crate) fn with_queues(
+    rate: BitRate,
+    stations: Vec<(Duration, Queue)>,
+    dice: Dice,
+) -> Result<Medium, LinkError> {
     let bits = if rate.bps() > 10_000_000 { 23 } else { 8 };
     let repeater = bits * 1_000_000_000 / rate.bps().max(1);
     let setup = MediumSetup {
@@ -31,10 +41,10 @@ pub fn hub(
         repeater: Duration::from_nanos(repeater),
         late: LateCollision::Drop,
     };
-    let station = |distance: &Duration| StationSetup {
+    let station = |(distance, queue)| StationSetup {
         duplex: Duplex::Half,
-        distance: *distance,
-        queue: queue.clone(),
+        distance,
+        queue,
     };
-    Medium::new(setup, cables.iter().map(station).collect(), dice)
+    Medium::new(setup, stations.into_iter().map(station).collect(), dice)
 }

@@ -6,6 +6,7 @@
 //! input gives the same output to the frame on every machine. Pure: no clock, socket, file or thread.
 #![forbid(unsafe_code)]
 
+pub mod assembly;
 pub mod balancer;
 pub mod bucket;
 pub mod cell;

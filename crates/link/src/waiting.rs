@@ -56,7 +56,7 @@ impl Default for Waiting {
 
 impl Waiting {
     /// One more frame waited `ns` nanoseconds.
-    pub(crate) fn record(&mut self, ns: u64) {
+    pub fn record(&mut self, ns: u64) {
         self.count += 1;
         self.total_ns += u128::from(ns);
         self.most_ns = self.most_ns.max(ns);

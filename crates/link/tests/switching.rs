@@ -50,7 +50,7 @@ fn a_frame_for_a_stranger_goes_everywhere_and_one_for_a_known_station_to_it() {
     assert_eq!(heard(1, 1, between(1, 11, 10)), [0]);
     assert_eq!(heard(2, 0, between(2, 10, 11)), [1]);
     // A station behind the same port needs no switch.
-    assert_eq!(heard(3, 0, between(3, 12, 10)), []);
+    assert_eq!(heard(3, 0, between(3, 12, 10)), [0_usize; 0]);
     // The station moves, and is followed.
     assert_eq!(heard(4, 3, between(4, 11, 10)), [0]);
     assert_eq!(heard(5, 0, between(5, 10, 11)), [3]);

@@ -158,6 +158,37 @@ pub fn process_cpu() -> Duration {
     read(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
 }
 
+/// A moment, s since 1970, in the words of a format of strftime(3): in universal time, or where this
+/// machine is. `None` for a format that makes more than 1000 bytes, or nothing.
+pub fn format_time(seconds: u64, format: &str, universal: bool) -> Option<String> {
+    let format = std::ffi::CString::new(format).ok()?;
+    let seconds = libc::time_t::try_from(seconds).ok()?;
+    // SAFETY: the structure is made of integers and a pointer, for which all zero bits are a value.
+    let mut broken: libc::tm = unsafe { mem::zeroed() };
+    let filled = if universal {
+        // SAFETY: both point at live locals of the types the call takes.
+        unsafe { libc::gmtime_r(&seconds, &mut broken) }
+    } else {
+        // SAFETY: both point at live locals of the types the call takes.
+        unsafe { libc::localtime_r(&seconds, &mut broken) }
+    };
+    if filled.is_null() {
+        return None;
+    }
+    let mut text = [0_u8; 1000];
+    // SAFETY: `text` is writable for its length, the format ends with a NUL, `broken` was filled above.
+    let length = unsafe {
+        libc::strftime(
+            text.as_mut_ptr().cast(),
+            text.len(),
+            format.as_ptr(),
+            &broken,
+        )
+    };
+    let text = text.get(..length).filter(|text| !text.is_empty())?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
 /// What the kernel has charged for running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rusage {

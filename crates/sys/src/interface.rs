@@ -3,15 +3,15 @@
 //! Everything is asked through sockets and not read from `/sys`, which keeps showing the network
 //! namespace it was mounted in to threads that have moved to another.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_ulong};
 use std::io;
 use std::mem;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Socket, Type};
 
+use crate::netlink::{Netlink, attributes, family, push_attribute, text};
 use crate::raw::{self, number};
 
 /// The way packets to one address leave this machine.
@@ -196,73 +196,7 @@ impl Link {
 
 /// Puts one question to rtnetlink and gathers the answers, each without its `struct nlmsghdr`.
 fn ask(kind: u16, flags: c_int, body: &[u8]) -> io::Result<Vec<Vec<u8>>> {
-    const HEADER: usize = 16;
-    let domain = Domain::from(libc::AF_NETLINK);
-    let protocol = Protocol::from(libc::NETLINK_ROUTE);
-    let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
-    let flags = (libc::NLM_F_REQUEST | flags) as u16;
-    let mut request = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
-    request.extend_from_slice(&kind.to_ne_bytes());
-    request.extend_from_slice(&flags.to_ne_bytes());
-    request.extend_from_slice(&[0; 8]);
-    request.extend_from_slice(body);
-    socket.send(&request)?;
-    let is_dump = c_int::from(flags) & libc::NLM_F_DUMP == libc::NLM_F_DUMP;
-    let mut answers = Vec::new();
-    let mut buffer = vec![0; 65_536];
-    loop {
-        let length = raw::receive_with_control(&socket, &mut buffer, 0)?.length;
-        let mut rest = &buffer[..length];
-        while let (Some(length), Some(kind)) = (raw::u32_at(rest, 0), raw::u16_at(rest, 4)) {
-            let message = rest
-                .get(HEADER..length as usize)
-                .ok_or(io::ErrorKind::InvalidData)?;
-            match c_int::from(kind) {
-                libc::NLMSG_DONE => return Ok(answers),
-                libc::NLMSG_ERROR => {
-                    let error = raw::u32_at(message, 0).unwrap_or(0).cast_signed();
-                    return Err(io::Error::from_raw_os_error(-error));
-                }
-                _ => answers.push(message.to_vec()),
-            }
-            rest = rest
-                .get((length as usize).next_multiple_of(4)..)
-                .unwrap_or_default();
-        }
-        if !is_dump {
-            return Ok(answers);
-        }
-    }
-}
-
-/// Appends a `struct rtattr` with `data`, padded to four bytes.
-fn push_attribute(body: &mut Vec<u8>, kind: u16, data: &[u8]) {
-    body.extend_from_slice(&((4 + data.len()) as u16).to_ne_bytes());
-    body.extend_from_slice(&kind.to_ne_bytes());
-    body.extend_from_slice(data);
-    body.resize(body.len().next_multiple_of(4), 0);
-}
-
-/// The `struct rtattr` that `bytes` consist of, by kind.
-fn attributes(mut bytes: &[u8]) -> BTreeMap<u16, &[u8]> {
-    let mut found = BTreeMap::new();
-    while let (Some(length), Some(kind)) = (raw::u16_at(bytes, 0), raw::u16_at(bytes, 2)) {
-        let length = usize::from(length);
-        let Some(data) = bytes.get(4..length) else {
-            break;
-        };
-        // The two highest bits say how the data is written, not what it is.
-        found.insert(kind & 0x3fff, data);
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    found
-}
-
-fn family(address: IpAddr) -> u8 {
-    match address {
-        IpAddr::V4(_) => libc::AF_INET as u8,
-        IpAddr::V6(_) => libc::AF_INET6 as u8,
-    }
+    Netlink::open()?.ask(kind, flags, body)
 }
 
 fn address(octets: &[u8]) -> Option<IpAddr> {
@@ -271,19 +205,15 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
         .ok()
 }
 
-/// The text before the first zero byte.
-fn text(bytes: &[u8]) -> String {
-    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
-}
-
 /// Numbers from include/uapi/linux/ethtool.h.
 mod ethtool {
     pub(super) const GSET: u32 = 0x01;
+    pub(super) const SSET: u32 = 0x02;
     pub(super) const GDRVINFO: u32 = 0x03;
     pub(super) const GSTRINGS: u32 = 0x1b;
     pub(super) const GSSET_INFO: u32 = 0x37;
     pub(super) const GFEATURES: u32 = 0x3a;
+    pub(super) const SFEATURES: u32 = 0x3b;
     pub(super) const STRINGS_OF_FEATURES: u32 = 4;
     /// The length of one string.
     pub(super) const STRING: usize = 32;
@@ -340,6 +270,44 @@ impl LinkSettings {
     }
 }
 
+/// Lets a device that has no wire say that it has one of this speed, in Mbit/s, and duplex.
+///
+/// # Errors
+/// When the driver refuses; a TAP device takes it, a veth does not.
+pub fn set_speed(name: &str, mbps: u32, half_duplex: bool) -> io::Result<()> {
+    // `struct ethtool_cmd`: the speed's halves at 12 and 28, the duplex at 14.
+    let mut request = [0; 44];
+    request[..4].copy_from_slice(&ethtool::SSET.to_ne_bytes());
+    request[12..14].copy_from_slice(&(mbps as u16).to_ne_bytes());
+    request[28..30].copy_from_slice(&((mbps >> 16) as u16).to_ne_bytes());
+    request[14] = u8::from(!half_duplex);
+    // SAFETY: the command takes a `struct ethtool_cmd`, which is 44 bytes, and answers nothing more.
+    unsafe { ask_driver(name, &mut request) }
+}
+
+/// Turns off what joins or splits packets, or leaves their checksums to somebody else, as far as the driver lets.
+///
+/// # Errors
+/// When the driver does not tell its features. What cannot be turned off stays on.
+pub fn turn_offloads_off(name: &str) -> io::Result<()> {
+    let Some((names, blocks)) = feature_names(name) else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    // `struct ethtool_sfeatures`: command, count of blocks, then what is chosen and what is wanted of 32 features each.
+    let mut request = [ethtool::SFEATURES, blocks as u32]
+        .map(u32::to_ne_bytes)
+        .concat();
+    request.resize(request.len() + blocks * 8, 0);
+    for (feature, name) in names.iter().enumerate() {
+        let joins = OFFLOADS.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
+        if joins || name == "tx-gso-list" || name.starts_with("tx-sctp") {
+            request[8 + feature / 32 * 8 + feature % 32 / 8] |= 1 << (feature % 8);
+        }
+    }
+    // SAFETY: the command takes the blocks that the count announces, and answers nothing more.
+    unsafe { ask_driver(name, &mut request) }
+}
+
 fn driver(name: &str) -> Option<String> {
     let mut request = [0; 196];
     request[..4].copy_from_slice(&ethtool::GDRVINFO.to_ne_bytes());
@@ -365,7 +333,11 @@ const OFFLOADS: [&str; 13] = [
     "tx-udp-segmentation",
 ];
 
-fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
+/// Those that change nothing of what is on the wire.
+const KEPT: [&str; 2] = ["rx-checksum", "tx-scatter-gather"];
+
+/// The names of a driver's features in their order, and how many blocks of 32 they fill.
+fn feature_names(name: &str) -> Option<(Vec<String>, usize)> {
     let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|w| w.to_ne_bytes()).collect() };
 
     // `struct ethtool_sset_info`: command, reserved, 64 bits that choose, one count for each.
@@ -382,9 +354,16 @@ fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
     // SAFETY: there is room for as many strings as this kernel just said it has, a build constant.
     unsafe { ask_driver(name, &mut names) }.ok()?;
 
+    let all = names[12..].chunks_exact(ethtool::STRING).map(text);
+    Some((all.collect(), many.div_ceil(32)))
+}
+
+fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
+    let (names, blocks) = feature_names(name)?;
     // `struct ethtool_gfeatures`: command, count of blocks, then blocks of four words, 32 features each.
-    let blocks = many.div_ceil(32);
-    let mut states = words(&[ethtool::GFEATURES, blocks as u32]);
+    let mut states = [ethtool::GFEATURES, blocks as u32]
+        .map(u32::to_ne_bytes)
+        .concat();
     states.resize(states.len() + blocks * 16, 0);
     // SAFETY: the kernel writes no more blocks than the count says there is room for.
     unsafe { ask_driver(name, &mut states) }.ok()?;
@@ -394,10 +373,7 @@ fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
         let active = raw::u32_at(&states, 8 + feature / 32 * 16 + 8)?;
         Some(active >> (feature % 32) & 1 != 0)
     };
-    let all = names[12..]
-        .chunks_exact(ethtool::STRING)
-        .map(text)
-        .enumerate();
+    let all = names.into_iter().enumerate();
     let known = all.filter(|(_, name)| OFFLOADS.contains(&name.as_str()));
     let mut found: Vec<_> = known
         .filter_map(|(feature, name)| Some((name, is_active(feature)?)))

@@ -17,7 +17,17 @@ pub fn set_dscp(socket: impl AsFd, v6: bool, dscp: u8) -> io::Result<()> {
     if dscp > 63 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    let mark = c_int::from(dscp) << 2;
+    set_tos(socket, v6, dscp << 2)
+}
+
+/// Marks what the socket sends with a whole type-of-service byte: the code point and the ECN bits.
+///
+/// On TCP the kernel keeps the ECN bits for itself. Source: ip(7), `IP_TOS`.
+///
+/// # Errors
+/// What the kernel has against the socket.
+pub fn set_tos(socket: impl AsFd, v6: bool, tos: u8) -> io::Result<()> {
+    let mark = c_int::from(tos);
     let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_TOS, mark);
     if !v6 {
         return v4;

@@ -68,6 +68,75 @@ pub fn ignore_sigpipe() -> io::Result<()> {
     react(libc::SIGPIPE, libc::SIG_IGN)
 }
 
+/// Kills a process; nothing happens when it is gone or not ours.
+pub fn kill(process: u32) {
+    if let Ok(process) = libc::pid_t::try_from(process)
+        && process > 0
+    {
+        // SAFETY: the call takes numbers.
+        unsafe { libc::kill(process, libc::SIGKILL) };
+    }
+}
+
+/// Lets signals from the terminal pass by this process: those are for the program it waits for.
+///
+/// # Errors
+/// None that is known.
+pub fn ignore_terminal() -> io::Result<()> {
+    react(libc::SIGINT, libc::SIG_IGN)?;
+    react(libc::SIGQUIT, libc::SIG_IGN)
+}
+
+/// Lets signals from the terminal end this process again.
+///
+/// # Errors
+/// None that is known.
+pub fn heed_terminal() -> io::Result<()> {
+    react(libc::SIGINT, libc::SIG_DFL)?;
+    react(libc::SIGQUIT, libc::SIG_DFL)
+}
+
+/// Makes this process the leader of a new session, out of reach of the terminal's signals.
+///
+/// # Errors
+/// When it leads a group already.
+pub fn leave_terminal() -> io::Result<()> {
+    // SAFETY: the call takes nothing.
+    number(unsafe { libc::setsid() }).map(drop)
+}
+
+/// Lets nobody wait any more for what this process prints: from here on it goes nowhere.
+///
+/// # Errors
+/// When there is no `/dev/null`.
+pub fn close_output() -> io::Result<()> {
+    let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
+    // SAFETY: both descriptors are open; 1 is the standard output, which no value here owns.
+    number(unsafe { libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO) }).map(drop)
+}
+
+/// Waits until a child process has ended, or at least one of `fds` can be read from, or a second is over.
+///
+/// # Errors
+/// Whatever the kernel has against waiting.
+pub fn wait_for_child(child: u32, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let timeout = Some(Duration::from_secs(1));
+    // SAFETY: the call takes numbers and answers a descriptor or an error.
+    let answer = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
+    let Ok(fd) = i32::try_from(answer)
+        .map_err(drop)
+        .and_then(|fd| number(fd).map_err(drop))
+    else {
+        // A kernel before 5.3: look again soon.
+        return poll_readable(fds, Some(Duration::from_millis(20))).map(drop);
+    };
+    // SAFETY: the descriptor was just opened and is owned by nobody else.
+    let process = unsafe { OwnedFd::from_raw_fd(fd) };
+    let mut watched = vec![process.as_fd()];
+    watched.extend_from_slice(fds);
+    poll_readable(&watched, timeout).map(drop)
+}
+
 /// Waits until at least one of `fds` can be read from, has ended or failed, or the time is over.
 ///
 /// Answers for each whether it can; all `false` means that the time is over. No `timeout` waits

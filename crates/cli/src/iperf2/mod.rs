@@ -15,7 +15,7 @@ use options::Options;
 use std::fs::File;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -96,7 +96,17 @@ by TCP_WINDOW_SIZE. An option of iperf 2 that is not listed is refused by its na
 
 /// Runs `caudal iperf` with these words.
 #[must_use]
-pub fn main(words: &[String], interrupt: &'static Interrupt) -> Exit {
+pub fn main(words: Vec<String>) -> ExitCode {
+    match crate::prepare() {
+        Ok(interrupt) => speak(&words, interrupt).into(),
+        Err(failure) => {
+            crate::complain(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
     let mut all = Options::of_environment(|name| std::env::var(name).ok());
     all.extend(words.iter().cloned());
     let options = match Options::parse(&all) {

@@ -7,6 +7,7 @@ use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{Request, title};
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,7 +105,17 @@ fn fail(why: &str) -> Exit {
 
 /// Runs `caudal nttcp` with these words.
 #[must_use]
-pub fn main(words: &[String], interrupt: &'static Interrupt) -> Exit {
+pub fn main(words: Vec<String>) -> ExitCode {
+    match crate::prepare() {
+        Ok(interrupt) => speak(&words, interrupt).into(),
+        Err(failure) => {
+            crate::complain(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let line = match Line::parse(
         words,

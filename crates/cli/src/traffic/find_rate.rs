@@ -3,10 +3,10 @@
 use super::{Wanted, headline, one_run, why};
 use crate::args::{OutputArgs, RateArg};
 use crate::exit::{Exit, Failure};
-use crate::far::Peer;
 use crate::output::json::{self, Header, Tool};
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text;
+use crate::peer::Peer;
 use caudal_core::plan::{End, Omit, Plan, Rate, SHORTEST_INTERVAL, TrafficPlan};
 use caudal_core::search::{Observed, Outcome, Search, Trial, left_behind};
 use caudal_core::units::BitRate;
@@ -171,8 +171,8 @@ pub(super) fn find_rate(
         "started": header.started,
         "tool": Tool::this(),
         "command": header.command,
-        "plan": json::plan(&Plan::Traffic(TrafficPlan { rate: Rate::Limit(most), ..plan.clone() }), &peer.client.peer().to_string()),
-        "environment": json::Environment { client: peer.client.here(), server: peer.client.server() },
+        "plan": json::plan(&Plan::Traffic(TrafficPlan { rate: Rate::Limit(most), ..plan.clone() }), &peer.address().to_string()),
+        "environment": json::Environment { client: peer.here(), server: peer.there() },
         "search": {
             "loss_limit": limit,
             "confidence": confidence,

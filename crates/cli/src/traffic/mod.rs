@@ -3,13 +3,13 @@
 mod find_rate;
 mod report;
 
-use crate::args::{Dialect, OmitArg, OutputArgs, RateArg, TcpArgs, TrafficArgs, UdpArgs};
+use crate::args::{OmitArg, OutputArgs, RateArg, TcpArgs, TrafficArgs, UdpArgs};
 use crate::exit::{Exit, Failure};
-use crate::far::Peer;
 use crate::output::json::{self, Header};
 use crate::output::live::Live;
 use crate::output::sink::Sinks;
 use crate::output::{csv, text};
+use crate::peer::{Language, Peer};
 use caudal_core::interval::{Row, Timeline};
 use caudal_core::plan::{
     Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
@@ -17,7 +17,7 @@ use caudal_core::plan::{
 use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{StopRule, Verdict};
 use caudal_core::summary::{Context, TrafficSummary, summarise};
-use caudal_core::units::ByteCount;
+use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
 use caudal_engine::{CutShort, Event, Manner, RunError, TrafficRun};
 use caudal_sys::signal::Interrupt;
@@ -91,8 +91,8 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, args.traffic.dialect, interrupt)?;
-    plan.same_machine = peer.client.is_same_machine();
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    plan.same_machine = peer.is_same_machine();
     measure(&mut peer, &plan, &wanted, sinks, interrupt)
 }
 
@@ -123,17 +123,17 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         manner,
     };
     let sinks = Sinks::open(&args.output)?;
-    let mut peer = Peer::connect(&args.target, args.traffic.dialect, interrupt)?;
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
     if asked.is_none() {
         let headers = 8 + peer.ip().header_bytes() as u32;
-        let mtu = peer.client.path_mtu().unwrap_or(1500);
+        let mtu = peer.path_mtu().unwrap_or(1500);
         plan.length = mtu.saturating_sub(headers).clamp(32, LARGEST_DATAGRAM);
-        if args.traffic.dialect == Some(Dialect::Iperf2) {
+        if args.traffic.language == Some(Language::Iperf2) {
             // What a server of iperf 2 reads unless told otherwise: the rest of longer ones would be cut.
             plan.length = plan.length.min(1470);
         }
     }
-    plan.same_machine = peer.client.is_same_machine();
+    plan.same_machine = peer.is_same_machine();
     match args.find_rate {
         Some(limit) => {
             if args.traffic.time.is_none() {
@@ -197,13 +197,22 @@ fn empty(path: &Path) -> Failure {
     )
 }
 
-fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
-    if let Some(rate) = traffic.link_rate.filter(|rate| rate.bps() < 1000) {
-        return Err(Failure::usage(
+/// Holds a link's rate against what one can have.
+///
+/// # Errors
+/// When it is too low for any.
+pub(crate) fn check_link_rate(rate: Option<BitRate>) -> Result<(), Failure> {
+    match rate.filter(|rate| rate.bps() < 1000) {
+        Some(rate) => Err(Failure::usage(
             format!("--link-rate is {rate}"),
             "it must be at least 1 kbit/s",
-        ));
+        )),
+        None => Ok(()),
     }
+}
+
+fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
+    check_link_rate(traffic.link_rate)?;
     let here = affinity::available_cpus();
     if let Some(cpu) = traffic.affinity.iter().find(|cpu| !here.contains(cpu)) {
         return Err(Failure::usage(
@@ -327,11 +336,18 @@ fn one_run(
     sinks: &mut Sinks,
 ) -> Result<Done, RunError> {
     let is_udp = plan.transport == Transport::Udp;
+    let foreign = peer.hearsay();
     let table = |plan: &TrafficPlan, sinks: &Sinks| {
         let ticks = plan.ticks();
         let (verbose, quiet) = (wanted.output.verbose, wanted.output.quiet);
         (
-            Timeline::new(plan.flows(), &ticks, is_udp),
+            {
+                let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
+                if let Some(server) = foreign {
+                    timeline.hear_from(server);
+                }
+                timeline
+            },
             Live::new(&sinks.text, plan.transport, &ticks, verbose, quiet),
         )
     };
@@ -352,9 +368,9 @@ fn one_run(
             }
         }
     };
-    let address = peer.client.peer().to_string();
+    let address = peer.address().to_string();
     let quit = &wanted.manner.quit;
-    let outcome = peer.client.run(plan, &wanted.manner, &mut |event| {
+    let outcome = peer.run(plan, &wanted.manner, &mut |event| {
         match event {
             Event::Agreed { plan, changed } => {
                 if let Plan::Traffic(agreed) = &plan {
@@ -397,12 +413,12 @@ fn one_run(
     }
     live.end(&mut sinks.text);
     let why = run.cut_short.as_ref().map(why);
-    let summary = summarise(&Context {
+    let mut summary = summarise(&Context {
         plan: &run.plan,
         records: &run.flows,
         timeline: &timeline,
-        client: peer.client.here(),
-        server: peer.client.server(),
+        client: peer.here(),
+        server: peer.there(),
         client_usage: &run.client_usage,
         server_usage: run.server_usage.as_ref(),
         ip: peer.ip(),
@@ -412,6 +428,18 @@ fn one_run(
         cut_short: why.as_deref(),
         changed: &run.changed,
     });
+    if let Some(told) = foreign {
+        summary.warnings.push(Warning::new(
+            "foreign_server",
+            format!(
+                "the server is {}'s: of what it receives it tells totals, at the end, without duplicates, {}its \
+                 CPU or its socket's drops; intervals of a TCP upload are what its kernel acknowledged",
+                peer.there().tool,
+                if told.reordered { "" } else { "reordering, " }
+            ),
+            "run `caudal serve` there for the whole account",
+        ));
+    }
     Ok(Done {
         run,
         timeline,

@@ -2,10 +2,10 @@
 
 use super::{Done, Wanted, why};
 use crate::exit::{Exit, Failure};
-use crate::far::Peer;
 use crate::output::json::{self, Header};
 use crate::output::sink::Sinks;
 use crate::output::text;
+use crate::peer::Peer;
 use caudal_core::interval::Interval;
 use caudal_core::plan::Plan;
 use caudal_core::stats::{Estimate, Verdict};
@@ -192,24 +192,28 @@ impl Report {
             header,
             plan: json::plan(
                 &Plan::Traffic(done.run.plan.clone()),
-                &peer.client.peer().to_string()
+                &peer.address().to_string()
             ),
             environment: json::Environment {
-                client: peer.client.here(),
-                server: peer.client.server()
+                client: peer.here(),
+                server: peer.there()
             },
             flows: done
                 .run
                 .flows
                 .iter()
                 .zip(&intervals)
-                .map(|(record, intervals)| json::Flow::new(record, intervals))
+                .map(|(record, intervals)| json::Flow::new(
+                    record,
+                    intervals,
+                    done.timeline.foreign()
+                ))
                 .collect(),
             summary: json::Summary {
                 goodput_bps: goodput,
                 directions: &done.summary.directions,
-                idle_rtt_us: peer.client.clock().min_rtt_ns().map(|ns| ns as f64 / 1e3),
-                connect_us: peer.client.connecting().as_secs_f64() * 1e6,
+                idle_rtt_us: peer.idle_rtt_us(),
+                connect_us: peer.connect_us(),
                 cpu: json::Cpu {
                     client: &done.run.client_usage,
                     server: done.run.server_usage.as_ref(),

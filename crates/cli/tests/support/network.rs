@@ -34,6 +34,16 @@ pub fn missing(programs: &[&str]) -> Option<String> {
         .then(|| "this kernel grants no network namespace".to_owned())
 }
 
+/// What stands in the way of a link with a rate; `None` for nothing.
+pub fn missing_shaper() -> Option<String> {
+    missing(&["tc"]).or_else(|| {
+        let words = "-n tc qdisc add dev lo root tbf rate 1mbit burst 5000 limit 5000";
+        let probe = Command::new("unshare").args(words.split(' ')).output();
+        let has = probe.is_ok_and(|probe| probe.status.success());
+        (!has).then(|| "this kernel has no token bucket filter".to_owned())
+    })
+}
+
 /// A client's and a server's namespace, joined by a pair of virtual Ethernet interfaces.
 pub struct Network {
     pub client: String,
@@ -65,6 +75,23 @@ impl Network {
             ip(&format!("-n {space} link set v0 up"));
         }
         network
+    }
+
+    /// Gives the link a rate in both directions: frame by frame, counted as on an Ethernet wire.
+    pub fn shape(&self, rate: &str) {
+        for space in [&self.client, &self.server] {
+            // The kernel is not to hand over several segments as one frame.
+            ip(&format!("-n {space} link set v0 gso_max_segs 1"));
+            let words = format!(
+                "qdisc add dev v0 root stab overhead 24 mpu 84 tbf rate {rate} burst 3200 limit 60000"
+            );
+            let added = inside(space, "tc").args(words.split(' ')).output().unwrap();
+            assert!(
+                added.status.success(),
+                "{}",
+                String::from_utf8_lossy(&added.stderr)
+            );
+        }
     }
 
     /// Starts a server in its namespace.

@@ -76,6 +76,7 @@ pub(super) fn back_leg(
     let origin = Origin {
         address: Some(local.ip()),
         device: None,
+        port: None,
     };
     let origin = if local.ip().is_unspecified() || local.ip().is_multicast() {
         Origin::default()

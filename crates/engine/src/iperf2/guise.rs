@@ -450,6 +450,11 @@ impl Test<'_> {
                             counters.duplicate,
                             counters.late,
                         ));
+                        here.delay = Some(DelaySummary {
+                            n: counters.datagrams,
+                            jitter_rfc3550_us: counters.jitter_rfc3550_ns as f64 / 1e3,
+                            ..DelaySummary::default()
+                        });
                     }
                     return FlowRecord {
                         flow: *flow,

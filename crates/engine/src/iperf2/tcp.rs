@@ -42,6 +42,7 @@ pub(super) fn block(length: usize) -> Payload {
 pub(super) fn send(stream: &TcpStream, what: Sending, work: &Work) -> io::Result<()> {
     let pace = what.rate.filter(|rate| *rate > 0).map(|rate| Pace {
         rate: BitRate::from_bps(rate),
+        burst: 1,
     });
     if let Some(pace) = pace {
         let bytes = pace.rate.bps() / 8;

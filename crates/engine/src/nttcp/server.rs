@@ -372,6 +372,7 @@ pub(super) fn send(
     let origin = Origin {
         address: Some(local.ip()),
         device: None,
+        port: None,
     };
     let stream = socket::connect(to, &origin, None).map_err(|error| error.to_string())?;
     prepare_tcp(&stream, request);

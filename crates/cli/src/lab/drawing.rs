@@ -1,0 +1,246 @@
+//! A network drawn as a picture.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+
+use caudal_lab::{CourseState, HostState, LabReport, LinkState};
+
+use super::show::{count, delay, rate};
+
+const COLUMN: f64 = 250.0;
+const ROW: f64 = 110.0;
+const MARGIN: f64 = 30.0;
+const TOP: f64 = 60.0;
+const WIDTH: f64 = 120.0;
+const HEIGHT: f64 = 48.0;
+
+const STYLE: &str = "
+  svg { background: #ffffff; font-family: system-ui, 'DejaVu Sans', sans-serif; }
+  text { fill: #1a1a1a; font-size: 12px; }
+  .title { font-size: 15px; font-weight: 600; }
+  .name { font-weight: 600; font-size: 13px; }
+  .small { font-size: 11px; fill: #555555; }
+  .lost { font-size: 11px; fill: #b3261e; }
+  .node { fill: #eef3fa; stroke: #35618e; stroke-width: 1.4; }
+  .switch, .hub { fill: #f6f0e2; stroke: #8a6d1f; }
+  .link { stroke: #35618e; stroke-width: 2; }
+  .half { stroke-dasharray: 6 4; }
+  .kernel { stroke: #7a7a7a; }
+  .plate { fill: #ffffff; }
+  @media (prefers-color-scheme: dark) {
+    svg { background: #16181c; }
+    text { fill: #e8e8e8; }
+    .small { fill: #a8a8a8; }
+    .lost { fill: #ff8a80; }
+    .node { fill: #20304a; stroke: #86b0dd; }
+    .switch, .hub { fill: #3a3320; stroke: #d8b95a; }
+    .link { stroke: #86b0dd; }
+    .kernel { stroke: #9a9a9a; }
+    .plate { fill: #16181c; }
+  }";
+
+/// The network from left to right, as far from its first host as packets have to go.
+pub(super) fn svg(report: &LabReport) -> String {
+    let columns = columns(report);
+    let most = columns.iter().map(Vec::len).max().unwrap_or(1);
+    let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (column, nodes) in columns.iter().enumerate() {
+        // Each column is centred on the tallest.
+        let first = TOP + (most - nodes.len()) as f64 * ROW / 2.0;
+        for (row, node) in nodes.iter().enumerate() {
+            let at = (MARGIN + column as f64 * COLUMN, first + row as f64 * ROW);
+            places.insert(node, at);
+        }
+    }
+    let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
+    let height = TOP + most as f64 * ROW + 30.0;
+    let title = report.title.as_deref().unwrap_or("a network");
+    let heading = format!("{}: {title}", report.name);
+    // A long title is as wide as it is.
+    let width = width.max(MARGIN * 2.0 + heading.chars().count() as f64 * 8.2);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<style>{STYLE}\n</style>\n"
+    );
+    let _ = writeln!(svg, "<title>{}</title>", escape(&heading));
+    let _ = writeln!(
+        svg,
+        "<text class=\"title\" x=\"{MARGIN}\" y=\"28\">{}</text>",
+        escape(&heading)
+    );
+    let mut twins: BTreeMap<[&str; 2], usize> = BTreeMap::new();
+    for link in &report.links {
+        let [one, other] = link.between.each_ref().map(String::as_str);
+        let (Some(from), Some(to)) = (places.get(one), places.get(other)) else {
+            continue;
+        };
+        let pair = if one < other {
+            [one, other]
+        } else {
+            [other, one]
+        };
+        let twin = twins.entry(pair).or_insert(0);
+        draw_link(&mut svg, link, *from, *to, *twin);
+        *twin += 1;
+    }
+    for node in &report.nodes {
+        if let Some(at) = places.get(node.name.as_str()) {
+            draw_node(&mut svg, node, *at);
+        }
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// The nodes by their distance from the first one, in links.
+fn columns(report: &LabReport) -> Vec<Vec<&str>> {
+    let mut distance: BTreeMap<&str, usize> = BTreeMap::new();
+    for start in &report.nodes {
+        if distance.contains_key(start.name.as_str()) {
+            continue;
+        }
+        distance.insert(&start.name, 0);
+        let mut queue = VecDeque::from([start.name.as_str()]);
+        while let Some(node) = queue.pop_front() {
+            let next = distance.get(node).map_or(0, |distance| distance + 1);
+            for link in &report.links {
+                let [one, other] = link.between.each_ref().map(String::as_str);
+                let far = match node {
+                    near if near == one => other,
+                    near if near == other => one,
+                    _ => continue,
+                };
+                if !distance.contains_key(far) {
+                    distance.insert(far, next);
+                    queue.push_back(far);
+                }
+            }
+        }
+    }
+    let most = distance.values().max().map_or(0, |most| most + 1);
+    let mut columns = vec![Vec::new(); most];
+    for node in &report.nodes {
+        if let Some(distance) = distance.get(node.name.as_str()) {
+            columns[*distance].push(node.name.as_str());
+        }
+    }
+    columns
+}
+
+fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64), twin: usize) {
+    let centre = |(x, y): (f64, f64)| (x + WIDTH / 2.0, y + HEIGHT / 2.0);
+    let ((x1, y1), (x2, y2)) = (centre(from), centre(to));
+    let half = if link.duplex == "full" { "" } else { " half" };
+    // Links between the same two are bent away from each other.
+    let bend = if twin == 0 {
+        0.0
+    } else {
+        70.0 * twin.div_ceil(2) as f64 * if twin % 2 == 1 { 1.0 } else { -1.0 }
+    };
+    let (mx, my) = (f64::midpoint(x1, x2), f64::midpoint(y1, y2) + bend);
+    let _ = writeln!(
+        svg,
+        "<path class=\"link {}{half}\" fill=\"none\" d=\"M{x1:.0} {y1:.0} Q{mx:.0} {:.0} {x2:.0} {y2:.0}\"/>",
+        escape(&link.driver),
+        my + bend
+    );
+    // In the same column the line is upright, and the words stand beside it.
+    let (tx, anchor) = if (x1 - x2).abs() < 1.0 {
+        (mx + 8.0, "start")
+    } else {
+        (mx, "middle")
+    };
+    let mut words = rate(&link.forward);
+    if rate(&link.backward) != words {
+        words = format!("{words} / {}", rate(&link.backward));
+    }
+    if let Some(delay) = delay(&link.forward) {
+        words.push_str(&format!(", {delay}"));
+    }
+    if link.duplex != "full" {
+        words.push_str(&format!(", {}", link.duplex));
+    }
+    let (forward, backward) = (link.forward.delivered(), link.backward.delivered());
+    let lost: u64 = [&link.forward, &link.backward]
+        .into_iter()
+        .flat_map(CourseState::dropped)
+        .map(|(_, frames)| frames)
+        .sum();
+    let traffic = format!("→ {}  ← {}", count(forward), count(backward));
+    let dropped = if lost > 0 {
+        format!("{} dropped", count(lost))
+    } else {
+        String::new()
+    };
+    if anchor == "middle" {
+        // Letters of these sizes are about so wide; the line passes behind what it carries.
+        let widths = [
+            (&link.name, 7.6),
+            (&words, 6.8),
+            (&traffic, 6.2),
+            (&dropped, 6.2),
+        ];
+        let label = widths
+            .map(|(text, letter)| text.chars().count() as f64 * letter)
+            .into_iter()
+            .fold(0.0, f64::max);
+        let height = if dropped.is_empty() { 50 } else { 64 };
+        let _ = writeln!(
+            svg,
+            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{label:.0}\" height=\"{height}\"/>",
+            tx - label / 2.0,
+            my - 30.0
+        );
+    }
+    for (class, text, dy) in [
+        ("name", link.name.clone(), -18.0),
+        ("", words, -4.0),
+        ("small", traffic, 14.0),
+        ("lost", dropped, 28.0),
+    ] {
+        if !text.is_empty() {
+            let _ = writeln!(
+                svg,
+                "<text class=\"{class}\" x=\"{tx:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
+                my + dy,
+                escape(&text)
+            );
+        }
+    }
+}
+
+fn draw_node(svg: &mut String, node: &HostState, (x, y): (f64, f64)) {
+    let round = if node.kind == "host" { 8 } else { 2 };
+    let _ = writeln!(
+        svg,
+        "<rect class=\"node {}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"{round}\"/>",
+        escape(&node.kind)
+    );
+    let middle = x + WIDTH / 2.0;
+    let below = node
+        .interfaces
+        .first()
+        .and_then(|interface| interface.addresses.first())
+        .map_or_else(
+            || node.kind.clone(),
+            |address| format!("{} {address}", node.kind),
+        );
+    let _ = writeln!(
+        svg,
+        "<text class=\"name\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+        y + 20.0,
+        escape(&node.name)
+    );
+    let _ = writeln!(
+        svg,
+        "<text class=\"small\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
+        y + 37.0,
+        escape(&below)
+    );
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}

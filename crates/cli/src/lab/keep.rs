@@ -1,0 +1,255 @@
+//! Labs in a process of their own, and commands on their hosts.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+
+use caudal_core::topology::TopologyFile;
+use caudal_lab::owner::{Order, Outcome};
+use caudal_lab::registry::{Card, Registry};
+use caudal_lab::{LabReport, Request};
+use caudal_sys::signal::{self, Interrupt};
+
+use super::{RunArgs, UpArgs, file, print};
+use crate::exit::{Exit, Failure};
+
+/// The whole life of the process that keeps a lab.
+pub(super) fn own() -> Result<Exit, Failure> {
+    super::own()
+}
+
+/// `caudal lab up`
+pub(super) fn up(registry: &Registry, args: &UpArgs) -> Result<Exit, Failure> {
+    let topology = file::read(&args.what)?;
+    let name = file::name(&args.what, args.name.as_deref())?;
+    let (_, warnings) = start(registry, topology, &name, false)?;
+    for warning in &warnings {
+        eprintln!("caudal: {warning}");
+    }
+    if args.quiet {
+        return Ok(Exit::Done);
+    }
+    let card = registry.find(Some(&name))?;
+    let report = registry.report(&card)?;
+    let mut text = super::show::text(&report);
+    let (one, other) = (
+        &card.hosts[0].0,
+        card.hosts.get(1).map_or("HOST", |host| &host.0),
+    );
+    let lab = if registry.list().len() > 1 {
+        format!(" --lab {name}")
+    } else {
+        String::new()
+    };
+    text.push_str(&format!(
+        "\nTry `caudal lab exec{lab} {one} -- ping {other}`; end it with `caudal lab down {name}`.\n"
+    ));
+    print(&text)
+}
+
+/// Starts the process that keeps a lab and waits until it is up; the process, and what is to be known about the lab.
+fn start(
+    registry: &Registry,
+    topology: TopologyFile,
+    name: &str,
+    attached: bool,
+) -> Result<(Child, Vec<String>), Failure> {
+    let place = registry.take(name)?;
+    let begun = begin(&place, topology, name, attached);
+    if begun.is_err() {
+        // The process removes its own files; these are of one that did not come so far.
+        let _ = std::fs::remove_file(place.join("log"));
+        let _ = std::fs::remove_dir(&place);
+    }
+    begun
+}
+
+fn begin(
+    place: &std::path::Path,
+    topology: TopologyFile,
+    name: &str,
+    attached: bool,
+) -> Result<(Child, Vec<String>), Failure> {
+    let failed = |what: &str, cause: &dyn std::fmt::Display| {
+        Failure::new(Exit::NotPermitted, format!("cannot {what}: {cause}"), "")
+    };
+    let log_at = place.join("log");
+    let log = std::fs::File::create(&log_at)
+        .map_err(|cause| failed(&format!("write {}", log_at.display()), &cause))?;
+    let mut child = Command::new("/proc/self/exe")
+        .args(["lab", "own"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(|cause| failed("start a process to keep the lab", &cause))?;
+    let order = Order {
+        topology,
+        name: name.to_owned(),
+        attached,
+    };
+    let text = serde_json::to_string(&order).unwrap_or_default();
+    let told = match &mut child.stdin {
+        Some(stdin) => stdin.write_all(format!("{text}\n").as_bytes()),
+        None => Ok(()),
+    };
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        // An output that ends without a line is told below.
+        let _ = BufReader::new(stdout).read_line(&mut line);
+    }
+    match serde_json::from_str(&line) {
+        Ok(Outcome::Up { warnings }) => {
+            if !attached {
+                child.stdin = None;
+            }
+            Ok((child, warnings))
+        }
+        Ok(Outcome::Failed { reason, is_usage }) => {
+            let _ = child.wait();
+            let exit = if is_usage {
+                Exit::Usage
+            } else {
+                Exit::NotPermitted
+            };
+            let (message, advice) = reason.split_once("; ").unwrap_or((&reason, ""));
+            Err(Failure::new(exit, message, advice))
+        }
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            let said = std::fs::read_to_string(&log_at).unwrap_or_default();
+            let said = said.lines().next().unwrap_or("nothing");
+            let cause = told
+                .err()
+                .map_or(String::new(), |cause| format!(" ({cause})"));
+            Err(failed(
+                "keep the lab",
+                &format!("its process ended{cause}, saying: {said}"),
+            ))
+        }
+    }
+}
+
+/// `caudal lab run`
+pub(super) fn run(
+    registry: &Registry,
+    args: &RunArgs,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
+    let topology = file::read(&args.what)?;
+    let base = file::name(&args.what, None)?;
+    let name = format!("{base}-{}", std::process::id());
+    let (mut keeper, warnings) = start(registry, topology, &name, true)?;
+    for warning in &warnings {
+        eprintln!("caudal: {warning}");
+    }
+    let ended = (|| {
+        let card = registry.find(Some(&name))?;
+        let (host, entry) = registry.entry(&card, args.on.as_deref())?;
+        let entry = entry.dying_with_parent();
+        let mut command = command(&card, &host, &args.command);
+        entry.apply(&mut command);
+        registry.tell(&card, &Request::Mark)?;
+        // From here on the terminal's signals are for the command, and its end is ours.
+        let _ = signal::ignore_terminal();
+        let mut child = command
+            .spawn()
+            .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
+        let status = wait(&mut child, interrupt)?;
+        if let Ok(report) = registry.report(&card) {
+            tell_on_itself(&report, args.quiet);
+        }
+        Ok(status)
+    })();
+    // The keeper ends when its input does; take_down waits for that and looks after it.
+    keeper.stdin = None;
+    let _ = keeper.wait();
+    if let Ok(card) = registry.find(Some(&name)) {
+        registry.take_down(&card);
+    }
+    ended.map(Exit::OfCommand)
+}
+
+/// Waits for a command, and ends it when this process is told to end.
+fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
+    let before = interrupt.count();
+    loop {
+        let done = child.try_wait().map_err(|cause| {
+            Failure::new(
+                Exit::Failed,
+                format!("cannot wait for the command: {cause}"),
+                "",
+            )
+        })?;
+        if let Some(status) = done {
+            let code = status
+                .code()
+                .or_else(|| status.signal().map(|number| 128 + number));
+            return Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
+        }
+        if interrupt.count() > before {
+            let _ = child.kill();
+        }
+        let _ = signal::wait_for_child(child.id(), &[interrupt.fd()]);
+    }
+}
+
+/// Says how punctual the emulator was while the command ran.
+fn tell_on_itself(report: &LabReport, quiet: bool) {
+    let Some(emulator) = &report.emulator else {
+        return;
+    };
+    let run = &emulator.run;
+    if run.must_repeat {
+        let max = run.max_us.unwrap_or(0.0) / 1e3;
+        eprintln!(
+            "caudal: this machine stood still for {max:.1} ms ({} frames late, {} lost unread): repeat what was measured",
+            run.stalls, run.unread
+        );
+    } else if let (false, Some(p50), Some(p99), Some(max)) =
+        (quiet, run.p50_us, run.p99_us, run.max_us)
+    {
+        eprintln!(
+            "caudal: the emulator delivered {} frames, late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max)",
+            run.deliveries
+        );
+    }
+}
+
+fn command(card: &Card, host: &str, words: &[String]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command
+        .args(&words[1..])
+        .env("CAUDAL_LAB", &card.name)
+        .env("CAUDAL_HOST", host);
+    command
+}
+
+fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
+    let exit = match cause.kind() {
+        std::io::ErrorKind::NotFound => Exit::Usage,
+        _ => Exit::NotPermitted,
+    };
+    let advice = match exit {
+        Exit::Usage => "is it installed, and in PATH?",
+        _ => "see whether it may be executed",
+    };
+    Failure::new(
+        exit,
+        format!("cannot run {program} on {host}: {cause}"),
+        advice,
+    )
+}
+
+/// Lets a command on a host take the place of this process; comes back only when that fails.
+pub(super) fn replace(registry: &Registry, card: &Card, host: &str, words: &[String]) -> Failure {
+    match registry.entry(card, Some(host)) {
+        Ok((host, entry)) => {
+            let mut command = command(card, &host, words);
+            let cause = entry.apply(&mut command).exec();
+            cannot_run(&host, &words[0], &cause)
+        }
+        Err(error) => error.into(),
+    }
+}

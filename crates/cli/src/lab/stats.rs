@@ -1,0 +1,167 @@
+//! What a network counted, as a table.
+
+use std::fmt::Write;
+
+use caudal_lab::{CourseState, LabReport, LinkState, Punctuality};
+
+use super::show::count;
+
+/// Every link's two directions, then what the emulator says of itself.
+pub(super) fn text(report: &LabReport) -> String {
+    let mut rows = vec![
+        [
+            "link",
+            "direction",
+            "offered",
+            "delivered",
+            "dropped",
+            "queue max",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    ];
+    for link in &report.links {
+        for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
+            rows.push(row(link, near, course));
+        }
+    }
+    let mut text = table(&rows);
+    let collided: Vec<String> = report.links.iter().flat_map(collisions).collect();
+    if !collided.is_empty() {
+        text.push_str(
+            "\nHalf duplex (of frames sent: after one collision, after several, given up, late)\n",
+        );
+        for line in collided {
+            text.push_str(&line);
+        }
+    }
+    let reasons: Vec<String> = report.links.iter().flat_map(reasons).collect();
+    if !reasons.is_empty() {
+        text.push_str("\nDropped, by reason\n");
+        for line in reasons {
+            text.push_str(&line);
+        }
+    }
+    if let Some(emulator) = &report.emulator {
+        let _ = writeln!(
+            text,
+            "\nThe emulator ({}, {}) read {} frames and delivered {}{}.",
+            emulator.device,
+            emulator.scheduling,
+            count(emulator.frames_read),
+            count(emulator.frames_delivered),
+            emulator.cpu_s.map_or(String::new(), |cpu| format!(
+                ", in {cpu:.2} s of CPU and {:.0} s",
+                report.up_s
+            ))
+        );
+        let _ = writeln!(text, "{}", lateness(&emulator.whole));
+    }
+    for warning in &report.warnings {
+        let _ = writeln!(text, "Warning: {warning}.");
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "Note: {note}.");
+    }
+    text
+}
+
+fn row(link: &LinkState, near: usize, course: &CourseState) -> Vec<String> {
+    let dropped: u64 = course.dropped().iter().map(|(_, frames)| frames).sum();
+    vec![
+        if near == 0 {
+            link.name.clone()
+        } else {
+            String::new()
+        },
+        format!("{} → {}", link.between[near], link.between[1 - near]),
+        count(course.offered()),
+        count(course.delivered()),
+        if dropped == 0 {
+            "0".to_owned()
+        } else {
+            count(dropped)
+        },
+        course
+            .longest_queue()
+            .map_or_else(|| "-".to_owned(), |bytes| format!("{} B", count(bytes))),
+    ]
+}
+
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let width = widths[column];
+            // Names to the left, numbers to the right.
+            let cell = if column < 2 {
+                format!("{cell:width$}")
+            } else {
+                format!("{cell:>width$}")
+            };
+            let gap = if column == 0 { "" } else { "  " };
+            let _ = write!(text, "{gap}{cell}");
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+fn collisions(link: &LinkState) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
+        if let Some(all) = course.collisions("all") {
+            let of = |which: &str| count(course.collisions(which).unwrap_or(0));
+            lines.push(format!(
+                "  {} at {}: {} collisions; {}, {}, {}, {}\n",
+                link.name,
+                link.between[near],
+                count(all),
+                of("single"),
+                of("multiple"),
+                of("excessive"),
+                of("late")
+            ));
+        }
+    }
+    lines
+}
+
+fn reasons(link: &LinkState) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
+        let dropped = course.dropped();
+        if !dropped.is_empty() {
+            let words: Vec<String> = dropped
+                .iter()
+                .map(|(reason, frames)| format!("{} {}", count(*frames), reason.replace('_', " ")))
+                .collect();
+            lines.push(format!(
+                "  {} → {}: {}\n",
+                link.between[near],
+                link.between[1 - near],
+                words.join(", ")
+            ));
+        }
+    }
+    lines
+}
+
+fn lateness(told: &Punctuality) -> String {
+    let (Some(p50), Some(p99), Some(max)) = (told.p50_us, told.p99_us, told.max_us) else {
+        return "It has delivered nothing yet.".to_owned();
+    };
+    format!(
+        "It was late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max); {} frames by more than 10 ms.",
+        count(told.stalls)
+    )
+}

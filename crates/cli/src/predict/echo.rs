@@ -1,0 +1,136 @@
+//! `caudal predict echo`
+
+use super::sweep::{self, Kind, Sweep};
+use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use crate::args::ProtocolArg;
+use crate::exit::Failure;
+use crate::rtt::{Sizes, sizes};
+use caudal_core::plan::{LARGEST_MESSAGE, Transport};
+use caudal_core::predict::Prediction;
+use caudal_core::predict::echo::{EchoPath, echo};
+use clap::Args;
+
+/// `caudal predict echo`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:\n  \
+    caudal predict echo --rate 100M                      17 sizes, as caudal rtt measures them\n  \
+    caudal predict echo --rate 100M --clients 1,2,4,8    the same for several clients at once\n  \
+    caudal predict echo --rate 1G --delay 5ms --sizes 1448 --explain")]
+pub struct EchoArgs {
+    /// The line rate
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
+    rate: Sweep,
+    /// The propagation one way
+    #[arg(short, long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
+    delay: Sweep,
+    /// What both hosts add to a round trip
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
+    hosts: Sweep,
+    /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones
+    #[arg(short = 'l', long, value_name = "SIZE,…", default_value = "1..64Ki", value_parser = sizes, allow_hyphen_values = true)]
+    sizes: Sizes,
+    /// Clients at once, each with one message under way
+    #[arg(short = 'P', long, value_name = "N,…", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
+    clients: Sweep,
+    /// The protocol
+    #[arg(long, value_enum, value_name = "tcp|udp", default_value = "tcp")]
+    proto: ProtocolArg,
+    /// Both directions share the medium
+    #[arg(long)]
+    half_duplex: bool,
+    #[command(flatten)]
+    framing: FramingArgs,
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+impl EchoArgs {
+    /// The clients to predict for; with several numbers a column each.
+    fn counts(&self) -> Vec<f64> {
+        self.clients.values(false)
+    }
+}
+
+impl Question for EchoArgs {
+    fn name(&self) -> &'static str {
+        "echo"
+    }
+
+    fn parameters(&self) -> Vec<Parameter> {
+        let sizes: Vec<String> = self.sizes.list().iter().map(ToString::to_string).collect();
+        let sizes = Sweep::parse(Kind::Packet, &sizes.join(",")).ok();
+        let mut all = vec![
+            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
+            Parameter::new("delay", Kind::Time, Some(&self.delay)),
+            Parameter::new("hosts", Kind::Time, Some(&self.hosts)),
+            Parameter::new("sizes", Kind::Packet, sizes.as_ref()),
+            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+        ];
+        if self.clients.only().is_some() {
+            all.push(Parameter::new("clients", Kind::Count, Some(&self.clients)));
+        }
+        all
+    }
+
+    fn words(&self) -> String {
+        let proto = match self.proto {
+            ProtocolArg::Tcp => "TCP",
+            ProtocolArg::Udp => "UDP",
+        };
+        let duplex = if self.half_duplex {
+            ", half duplex"
+        } else {
+            ""
+        };
+        format!(
+            "Round trips of messages over {proto}{duplex}: {}",
+            self.framing.words()
+        )
+    }
+
+    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+        let path = EchoPath {
+            transport: match self.proto {
+                ProtocolArg::Tcp => Transport::Tcp,
+                ProtocolArg::Udp => Transport::Udp,
+            },
+            rate: values.line(),
+            delay: values.time("delay"),
+            hosts: values.time("hosts"),
+            framing: self.framing.at(values.number("mtu"))?,
+            half_duplex: self.half_duplex,
+        };
+        let size = values
+            .whole("sizes")
+            .filter(|size| *size <= LARGEST_MESSAGE)
+            .ok_or_else(|| {
+                Failure::usage("a message has at most 16Mi bytes", "give smaller --sizes")
+            })?;
+        let counts = self.counts();
+        if let [clients] = counts.as_slice() {
+            return Ok(echo(&path, size, *clients as u32));
+        }
+        if counts.len() > 64 {
+            return Err(Failure::usage(
+                "--clients has more than 64 values",
+                "give fewer",
+            ));
+        }
+        let columns = counts.iter().filter_map(|clients| {
+            let clients = *clients as u32;
+            let mut rtt = echo(&path, size, clients).into_iter().next()?;
+            rtt.name = format!("rtt_of_{clients}_clients");
+            rtt.title = format!("{clients} client{}", if clients == 1 { "" } else { "s" });
+            Some(rtt)
+        });
+        Ok(columns.collect())
+    }
+
+    fn columns(&self) -> &'static [&'static str] {
+        &["rtt", "stop_and_wait", "saturation", "rtt_of_*"]
+    }
+
+    fn show(&self) -> &ShowArgs {
+        &self.show
+    }
+}

@@ -1,0 +1,748 @@
+//! Against the real iperf3, in both roles: what one end says it has sent is what the other has received.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use serde_json::Value;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+
+fn main() -> ExitCode {
+    let needs =
+        |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
+    let mut trials: Vec<Trial> = Vec::new();
+    for client in [Program::Ours, Program::Real] {
+        for server in [Program::Ours, Program::Real] {
+            for protocol in [Protocol::Tcp, Protocol::Udp] {
+                for mode in MODES {
+                    let case = Case {
+                        client,
+                        server,
+                        protocol,
+                        mode,
+                    };
+                    trials.push(trial(&case.name(), needs("iperf3"), move || {
+                        // Order and timing vary.
+                        case.check();
+                        case.check();
+                    }));
+                }
+            }
+        }
+    }
+    let more: [(&str, fn()); 10] = [
+        (
+            "our_json_has_every_key_of_the_real_one_with_its_type",
+            same_keys,
+        ),
+        ("twenty_clients_of_each_kind_at_once", mixed_load),
+        ("fifty_iperf3_clients_at_1_mbit_all_finish", fifty_clients),
+        (
+            "the_options_of_a_real_client_are_taken",
+            options_of_a_real_client,
+        ),
+        ("a_real_client_is_shown_our_output", shown_output),
+        ("our_options_reach_a_real_server", our_options),
+        ("our_own_tests_run_against_a_real_server", native_commands),
+        ("a_stopped_server_tells_its_iperf3_clients", stopped_server),
+        ("a_client_is_told_of_limits", limits),
+        ("a_name_makes_it_iperf3", called_by_name),
+    ];
+    for (name, test) in more {
+        trials.push(trial(name, needs("iperf3"), test));
+    }
+    trials.push(trial(
+        "logins_are_checked_in_both_roles",
+        needs("iperf3").or_else(|| needs("openssl")),
+        logins,
+    ));
+    let mut arguments = Arguments::from_args();
+    // Most of a test is waiting.
+    arguments.test_threads.get_or_insert(6);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Ours,
+    Real,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Tcp,
+    Udp,
+}
+
+const MODES: [(&str, &str); 7] = [
+    ("forward", "-t 1"),
+    ("reverse", "-t 1 -R"),
+    ("bidir", "-t 1 --bidir"),
+    ("parallel_3", "-t 1 -P 3"),
+    ("bytes", "-n 2M"),
+    ("rate", "-t 1 -b 30M -R"),
+    ("time", "-t 2 -b 10M"),
+];
+
+#[derive(Clone, Copy)]
+struct Case {
+    client: Program,
+    server: Program,
+    protocol: Protocol,
+    mode: (&'static str, &'static str),
+}
+
+/// A port nobody listens on at this moment, TCP and UDP.
+fn free_port() -> u16 {
+    loop {
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        if std::net::UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// Our server for one test, which logs in JSON.
+fn our_server() -> (Running, u16) {
+    let server = Running::start(&mut caudal(["serve", "-p", "0", "-1", "--json-log"]));
+    let line = server.line_with("\"listening\"");
+    let event: Value = serde_json::from_str(&line).unwrap();
+    let port = event["port"].as_u64().unwrap();
+    (server, u16::try_from(port).unwrap())
+}
+
+/// A real server for one test, with these words, once it listens.
+fn real_server(words: &str) -> (Running, u16) {
+    let port = free_port();
+    let mut command = Command::new("iperf3");
+    command
+        .args(["-s", "-p", &port.to_string(), "--forceflush"])
+        .args(words.split_whitespace());
+    let server = Running::start(&mut command);
+    let hex = format!(":{port:04X}");
+    let until = Instant::now() + SOON;
+    // Connecting to find out would be a test to it.
+    while !listens(&hex) {
+        assert!(Instant::now() < until, "iperf3 does not listen");
+        thread::sleep(Duration::from_millis(10));
+    }
+    (server, port)
+}
+
+fn listens(port: &str) -> bool {
+    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
+        fs::read_to_string(table)
+            .unwrap_or_default()
+            .lines()
+            .any(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                words.len() > 3 && words[1].ends_with(port) && words[3] == "0A"
+            })
+    })
+}
+
+fn client(program: Program, port: u16, words: &str) -> Command {
+    let mut command = match program {
+        Program::Ours => caudal(["iperf3"]),
+        Program::Real => Command::new("iperf3"),
+    };
+    command
+        .args(["-c", "127.0.0.1", "-p", &port.to_string()])
+        .args(words.split_whitespace());
+    command
+}
+
+fn number(value: &Value) -> u64 {
+    value
+        .as_f64()
+        .unwrap_or_else(|| panic!("{value} is no number")) as u64
+}
+
+impl Case {
+    fn name(&self) -> String {
+        let who = |program| match program {
+            Program::Ours => "ours",
+            Program::Real => "real",
+        };
+        let protocol = match self.protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+        };
+        format!(
+            "client_{}_server_{}_{protocol}_{}",
+            who(self.client),
+            who(self.server),
+            self.mode.0
+        )
+    }
+
+    fn words(&self) -> String {
+        let protocol = match self.protocol {
+            Protocol::Tcp => "",
+            Protocol::Udp if self.mode.1.contains("-b") => "-u -l 1200",
+            Protocol::Udp => "-u -l 1200 -b 20M",
+        };
+        format!("{} {protocol} -J", self.mode.1)
+    }
+
+    fn check(&self) {
+        let words = self.words();
+        let (ended, counted) = match self.server {
+            Program::Ours => {
+                let (server, port) = our_server();
+                let ended = run(&mut client(self.client, port, &words), SOON);
+                let log = server.wait(SOON);
+                assert_eq!(log.code, Some(0), "{log:#?}");
+                (ended, Counted::of_ours(&log))
+            }
+            Program::Real => {
+                let (server, port) = real_server("-1 -J");
+                let ended = run(&mut client(self.client, port, &words), SOON);
+                let log = server.wait(SOON);
+                assert_eq!(log.code, Some(0), "{log:#?}");
+                (ended, Counted::of_real(&log, self.mode.1))
+            }
+        };
+        assert_eq!(ended.code, Some(0), "{words}: {ended:#?}");
+        let told = ended.json();
+        assert!(told.get("error").is_none(), "{words}: {told}");
+        let (up, down) = match self.mode.1 {
+            mode if mode.contains("--bidir") => (Some(""), Some("_bidir_reverse")),
+            mode if mode.contains("-R") => (None, Some("")),
+            _ => (Some(""), None),
+        };
+        if let Some(up) = up {
+            self.hold(&told["end"], up, true, &counted);
+        }
+        if let Some(down) = down {
+            self.hold(&told["end"], down, false, &counted);
+        }
+    }
+
+    /// Holds both ends' account of a direction against each other.
+    fn hold(&self, end: &Value, suffix: &str, up: bool, counted: &Counted) {
+        let sent = &end[format!("sum_sent{suffix}")];
+        let received = &end[format!("sum_received{suffix}")];
+        let what = format!(
+            "{} {}: {sent} {received} {counted:?}",
+            self.name(),
+            self.words()
+        );
+        let (receiver, sender) = if up {
+            (self.server, self.client)
+        } else {
+            (self.client, self.server)
+        };
+        if self.protocol == Protocol::Udp {
+            let (all, seen) = (number(&sent["packets"]), number(&received["packets"]));
+            let lost = number(&received["lost_packets"]);
+            assert!(all > 0 && lost <= seen, "{what}");
+            match receiver {
+                // What was sent was received or lost, to the last datagram.
+                Program::Ours => assert_eq!(all, seen, "{what}"),
+                // Its last ones may come after it has stopped counting.
+                Program::Real => assert!(seen <= all && seen * 10 + 300 >= all * 9, "{what}"),
+            }
+            if receiver == Program::Ours {
+                assert!(lost * 20 <= seen, "few get lost on a loopback: {what}");
+            }
+            return;
+        }
+        let (all, arrived) = (number(&sent["bytes"]), number(&received["bytes"]));
+        // Two real ones may end before the server has read a byte.
+        let neither = (self.client, self.server) == (Program::Real, Program::Real);
+        assert!(arrived > 0 || neither, "{what}");
+        let by_amount = self.mode.1.contains("-n");
+        match (sender, receiver) {
+            // Ours waits for everything that was sent.
+            (_, Program::Ours) => {
+                assert_eq!(all, arrived, "{what}");
+            }
+            (Program::Ours, Program::Real) if by_amount && !up => {
+                assert_eq!(all, arrived, "{what}");
+            }
+            // A real receiver leaves unread what it had not read at the end: a socket's worth at most.
+            (_, Program::Real) => {
+                assert!(arrived <= all && all - arrived <= 64 << 20, "{what}");
+            }
+        }
+        if by_amount {
+            assert!(all >= 2 << 20, "{what}");
+        }
+        // What the server has counted itself is what the client shows of it.
+        let own = if up { counted.received } else { counted.sent };
+        let shown = if up { arrived } else { all };
+        assert_eq!(own, Some(shown), "{what}");
+    }
+}
+
+/// What a server has counted, by its own output.
+#[derive(Debug)]
+struct Counted {
+    received: Option<u64>,
+    sent: Option<u64>,
+}
+
+impl Counted {
+    fn of_ours(log: &Ended) -> Self {
+        let finished = log
+            .stdout
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find(|event| event["event"] == "finished")
+            .unwrap_or_else(|| panic!("{log:#?}"));
+        assert_eq!(finished["stopped"], Value::Null, "{log:#?}");
+        Self {
+            received: finished["received_bytes"].as_u64(),
+            sent: finished["sent_bytes"].as_u64(),
+        }
+    }
+
+    fn of_real(log: &Ended, mode: &str) -> Self {
+        let told = log.json();
+        let end = &told["end"];
+        let of = |name: &str| end[name]["bytes"].as_f64().map(|bytes| bytes as u64);
+        if mode.contains("--bidir") {
+            return Self {
+                received: of("sum_received"),
+                sent: of("sum_sent_bidir_reverse"),
+            };
+        }
+        Self {
+            received: of("sum_received"),
+            sent: of("sum_sent"),
+        }
+    }
+}
+
+/// Fails unless `ours` has every key of `real`, with a value of the same type.
+fn covers(ours: &Value, real: &Value, place: &str) {
+    match (ours, real) {
+        (Value::Object(ours), Value::Object(real)) => {
+            for (key, value) in real {
+                let own = ours
+                    .get(key)
+                    .unwrap_or_else(|| panic!("{place}.{key} is missing"));
+                covers(own, value, &format!("{place}.{key}"));
+            }
+        }
+        (Value::Array(ours), Value::Array(real)) => {
+            if let (Some(own), Some(value)) = (ours.first(), real.first()) {
+                covers(own, value, &format!("{place}[0]"));
+            }
+            assert_eq!(ours.is_empty(), real.is_empty(), "{place}");
+        }
+        _ => assert_eq!(
+            std::mem::discriminant(ours),
+            std::mem::discriminant(real),
+            "{place}: {ours} {real}"
+        ),
+    }
+}
+
+fn same_keys() {
+    for words in [
+        "-t 1 -b 10M",
+        "-t 1 -b 10M -R -P 2",
+        "-t 1 -b 10M --bidir",
+        "-u -t 1 -l 1000",
+        "-u -t 1 -l 1000 -R",
+        "-u -t 1 -l 1000 --bidir -P 2",
+        "-n 100K -T title --extra-data extra --get-server-output",
+    ] {
+        let [ours, real] = [Program::Ours, Program::Real].map(|program| {
+            let (_server, port) = real_server("-1");
+            let ended = run(client(program, port, words).arg("-J"), SOON);
+            assert_eq!(ended.code, Some(0), "{words}: {ended:#?}");
+            ended.json()
+        });
+        covers(&ours, &real, words);
+    }
+    let [ours, real] = [Program::Ours, Program::Real]
+        .map(|program| run(client(program, free_port(), "-t 1").arg("-J"), SOON).json());
+    covers(&ours, &real, "refused");
+    let (_server, port) = real_server("-1");
+    let stream = run(
+        client(Program::Ours, port, "-t 1 -b 1M").arg("--json-stream"),
+        SOON,
+    );
+    let events: Vec<String> = stream
+        .stdout
+        .lines()
+        .map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            assert!(event.get("data").is_some(), "{line}");
+            event["event"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(events, ["start", "interval", "end"]);
+}
+
+fn mixed_load() {
+    let server = Serve::start("");
+    let foreign = [
+        "-t 1 -b 1M -J",
+        "-t 1 -b 1M -R -J",
+        "-u -t 1 -b 1M -l 1000 -J",
+        "-u -t 1 -b 1M -l 1000 -R -J",
+        "-u -t 1 -b 1M -l 1000 --bidir -P 2 -J",
+    ];
+    let native = [
+        "udp -n 100K -b 1M -l 1000 --json",
+        "tcp -n 100K -b 1M --json",
+        "tcp -n 100K -b 1M -R --json",
+        "udp -n 100K -b 1M -l 1000 --bidir --json",
+    ];
+    let theirs: Vec<Running> = (0..20)
+        .map(|nth| {
+            Running::start(&mut client(
+                Program::Real,
+                server.port,
+                foreign[nth % foreign.len()],
+            ))
+        })
+        .collect();
+    let ours: Vec<Running> = (0..20)
+        .map(|nth| Running::start(&mut server.client(native[nth % native.len()])))
+        .collect();
+    for client in theirs {
+        let ended = client.wait(Duration::from_secs(60));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let told = ended.json();
+        assert!(told.get("error").is_none(), "{told}");
+        assert!(
+            number(&told["end"]["sum_received"]["bytes"]) > 50_000,
+            "{told}"
+        );
+    }
+    for client in ours {
+        let told = client.wait(Duration::from_secs(60)).done().json();
+        for flow in told["flows"].as_array().unwrap() {
+            assert_eq!(flow["receiver"]["bytes"], 100_000, "{flow}");
+        }
+    }
+    server.still_serves();
+}
+
+fn fifty_clients() {
+    let server = Serve::start("");
+    let clients: Vec<Running> = (0..50)
+        .map(|nth| {
+            let words = if nth % 2 == 0 {
+                "-t 2 -b 1M -J"
+            } else {
+                "-u -t 2 -b 1M -l 1000 -J"
+            };
+            Running::start(&mut client(Program::Real, server.port, words))
+        })
+        .collect();
+    for client in clients {
+        let ended = client.wait(Duration::from_secs(60));
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let told = ended.json();
+        assert!(told.get("error").is_none(), "{told}");
+        let received = number(&told["end"]["sum_received"]["bytes"]);
+        assert!((150_000..500_000).contains(&received), "{told}");
+    }
+    server.still_serves();
+}
+
+fn options_of_a_real_client() {
+    let server = Serve::start("");
+    for words in [
+        "-n 1M -w 256K -M 1000 -C reno -N -S 0x10 -l 64K -Z",
+        "-n 1M -R -w 256K -M 1000 -C reno -N -S 0x10 -l 64K -Z",
+        "-k 20 -l 10K",
+        "-t 1 -O 1 -b 5M",
+        "-u -t 1 -O 1 -b 5M -R",
+        "-u -n 100K -b 10M --udp-counters-64bit --dont-fragment --repeating-payload -l 1000",
+        "-u -n 100K -R -b 10M/5 --udp-counters-64bit --repeating-payload -l 1000",
+        "-n 100K -R --repeating-payload --fq-rate 100M",
+        "-n 100K -T title --extra-data extra",
+        "-6 -n 100K",
+        "-A 0,0 -n 100K",
+    ] {
+        let mut command = client(Program::Real, server.port, words);
+        if words.starts_with("-6") {
+            command = Command::new("iperf3");
+            let port = server.port.to_string();
+            command.args(["-c", "::1", "-p", &port, "-6", "-n", "100K"]);
+            if TcpStream::connect(("::1", server.port)).is_err() {
+                // A machine without IPv6.
+                continue;
+            }
+        }
+        let ended = run(command.arg("-J"), SOON);
+        assert_eq!(ended.code, Some(0), "{words}: {ended:#?}");
+        assert!(ended.json().get("error").is_none(), "{words}: {ended:#?}");
+    }
+    server.still_serves();
+}
+
+fn shown_output() {
+    let server = Serve::start("");
+    let ended = run(
+        &mut client(Program::Real, server.port, "-n 1M --get-server-output"),
+        SOON,
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    for words in [
+        "Server output:\nAccepted connection from 127.0.0.1, port ",
+        "[ ID] Interval           Transfer     Bitrate\n",
+        "receiver\n",
+    ] {
+        assert!(ended.stdout.contains(words), "{words:?}: {}", ended.stdout);
+    }
+}
+
+fn our_options() {
+    for words in [
+        "-n 1M -w 256K -M 1000 -C reno -N --dscp cs1 -l 64K -Z",
+        "-n 1M -R -w 256K -M 1000 -N -S 0x10 -l 64K -Z --skip-rx-copy",
+        "-k 20 -l 10K --get-server-output",
+        "-u -n 100K -b 10M/3 --udp-counters-64bit --dont-fragment --repeating-payload -l 1000",
+        "-u -n 100K -R -b 10M --udp-counters-64bit -l 1000 --gsro",
+        "-t 1 -O 1 -b 5M",
+        "-n 100K -T title --extra-data extra -B 127.0.0.1 --cport 0",
+    ] {
+        let (server, port) = real_server("-1");
+        let mut words = words.to_owned();
+        if words.contains("--cport 0") {
+            words = words.replace("--cport 0", &format!("--cport {}", free_port()));
+        }
+        let ended = run(client(Program::Ours, port, &words).arg("-J"), SOON);
+        assert_eq!(ended.code, Some(0), "{words}: {ended:#?}");
+        let told = ended.json();
+        assert!(told.get("error").is_none(), "{words}: {told}");
+        assert!(
+            told["start"]["version"]
+                .as_str()
+                .unwrap()
+                .starts_with("iperf 3")
+        );
+        if words.contains("--get-server-output") {
+            assert!(
+                told["server_output_text"]
+                    .as_str()
+                    .unwrap()
+                    .contains("receiver")
+            );
+        }
+        assert_eq!(server.wait(SOON).code, Some(0), "{words}");
+    }
+}
+
+fn native_commands() {
+    let (_server, port) = real_server("");
+    for words in [
+        "tcp -t 1",
+        "tcp -n 5M -R",
+        "tcp -t 1.5 --bidir -P 2 -b 20M",
+        "udp -t 1 -b 10M -l 1000",
+        "udp -t 1 -b 10M -l 1000 -R",
+    ] {
+        let mut all = words.split_whitespace();
+        let mut command = caudal(all.next());
+        command.args([
+            "127.0.0.1",
+            "-p",
+            &port.to_string(),
+            "--as",
+            "iperf3",
+            "--json",
+        ]);
+        // The real server takes a moment between tests.
+        thread::sleep(Duration::from_millis(300));
+        let told = run(command.args(all), SOON).done().json();
+        assert_eq!(told["schema"], "caudal.run/1", "{words}");
+        for flow in told["flows"].as_array().unwrap() {
+            let (sent, received) = (&flow["sender"]["bytes"], &flow["receiver"]["bytes"]);
+            assert!(received.as_u64() > Some(0), "{words}: {flow}");
+            assert!(sent.as_u64() >= received.as_u64(), "{words}: {flow}");
+        }
+        let way = &told["summary"]["directions"][0];
+        assert!(
+            way["goodput_bps"]["mean"].as_f64() > Some(1e6),
+            "{words}: {way}"
+        );
+        assert!(
+            support::warnings(&told).contains(&"foreign_server".to_owned()),
+            "{words}: {told}"
+        );
+    }
+    // Nobody has to say what it is.
+    thread::sleep(Duration::from_millis(300));
+    let ended = run(
+        &mut caudal([
+            "tcp",
+            "127.0.0.1",
+            "-p",
+            &port.to_string(),
+            "-n",
+            "1M",
+            "--json",
+        ]),
+        SOON,
+    );
+    assert_eq!(
+        ended.done().json()["flows"][0]["receiver"]["bytes"],
+        1_000_000
+    );
+}
+
+fn stopped_server() {
+    let server = Serve::start("");
+    let real = Running::start(&mut client(
+        Program::Real,
+        server.port,
+        "-t 20 -b 1M --forceflush",
+    ));
+    let ours = Running::start(&mut client(Program::Ours, server.port, "-t 20 -b 1M"));
+    for client in [&real, &ours] {
+        client.line_with("sec ");
+    }
+    server.running.signal("INT");
+    for client in [real, ours] {
+        let ended = client.wait(SOON);
+        assert_eq!(ended.code, Some(1), "{ended:#?}");
+        assert!(
+            ended.stderr.contains("the server has terminated"),
+            "{ended:#?}"
+        );
+        assert!(
+            ended.stdout.contains("- - - -"),
+            "what was measured is shown: {ended:#?}"
+        );
+    }
+    assert_eq!(server.running.wait(SOON).code, Some(0));
+}
+
+fn limits() {
+    let server = Serve::start("--max-rate 10M --max-time 5s --max-clients 1");
+    for words in ["-t 6", "-t 1 -b 20M", "-u -t 1 -b 6M --bidir"] {
+        for program in [Program::Ours, Program::Real] {
+            let ended = run(&mut client(program, server.port, words), SOON);
+            assert_eq!(ended.code, Some(1), "{words}: {ended:#?}");
+            assert!(ended.stderr.contains("error - "), "{words}: {ended:#?}");
+        }
+    }
+    // Where it sends itself it keeps the limit.
+    let ended = run(&mut client(Program::Real, server.port, "-t 1 -R -J"), SOON);
+    let bps = ended.json()["end"]["sum_sent"]["bits_per_second"].as_f64();
+    assert!(bps.is_some_and(|bps| bps < 15e6), "{ended:#?}");
+    // One client at a time is what was allowed: the other is told that it is busy.
+    let first = Running::start(&mut client(
+        Program::Real,
+        server.port,
+        "-t 3 -b 1M --forceflush",
+    ));
+    first.line_with("connected to");
+    let second = run(&mut client(Program::Real, server.port, "-t 1"), SOON);
+    assert_eq!(second.code, Some(1), "{second:#?}");
+    assert!(second.stderr.contains("busy"), "{second:#?}");
+    assert_eq!(first.wait(SOON).code, Some(0));
+    server.still_serves();
+}
+
+/// A directory of its own, gone when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("caudal-test-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn called_by_name() {
+    let folder = Folder::new("name");
+    let link = folder.file("iperf3");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_caudal"), &link).unwrap();
+    let port = free_port().to_string();
+    let server = Running::start(Command::new(&link).args(["-s", "-1", "-p", &port]));
+    server.line_with("Server listening on ");
+    let ended = run(
+        Command::new(&link).args(["-c", "127.0.0.1", "-p", &port, "-n", "1M"]),
+        SOON,
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(ended.stdout.ends_with("\niperf Done.\n"), "{ended:#?}");
+    let served = server.wait(SOON);
+    assert_eq!(served.code, Some(0), "{served:#?}");
+    assert!(served.stdout.contains("receiver"), "{served:#?}");
+    let version = run(Command::new(&link).arg("--version"), SOON);
+    assert!(version.stdout.starts_with("iperf 3"), "{version:#?}");
+}
+
+fn openssl(words: &[&str]) {
+    let done = Command::new("openssl").args(words).output().unwrap();
+    assert!(done.status.success(), "{words:?}: {done:?}");
+}
+
+fn logins() {
+    let folder = Folder::new("login");
+    let (private, public, users) = (
+        folder.file("private.pem"),
+        folder.file("public.pem"),
+        folder.file("users.csv"),
+    );
+    openssl(&["genrsa", "-out", &private, "2048"]);
+    openssl(&["rsa", "-in", &private, "-pubout", "-out", &public]);
+    // SHA-256 of {ann}secret.
+    let hash = Command::new("sh")
+        .args([
+            "-c",
+            "printf '{ann}secret' | openssl dgst -sha256 -r | cut -d ' ' -f 1",
+        ])
+        .output()
+        .unwrap();
+    let hash = String::from_utf8(hash.stdout).unwrap();
+    fs::write(Path::new(&users), format!("# users\nann,{hash}")).unwrap();
+    let server = Serve::start(&format!(
+        "--rsa-private-key-path {private} --authorized-users-path {users} --use-pkcs1-padding"
+    ));
+    let login = format!("-n 100K --username ann --rsa-public-key-path {public}");
+    let attempt = |program, port, words: &str, password: &str| {
+        let mut command = client(program, port, words);
+        run(command.env("IPERF3_PASSWORD", password), SOON)
+    };
+    for program in [Program::Ours, Program::Real] {
+        let ended = attempt(program, server.port, &login, "secret");
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        for (words, password) in [(login.as_str(), "guess"), ("-n 100K", "secret")] {
+            let ended = attempt(program, server.port, words, password);
+            assert_eq!(ended.code, Some(1), "{ended:#?}");
+            assert!(ended.stderr.contains("authorization failed"), "{ended:#?}");
+        }
+    }
+    // The real server of before 3.17 takes the old padding only.
+    let (real, port) = real_server(&format!(
+        "-1 --rsa-private-key-path {private} --authorized-users-path {users}"
+    ));
+    let ended = attempt(
+        Program::Ours,
+        port,
+        &format!("{login} --use-pkcs1-padding"),
+        "secret",
+    );
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert_eq!(real.wait(SOON).code, Some(0));
+}

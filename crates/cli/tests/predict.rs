@@ -1,0 +1,373 @@
+//! `caudal predict` as people and programs use it: the worked numbers, every output, and bad usage in one line.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
+use serde_json::Value;
+use support::{Ended, caudal_says};
+
+const USAGE: i32 = 2;
+
+fn says(words: &str) -> Ended {
+    caudal_says(&format!("predict {words}")).done()
+}
+
+/// The predictions of one answer by name.
+fn values(words: &str) -> Vec<(String, f64)> {
+    let json = says(&format!("{words} --json")).json();
+    json["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            (
+                one["name"].as_str().unwrap().to_owned(),
+                one["value"].as_f64().unwrap(),
+            )
+        })
+        .collect()
+}
+
+#[track_caller]
+fn holds(words: &str, expected: &[(&str, &str)]) {
+    let text = says(words).stdout;
+    for (title, value) in expected {
+        let line = text.lines().find(|line| line.starts_with(title));
+        let line = line.unwrap_or_else(|| panic!("{title:?} is missing:\n{text}"));
+        assert!(line.contains(value), "{value:?} is not in {line:?}");
+    }
+    for line in text.lines() {
+        assert!(
+            line.chars().count() <= 80,
+            "{line:?} is wider than 80 columns"
+        );
+    }
+}
+
+#[test]
+fn worked_numbers_are_printed_to_their_digits() {
+    holds(
+        "link --rate 10M --mtu 1500",
+        &[
+            ("TCP goodput", "9.415 Mbit/s  0.9415: 1448 of 1538 bytes"),
+            ("UDP goodput", "9.571 Mbit/s  0.9571: 1472 of 1538 bytes"),
+            ("full frames", "812.7 frames/s"),
+            ("smallest frames", "14 881 frames/s"),
+        ],
+    );
+    holds(
+        "link --rate 100M --no-timestamps",
+        &[
+            ("TCP goodput", "94.93 Mbit/s"),
+            ("full frames", "8127.4 frames/s"),
+        ],
+    );
+    holds(
+        "link --rate 100M --ipv6",
+        &[
+            ("TCP goodput", "92.85 Mbit/s"),
+            ("UDP goodput", "94.41 Mbit/s"),
+        ],
+    );
+    holds(
+        "link --rate 100M --vlan",
+        &[("TCP goodput", "93.90 Mbit/s")],
+    );
+    holds(
+        "link --rate 1G --mtu 9000",
+        &[("TCP goodput", "990.0 Mbit/s")],
+    );
+    holds(
+        "link --rate 100M --length 1473",
+        &[("UDP goodput", "0.9081: 1473 of 1622 bytes in 2")],
+    );
+    holds(
+        "link --rate 100M --length 65507 --loss 0.1%",
+        &[("datagrams lost", "4.402 %")],
+    );
+    holds(
+        "window --rate 60M --rtt 50ms",
+        &[("bandwidth-delay product", "375 000 B")],
+    );
+    holds(
+        "window --rate 60M --rtt 50ms --window 65535",
+        &[
+            ("the window allows", "10.49 Mbit/s"),
+            ("TCP goodput", "bound by the window"),
+        ],
+    );
+    holds(
+        "half-duplex --rate 10M -k 1",
+        &[("TCP goodput, all flows", "0.8894")],
+    );
+    holds("share --rate 10M --udp 8M,8M", &[("UDP lost", "40.18 %")]);
+    holds(
+        "share --rate 10M --tcp 1 --udp 3M",
+        &[("TCP, all flows", "6.464 Mbit/s")],
+    );
+    holds(
+        "transfer --bytes 1M --rate 100M --rtt 40ms",
+        &[
+            ("TCP time", "0.2875 s"),
+            ("TCP, mean of it", "27.83 Mbit/s"),
+        ],
+    );
+    holds(
+        "transfer --bytes 100M --rate 100M --rtt 25ms --no-timestamps --took 10.2s --loaded-rtt 32ms",
+        &[
+            ("ideal transfer time", "8.427 s"),
+            ("transfer time ratio", "1.2103"),
+            ("buffer delay", "28 %"),
+        ],
+    );
+    holds(
+        "loss --rtt 50ms --loss 1e-3",
+        &[
+            ("Reno, Mathis, delayed ACK", "6.345 Mbit/s"),
+            ("Reno, PFTK, delayed ACK", "6.274 Mbit/s"),
+            ("CUBIC ", "8.973 Mbit/s"),
+        ],
+    );
+    holds(
+        "echo --rate 100M --sizes 65536 --clients 8",
+        &[("round trip", "44.59 ms")],
+    );
+}
+
+#[test]
+fn an_explanation_puts_the_numbers_in_and_names_the_source() {
+    let text = says("link --rate 10M --explain").stdout;
+    for words in [
+        "8 preamble + 14 header + 20 IPv4 + 20 TCP + 12 timestamps",
+        "efficiency = 1448 / 1538 = 0.9415",
+        "goodput = 10 Mbit/s × 0.9415 = 9.415 Mbit/s",
+        "RFC 6349 section 3.3.1",
+        "assumes: one flow, every frame full",
+    ] {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(words), "{words:?} is missing:\n{text}");
+    }
+    for question in [
+        "window --rate 1G --rtt 9ms -w 1M",
+        "loss --rtt 9ms --loss 1%",
+        "share --rate 1G --tcp 3 --udp 1M --rtt 1ms,2ms --paths 4 --policer 5M",
+        "echo --rate 1G --sizes 64 --clients 3",
+        "transfer -n 9M --rate 1G --rtt 1ms --took 1s --retransmitted 1k",
+        "half-duplex --flows 3 --stations 9",
+        "link --rate 1G --sack 3 --message 7 --loss 1%",
+    ] {
+        let text = says(&format!("{question} --explain")).stdout;
+        let sources = text.matches("source: ").count();
+        assert!(sources > 2 && !text.contains("source: \n"), "{text}");
+        assert_eq!(text.matches("assumes: ").count(), sources, "{text}");
+        assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+        for line in text.lines() {
+            assert!(
+                line.chars().count() <= 80,
+                "{line:?} is wider than 80 columns"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_sweep_is_a_row_for_each_value() {
+    let text = says("link --rate 1G --mtu 576..9000").stdout;
+    assert_eq!(
+        text.lines().filter(|line| line.contains("Mbit/s")).count(),
+        13
+    );
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let json = says("loss --rtt 20ms --loss 1e-5..1e-1 --json").json();
+    assert_eq!(json["sweep"]["parameter"], "loss");
+    let points = json["sweep"]["points"].as_array().unwrap();
+    let mathis = |point: &Value| point["predictions"][0]["value"].as_f64().unwrap();
+    assert!(
+        points.len() > 10
+            && points
+                .windows(2)
+                .all(|pair| mathis(&pair[0]) > mathis(&pair[1]))
+    );
+    let csv = says("link --rate 10M --mtu 576,1500 --csv").stdout;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert!(rows[0].starts_with("parameter,at,name,value,unit,method"));
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.starts_with("mtu_bytes,1500,tcp_goodput,9414824"))
+            .count(),
+        1,
+        "{csv}"
+    );
+    let echo = says("echo --rate 100M --clients 1,2,4,8").stdout;
+    let last = echo
+        .lines()
+        .find(|line| line.starts_with("65 536 B"))
+        .unwrap();
+    assert!(
+        last.contains("11.15 ms") && last.contains("44.59 ms"),
+        "{echo}"
+    );
+}
+
+#[test]
+fn a_sweep_can_be_drawn() {
+    let place = std::env::temp_dir().join(format!("caudal-predict-{}.svg", std::process::id()));
+    let words = format!(
+        "loss --rtt 20ms --loss 1e-5..1e-1 --svg {}",
+        place.display()
+    );
+    says(&words);
+    let svg = std::fs::read_to_string(&place).unwrap();
+    std::fs::remove_file(&place).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    for words in [
+        "Reno, Mathis",
+        "CUBIC",
+        "10 Mbit/s",
+        "0.1 %",
+        "prefers-color-scheme:dark",
+        "role=\"img\"",
+    ] {
+        assert!(svg.contains(words), "{words:?} is missing");
+    }
+    caudal_says("predict link --rate 1G --mtu 576..9000 --svg /nowhere/at/all.svg")
+        .failed(1, &["/nowhere/at/all.svg"]);
+}
+
+#[test]
+fn what_makes_no_sense_is_one_line_with_advice() {
+    for (words, parts) in [
+        ("link", &["--rate", "--help"][..]),
+        ("link --rate fast", &["\"fast\"", "100M"]),
+        ("link --rate 0", &["out of range", "1 kbit/s"]),
+        ("link --rate 10M --mtu 40", &["--mtu 40", "68"]),
+        ("link --rate 10M --mtu 600 --ipv6", &["1280"]),
+        ("link --rate 10M --mtu 99999999", &["out of range"]),
+        (
+            "link --rate 10M --mtu 9000..576",
+            &["ends before it begins"],
+        ),
+        (
+            "link --rate 10M,20M --mtu 576..9000",
+            &["--rate", "--mtu", "one at a time"],
+        ),
+        ("link --rate 10M --length 70000", &["65507"]),
+        ("link --rate 10M --svg x.svg", &["--svg", "range"]),
+        ("link --rate 10M --sack 5", &["--sack"]),
+        ("window --rate 1G --rtt never", &["\"never\"", "500ms"]),
+        ("loss --rtt 20ms --loss 0", &["above 0"]),
+        ("loss --rtt 0 --loss 1%", &["--rtt is 0"]),
+        ("loss --rtt 20ms --loss NaN", &["above 0"]),
+        ("share --rate 10M --policer 1M", &["--rtt"]),
+        ("share --rate 10M --udp 0", &["above 0"]),
+        ("echo --rate 10M --sizes 0", &["between 1 and"]),
+        ("transfer --bytes 1M --rate 1M", &["--rtt"]),
+        ("half-duplex --stations 0", &["out of range"]),
+        ("lonk --rate 10M", &["link"]),
+    ] {
+        caudal_says(&format!("predict {words}")).failed(USAGE, parts);
+    }
+}
+
+#[test]
+fn extremes_are_answered_without_a_word_of_complaint() {
+    for words in [
+        "link --rate 1000T --mtu 65535 --message 16Mi --loss 99.9%",
+        "link --rate 1k --mtu 68 --no-timestamps",
+        "window --rate 1000T --rtt 87660h --window 1",
+        "window --rate 1k --rtt 0 --window 1000000T",
+        "loss --rtt 1ns --loss 1e-12",
+        "loss --rtt 87660h --loss 99.9999%",
+        "share --rate 1k --tcp 1000000 --udp 18446744073709551615 --paths 1000000",
+        "share --rate 1k --tcp 3 --udp 18446744073709551615 --meet sender",
+        "echo --rate 1k --sizes 16Mi --clients 1000000 --delay 87660h",
+        "echo --rate 1G --proto udp --sizes 65508",
+        "transfer --bytes 1000000T --rate 1k --rtt 87660h --iw 1000000",
+        "half-duplex --rate 1000T --stations 1000000 --propagation 87660h",
+    ] {
+        let text = says(words).stdout;
+        assert!(
+            !text.contains("NaN") && !text.contains("inf "),
+            "{words}: {text}"
+        );
+    }
+}
+
+#[test]
+fn names_are_stable() {
+    let names =
+        |words: &str| -> Vec<String> { values(words).into_iter().map(|(name, _)| name).collect() };
+    assert_eq!(
+        names("link --rate 1G"),
+        [
+            "tcp_goodput",
+            "udp_goodput",
+            "quic_goodput",
+            "transfer_goodput",
+            "frame_rate",
+            "frame_rate_smallest"
+        ]
+    );
+    assert_eq!(
+        names("half-duplex -P 2")[..3],
+        [
+            "tcp_goodput",
+            "tcp_goodput_per_flow",
+            "udp_goodput_per_flow"
+        ]
+    );
+    assert_eq!(
+        names("echo --rate 1G --sizes 1"),
+        ["rtt", "stop_and_wait", "saturation"]
+    );
+}
+
+#[test]
+fn a_run_over_loopback_has_no_wire_to_predict_from() {
+    let run = |words: &str| caudal_says(&format!("{words} --json")).done().json();
+    let bare = run("tcp -t 0.3 -i 0.1");
+    assert_eq!(bare["predictions"], serde_json::json!([]));
+    let text = caudal_says("rtt --count 20 --sizes 1,64").done().stdout;
+    assert!(
+        text.contains("predicted: nothing, because a loopback has no wire"),
+        "{text}"
+    );
+    // What was asked for is all that can be expected.
+    let paced = run("udp -t 0.3 -i 0.1 -b 5M -l 1000");
+    let names: Vec<&Value> = paced["predictions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["name"])
+        .collect();
+    assert_eq!(names, ["asked_ceiling_up", "goodput_up"]);
+    assert_eq!(paced["predictions"][1]["binding"], "asked");
+    assert_eq!(paced["predictions"][1]["value"], 5_000_000.0);
+}
+
+#[test]
+fn a_link_slower_than_what_comes_through_is_not_explained_away() {
+    let run = caudal_says("tcp -t 0.5 -i 0.1 --link-rate 1M --json")
+        .done()
+        .json();
+    let last = run["predictions"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(
+        (&last["name"], &last["binding"], &last["holds"]),
+        (&"goodput_up".into(), &"wire".into(), &false.into())
+    );
+    let why = last["why"].as_str().unwrap();
+    assert!(
+        why.starts_with("cannot tell which figure of the link is wrong"),
+        "{why}"
+    );
+    let difference = last["observed"].as_f64().unwrap() / last["value"].as_f64().unwrap() - 1.0;
+    assert!((last["difference"].as_f64().unwrap() - difference).abs() < 1e-9);
+}

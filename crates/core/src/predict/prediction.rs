@@ -1,0 +1,395 @@
+//! What should come out, with all that is needed to doubt it.
+
+use crate::units::{BitRate, ByteCount};
+use serde::{Serialize, Serializer};
+use std::time::Duration;
+
+/// The unit of a predicted value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Payload bits per second unless the prediction says otherwise.
+    BitPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// Ethernet frames per second.
+    FramesPerSecond,
+    /// Messages per second.
+    MessagesPerSecond,
+    /// A part of a whole that people read in percent, as a loss.
+    Share,
+    /// A part of a whole that people read as a number, as an efficiency.
+    Efficiency,
+    /// One value over another.
+    Ratio,
+    /// TCP segments.
+    Segments,
+    /// IP fragments.
+    Fragments,
+    /// Flows.
+    Flows,
+    /// Paths.
+    Paths,
+    /// Slot times of a half-duplex Ethernet.
+    Slots,
+}
+
+impl Unit {
+    /// The unit as JSON and tables write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BitPerSecond => "bit/s",
+            Self::Bytes => "bytes",
+            Self::Seconds => "s",
+            Self::FramesPerSecond => "frames/s",
+            Self::MessagesPerSecond => "messages/s",
+            Self::Share | Self::Efficiency => "share",
+            Self::Ratio => "ratio",
+            Self::Segments => "segments",
+            Self::Fragments => "fragments",
+            Self::Flows => "flows",
+            Self::Paths => "paths",
+            Self::Slots => "slots",
+        }
+    }
+
+    /// A value in this unit in words, with the digits worth reading.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "-".to_owned();
+        }
+        match self {
+            Self::BitPerSecond => scaled(value, "bit/s"),
+            Self::Bytes if value.abs() < 1e7 => format!("{} B", grouped(value.round())),
+            Self::Bytes => scaled(value, "B"),
+            Self::Seconds => seconds(value),
+            Self::Share => format!("{} %", short(value * 100.0)),
+            Self::Efficiency | Self::Ratio => format!("{value:.4}"),
+            Self::Segments | Self::Paths | Self::Slots => {
+                format!("{} {}", short(value), self.name())
+            }
+            Self::Fragments | Self::Flows => {
+                let name = self.name();
+                let name = if value == 1.0 {
+                    &name[..name.len() - 1]
+                } else {
+                    name
+                };
+                format!("{} {name}", grouped(value.ceil()))
+            }
+            Self::FramesPerSecond | Self::MessagesPerSecond if value < 9_999.5 => {
+                format!("{value:.1} {}", self.name())
+            }
+            Self::FramesPerSecond | Self::MessagesPerSecond => {
+                format!("{} {}", grouped(value.round()), self.name())
+            }
+        }
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A number with four significant digits.
+#[must_use]
+pub fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        below if below < 1e-3 => format!("{value:.3e}"),
+        below if below < 0.99995 => format!("{value:.4}"),
+        below if below < 9.9995 => format!("{value:.3}"),
+        below if below < 99.995 => format!("{value:.2}"),
+        below if below < 999.95 => format!("{value:.1}"),
+        _ => grouped(value.round()),
+    }
+}
+
+/// A whole number with a blank between every three digits, from five digits on.
+fn grouped(value: f64) -> String {
+    let plain = format!("{value:.0}");
+    let (sign, plain) = match plain.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", plain.as_str()),
+    };
+    if plain.len() < 5 {
+        return format!("{sign}{plain}");
+    }
+    let mut text = String::from(sign);
+    for (at, digit) in plain.chars().enumerate() {
+        if at > 0 && (plain.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A value with a decimal prefix and four significant digits; whole values keep no zeros behind the point.
+fn scaled(value: f64, unit: &str) -> String {
+    let mut value = value;
+    for prefix in ["", "k", "M", "G"] {
+        if value.abs() < 999.95 {
+            return format!("{} {prefix}{unit}", short(value));
+        }
+        value /= 1e3;
+    }
+    format!("{} T{unit}", short(value))
+}
+
+/// Four significant digits; a whole number is written as one.
+#[must_use]
+pub fn short(value: f64) -> String {
+    if (value - value.round()).abs() < 1e-9 * value.abs().max(1.0) {
+        return grouped(value.round());
+    }
+    digits(value)
+}
+
+/// A time in the unit that suits it, with four significant digits.
+fn seconds(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0 s".to_owned(),
+        below if below < 1e-6 => format!("{} ns", short(value * 1e9)),
+        below if below < 1e-3 => format!("{} µs", short(value * 1e6)),
+        below if below < 0.1 => format!("{} ms", short(value * 1e3)),
+        _ => format!("{} s", short(value)),
+    }
+}
+
+/// A rate in words, with four significant digits.
+#[must_use]
+pub fn rate(rate: BitRate) -> String {
+    Unit::BitPerSecond.show(rate.as_f64())
+}
+
+/// A size in words.
+#[must_use]
+pub fn size(size: ByteCount) -> String {
+    Unit::Bytes.show(size.as_f64())
+}
+
+/// A time in words.
+#[must_use]
+pub fn time(time: Duration) -> String {
+    seconds(time.as_secs_f64())
+}
+
+/// How a value was come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// By arithmetic.
+    Formula,
+    /// By running a model in virtual time.
+    Simulation,
+}
+
+/// How far an observation may lie from a prediction before something it assumes must have failed, as parts of
+/// the predicted value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tolerance {
+    /// How far below.
+    pub below: f64,
+    /// How far above.
+    pub above: f64,
+}
+
+impl Tolerance {
+    /// Arithmetic without a model: what differs is an assumption.
+    pub const EXACT: Self = Self::both(0.02);
+    /// Windows, which the kernel scales while the test runs.
+    pub const WINDOW: Self = Self::both(0.05);
+    /// Times that hosts add to.
+    pub const TIME: Self = Self::both(0.2);
+    /// Shares of a queue, which the phases of the flows move.
+    pub const SHARE: Self = Self::both(0.2);
+    /// Models of loss: good to a factor of two.
+    pub const FACTOR_TWO: Self = Self {
+        below: 0.5,
+        above: 1.0,
+    };
+
+    /// The same part either way.
+    #[must_use]
+    pub const fn both(part: f64) -> Self {
+        Self {
+            below: part,
+            above: part,
+        }
+    }
+
+    /// Whether a difference, as a part of the predicted value, is within it.
+    #[must_use]
+    pub fn allows(&self, difference: f64) -> bool {
+        -self.below <= difference && difference <= self.above
+    }
+
+    /// The tolerance in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        if *self == Self::FACTOR_TWO {
+            return "a factor of 2".to_owned();
+        }
+        let percent = self.above.max(self.below) * 100.0;
+        let text = format!("{percent:.1}");
+        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// What should come out, and on what grounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// A stable name for programs.
+    pub name: String,
+    /// The same for people.
+    pub title: String,
+    /// What should come out.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// Formula or simulation: several predictions of one name are answers to one question.
+    pub method: Method,
+    /// The term that decides the value, where several could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<String>,
+    /// The one figure behind it that is worth a glance.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What must hold for the value to hold.
+    pub assumes: String,
+    /// Where the formula is from.
+    pub source: String,
+    /// How far an observation may lie off.
+    pub tolerance: Tolerance,
+    /// The arithmetic with the numbers put in, a step each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explanation: Vec<String>,
+}
+
+impl Prediction {
+    /// A value by formula; the rest is put in by the methods below.
+    #[must_use]
+    pub fn new(name: impl Into<String>, title: impl Into<String>, value: f64, unit: Unit) -> Self {
+        Self {
+            name: name.into(),
+            title: title.into(),
+            value,
+            unit,
+            method: Method::Formula,
+            binding: None,
+            detail: String::new(),
+            assumes: String::new(),
+            source: String::new(),
+            tolerance: Tolerance::EXACT,
+            explanation: Vec::new(),
+        }
+    }
+
+    /// With the figure worth a glance.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// With what must hold.
+    #[must_use]
+    pub fn assumes(mut self, assumes: impl Into<String>) -> Self {
+        self.assumes = assumes.into();
+        self
+    }
+
+    /// With where the formula is from.
+    #[must_use]
+    pub fn source(mut self, source: impl Into<String>) -> Self {
+        self.source = source.into();
+        self
+    }
+
+    /// With how far an observation may lie off.
+    #[must_use]
+    pub const fn within(mut self, tolerance: Tolerance) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// With the term that decides.
+    #[must_use]
+    pub fn bound_by(mut self, binding: impl Into<String>) -> Self {
+        self.binding = Some(binding.into());
+        self
+    }
+
+    /// With a further step of the arithmetic.
+    #[must_use]
+    pub fn step(mut self, step: impl Into<String>) -> Self {
+        self.explanation.push(step.into());
+        self
+    }
+
+    /// With further steps of the arithmetic.
+    #[must_use]
+    pub fn steps(mut self, steps: impl IntoIterator<Item = String>) -> Self {
+        self.explanation.extend(steps);
+        self
+    }
+
+    /// The value in words.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.unit.show(self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_with_four_digits_and_their_unit() {
+        for (unit, value, text) in [
+            (Unit::BitPerSecond, 9_414_824.0, "9.415 Mbit/s"),
+            (Unit::BitPerSecond, 94_148_240.0, "94.15 Mbit/s"),
+            (Unit::BitPerSecond, 10_000_000.0, "10 Mbit/s"),
+            (Unit::BitPerSecond, 0.0, "0 bit/s"),
+            (Unit::BitPerSecond, 999_960_000.0, "1.000 Gbit/s"),
+            (Unit::BitPerSecond, 3.2e15, "3200 Tbit/s"),
+            (Unit::Bytes, 375_000.0, "375 000 B"),
+            (Unit::Bytes, 1448.0, "1448 B"),
+            (Unit::Bytes, 2.5e9, "2.500 GB"),
+            (Unit::Seconds, 0.28746, "0.2875 s"),
+            (Unit::Seconds, 8.427_38, "8.427 s"),
+            (Unit::Seconds, 0.011_15, "11.15 ms"),
+            (Unit::Seconds, 14.56e-6, "14.56 µs"),
+            (Unit::Seconds, 0.0, "0 s"),
+            (Unit::FramesPerSecond, 8127.438, "8127.4 frames/s"),
+            (Unit::FramesPerSecond, 14_880.95, "14 881 frames/s"),
+            (Unit::Efficiency, 0.941_48, "0.9415"),
+            (Unit::Share, 0.401_81, "40.18 %"),
+            (Unit::Share, 0.0, "0 %"),
+            (Unit::Flows, 5.2, "6 flows"),
+            (Unit::Flows, 1.0, "1 flow"),
+            (Unit::Ratio, f64::NAN, "-"),
+        ] {
+            let shown = unit.show(value);
+            assert_eq!(shown, text, "{value} {unit:?}");
+        }
+    }
+
+    #[test]
+    fn a_factor_of_two_reaches_from_half_to_twice() {
+        let two = Tolerance::FACTOR_TWO;
+        assert!(two.allows(-0.5) && two.allows(1.0));
+        assert!(!two.allows(-0.51) && !two.allows(1.01) && !two.allows(f64::NAN));
+        assert_eq!(two.words(), "a factor of 2");
+        assert_eq!(Tolerance::EXACT.words(), "2 %");
+        assert_eq!(Tolerance::both(0.0889).words(), "8.9 %");
+        assert_eq!(Tolerance::both(0.2).words(), "20 %");
+    }
+}

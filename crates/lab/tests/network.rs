@@ -1,0 +1,744 @@
+//! Real Linux through emulated links: what hosts measure is what the topology says.
+//!
+//! What is measured in real time is measured again when the emulator reports that the machine stood still, and never
+//! otherwise.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use caudal_core::topology::{Preset, Topology, TopologyFile};
+use caudal_lab::{Change, Lab, LabReport, LinkState};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+/// A test: its name, the programs it takes, what it does.
+type Case = (&'static str, &'static [&'static str], fn());
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Each test wants the machine to itself.
+    arguments.test_threads = Some(1);
+    let all: [Case; 16] = [
+        (
+            "tcp_gets_what_the_frames_leave_of_10_mbit",
+            &["iperf3"],
+            || tcp_goodput("10M", 9.415, 0.007),
+        ),
+        (
+            "tcp_gets_what_the_frames_leave_of_100_mbit",
+            &["iperf3"],
+            || tcp_goodput("100M", 94.15, 0.015),
+        ),
+        (
+            "udp_gets_what_the_frames_leave_of_10_mbit",
+            &["iperf3"],
+            || udp_goodput("10M", "12M", 9.571, 0.007),
+        ),
+        (
+            "udp_gets_what_the_frames_leave_of_100_mbit",
+            &["iperf3"],
+            || udp_goodput("100M", "120M", 95.71, 0.015),
+        ),
+        (
+            "a_round_trip_is_the_sum_of_delays_and_serialisations",
+            &["ping"],
+            round_trip,
+        ),
+        (
+            "two_flows_into_one_output_lose_what_does_not_fit",
+            &["iperf3"],
+            overload,
+        ),
+        (
+            "tcp_beside_3_mbit_of_udp_gets_the_rest",
+            &["iperf3"],
+            || beside_udp("3M", 6.46),
+        ),
+        (
+            "tcp_beside_6_mbit_of_udp_gets_the_rest",
+            &["iperf3"],
+            || beside_udp("6M", 3.51),
+        ),
+        (
+            "half_duplex_collides_and_its_counters_explain_the_goodput",
+            &["iperf3"],
+            half_duplex,
+        ),
+        ("an_outsider_reads_the_rates_of_links", &["pchar"], pchar),
+        ("a_policer_lets_its_rate_pass", &["iperf3"], policer),
+        (
+            "counts_are_the_kernels_and_the_captures_to_the_frame",
+            &["iperf3", "tcpdump"],
+            counts,
+        ),
+        (
+            "hosts_know_one_another_and_show_what_they_are",
+            &["ethtool", "getent"],
+            identity,
+        ),
+        ("flows_spread_over_equal_ways", &["iperf3"], equal_ways),
+        ("a_link_is_changed_while_it_is_up", &["ping"], changes),
+        (
+            "forty_links_come_up_and_leave_nothing",
+            &["ip", "ping"],
+            forty_links,
+        ),
+    ];
+    let trials = all.into_iter().map(|(name, programs, test)| {
+        let missing = missing(programs);
+        let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
+        let trial = Trial::test(name, {
+            let missing = missing.clone();
+            move || match missing {
+                Some(missing) => Err(Failed::from(missing)),
+                None => {
+                    test();
+                    Ok(())
+                }
+            }
+        });
+        if let Some(missing) = &missing
+            && !required
+        {
+            eprintln!("{name} is left out: {missing}");
+        }
+        trial.with_ignored_flag(missing.is_some() && !required)
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// What stands in the way; `None` for nothing.
+fn missing(programs: &[&str]) -> Option<String> {
+    let paths = std::env::var("PATH").unwrap_or_default();
+    let is_there = |program: &str| {
+        let all = paths.split(':').chain(["/usr/sbin", "/sbin"]);
+        all.into_iter()
+            .any(|path| PathBuf::from(path).join(program).is_file())
+    };
+    if let Some(program) = programs.iter().find(|program| !is_there(program)) {
+        return Some(format!("{program} is not installed"));
+    }
+    caudal_sys::namespace::NetworkNamespace::create()
+        .err()
+        .map(|error| format!("network namespaces cannot be made: {error}"))
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A lab in a directory of its own.
+struct Built {
+    lab: Lab,
+    directory: PathBuf,
+}
+
+impl Built {
+    fn of(text: &str) -> Self {
+        let file: TopologyFile = toml::from_str(text).unwrap();
+        Self::from(&file)
+    }
+
+    fn from(file: &TopologyFile) -> Self {
+        let topology = Topology::resolve(file).unwrap();
+        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = format!("test-{}-{nth}", std::process::id());
+        let directory = std::env::temp_dir().join(format!("caudal-lab-{id}"));
+        fs::create_dir_all(&directory).unwrap();
+        let lab = Lab::build(&topology, "test", &id, &directory).unwrap();
+        Self { lab, directory }
+    }
+
+    fn command(&self, host: &str, words: &str) -> Command {
+        let mut words = words.split_whitespace();
+        let mut command = self.lab.command(host, words.next().unwrap()).unwrap();
+        command.args(words);
+        command
+    }
+
+    fn run(&self, host: &str, words: &str) -> String {
+        let output: Output = self.command(host, words).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{words} on {host}: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    }
+
+    fn start(&self, host: &str, words: &str) -> Background {
+        let mut command = self.command(host, words);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Background(child.unwrap())
+    }
+
+    /// An iperf3 server that is ready.
+    fn iperf3_server(&self, host: &str, port: u16) -> Background {
+        let server = self.start(host, &format!("iperf3 -s -p {port}"));
+        for _ in 0..200 {
+            let listening = self.run(host, "cat /proc/net/tcp6 /proc/net/tcp");
+            if listening.contains(&format!(":{port:04X} ")) {
+                return server;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("iperf3 does not listen on {host}");
+    }
+
+    fn report(&self) -> LabReport {
+        self.lab.report().unwrap()
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A program that is killed when the test is through with it.
+struct Background(Child);
+
+impl Background {
+    /// Waits for its end and gives its output.
+    fn finish(mut self) -> String {
+        let mut text = String::new();
+        let stdout = self.0.stdout.take().unwrap();
+        std::io::Read::read_to_string(&mut { stdout }, &mut text).unwrap();
+        self.0.wait().unwrap();
+        text
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Measures again as long as the emulator says that the machine stood still meanwhile.
+fn measured(topology: &str, measure: impl Fn(&Built) -> Result<(), String>) {
+    const ATTEMPTS: usize = 8;
+    let mut last = String::new();
+    for attempt in 1..=ATTEMPTS {
+        let built = Built::of(topology);
+        built.lab.mark();
+        let answer = measure(&built);
+        let emulator = built.report().emulator.unwrap();
+        if let Err(problem) = &answer
+            && emulator.run.must_repeat
+        {
+            last = format!("{problem} ({:?})", emulator.run);
+            eprintln!("attempt {attempt} of {ATTEMPTS}: the machine stood still: {last}");
+            continue;
+        }
+        answer.unwrap_or_else(|problem| panic!("{problem} ({:?})", emulator.run));
+        return;
+    }
+    panic!("the machine stood still in each of {ATTEMPTS} attempts: {last}");
+}
+
+fn within(what: &str, value: f64, expected: f64, part: f64) -> Result<(), String> {
+    if (value - expected).abs() <= expected * part {
+        return Ok(());
+    }
+    Err(format!(
+        "{what} is {value:.3}, not {expected} within {:.1} %",
+        part * 100.0
+    ))
+}
+
+fn between(what: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
+    if (low..=high).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("{what} is {value:.3}, not {low} to {high}"))
+}
+
+fn pair(keys: &str) -> String {
+    format!(
+        "congestion = \"cubic\"\nhost = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\nlink = [{{ between = [\"h1\", \"h2\"], {keys} }}]"
+    )
+}
+
+fn star(first: &str, others: &str, last: &str) -> String {
+    format!(
+        "congestion = \"cubic\"\nhost = [{{ name = \"h1\" }}, {{ name = \"h2\" }}, {{ name = \"h3\" }}]\nswitch = [{{ name = \"s1\" }}]\nlink = [{{ between = [\"h1\", \"s1\"], rate = \"10M\" {first} }}, {{ between = [\"h2\", \"s1\"], rate = \"10M\" {others} }}, {{ between = [\"h3\", \"s1\"], rate = \"10M\" {last} }}]"
+    )
+}
+
+fn link<'a>(report: &'a LabReport, name: &str) -> &'a LinkState {
+    report.links.iter().find(|link| link.name == name).unwrap()
+}
+
+/// What an iperf3 client's receiver got, in Mbit/s.
+fn received(json: &str) -> f64 {
+    let value: Value = serde_json::from_str(json).unwrap();
+    let end = &value["end"];
+    assert!(value["error"].is_null(), "{}", value["error"]);
+    end["sum_received"]["bits_per_second"].as_f64().unwrap() / 1e6
+}
+
+fn tcp_goodput(rate: &str, expected: f64, part: f64) {
+    measured(&pair(&format!("rate = \"{rate}\"")), |built| {
+        let _server = built.iperf3_server("h2", 5201);
+        let json = built.run("h1", "iperf3 -4 -c h2 -t 5 -O 2 -J");
+        within("TCP goodput", received(&json), expected, part)
+    });
+}
+
+fn udp_goodput(rate: &str, offered: &str, expected: f64, part: f64) {
+    measured(&pair(&format!("rate = \"{rate}\"")), |built| {
+        let _server = built.iperf3_server("h2", 5201);
+        let words = format!("iperf3 -4 -u -b {offered} -l 1472 -c h2 -t 5 -J");
+        let json = built.run("h1", &words);
+        within("UDP goodput", received(&json), expected, part)
+    });
+}
+
+fn round_trip() {
+    // Each way: header, check sequence and preamble beside the packet, at 100 ns a bit, and 5 ms.
+    let expected = |packet: f64| 2.0 * ((packet + 14.0 + 4.0 + 8.0) * 8.0 * 1e-4 + 5.0);
+    measured(&pair("rate = \"10M\", delay = \"5ms\""), |built| {
+        for (payload, packet) in [(56, 84.0), (1472, 1500.0)] {
+            let text = built.run("h1", &format!("ping -4 -q -c 20 -i 0.05 -s {payload} h2"));
+            let least = text
+                .split("mdev = ")
+                .nth(1)
+                .unwrap()
+                .split('/')
+                .next()
+                .unwrap();
+            let least: f64 = least.parse().unwrap();
+            between(
+                "the least RTT",
+                least,
+                expected(packet),
+                expected(packet) + 0.3,
+            )?;
+        }
+        Ok(())
+    });
+}
+
+fn overload() {
+    let queue = ", queue = { frames = 20 }";
+    measured(&star("", "", queue), |built| {
+        let servers = [5201, 5202].map(|port| built.iperf3_server("h3", port));
+        let words = |port| format!("iperf3 -4 -u -b 8M -l 1472 -c h3 -p {port} -t 6 -J");
+        let one = built.start("h1", &words(5201));
+        let other = built.start("h2", &words(5202));
+        let counts = [one.finish(), other.finish()].map(|json| {
+            let value: Value = serde_json::from_str(&json).unwrap();
+            let sum = &value["end"]["sum"];
+            (
+                sum["lost_packets"].as_f64().unwrap(),
+                sum["packets"].as_f64().unwrap(),
+            )
+        });
+        drop(servers);
+        let lost = (counts[0].0 + counts[1].0) / (counts[0].1 + counts[1].1) * 100.0;
+        let report = built.report();
+        let last = &link(&report, "h3-s1").backward;
+        let dropped: u64 = last.dropped().iter().map(|(_, frames)| frames).sum();
+        // Every datagram that iperf3 misses was dropped by the switch, or by a socket nobody read in time; of those after its
+        // last one it knows nothing.
+        let unread = udp_errors(&built.run("h3", "cat /proc/net/snmp"));
+        let missed = counts[0].0 + counts[1].0;
+        let unseen = dropped as f64 + unread - missed;
+        between("drops that iperf3 did not see", unseen, 0.0, 40.0)?;
+        if unread > 20.0 {
+            return Err(format!(
+                "{unread} datagrams waited too long at a socket: {lost} % lost"
+            ));
+        }
+        between("the loss in percent", lost, 39.2, 41.2)
+    });
+}
+
+/// The datagrams that found no room at a socket, from `/proc/net/snmp`.
+fn udp_errors(snmp: &str) -> f64 {
+    let lines: Vec<Vec<&str>> = snmp
+        .lines()
+        .filter(|line| line.starts_with("Udp:"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let at = lines[0]
+        .iter()
+        .position(|name| *name == "RcvbufErrors")
+        .unwrap();
+    lines[1][at].parse().unwrap()
+}
+
+fn beside_udp(rate: &str, expected: f64) {
+    measured(&star("", "", ""), |built| {
+        let _servers = [5201, 5202].map(|port| built.iperf3_server("h3", port));
+        let udp = format!("iperf3 -4 -u -b {rate} -l 1472 -c h3 -p 5201 -t 14");
+        let udp = built.start("h1", &udp);
+        thread::sleep(Duration::from_millis(300));
+        let json = built.run("h2", "iperf3 -4 -c h3 -p 5202 -t 8 -O 3 -J");
+        udp.finish();
+        within("TCP goodput", received(&json), expected, 0.03)
+    });
+}
+
+fn half_duplex() {
+    measured(&star(", duplex = \"half\"", "", ""), |built| {
+        let _server = built.iperf3_server("h2", 5201);
+        let json = built.run("h1", "iperf3 -4 -c h2 -t 5 -O 1 -J");
+        let report = built.report();
+        let shared = link(&report, "h1-s1");
+        let of = |course: &caudal_lab::CourseState, which| course.collisions(which).unwrap();
+        let (host, switch) = (&shared.forward, &shared.backward);
+        // Both ends see every collision, and none is late on a short cable.
+        if of(host, "all") == 0 || of(host, "all") != of(switch, "all") {
+            return Err(format!(
+                "collisions: {} and {}",
+                of(host, "all"),
+                of(switch, "all")
+            ));
+        }
+        assert_eq!((of(host, "late"), of(switch, "late")), (0, 0));
+        for course in [host, switch] {
+            let dropped: u64 = course.dropped().iter().map(|(_, frames)| frames).sum();
+            assert_eq!(
+                course.offered(),
+                course.delivered() + dropped + course.held()
+            );
+        }
+        between("half-duplex goodput", received(&json), 6.0, 9.1)
+    });
+}
+
+fn pchar() {
+    let line = r#"
+        host = [{ name = "h1" }, { name = "h2" }]
+        router = [{ name = "r1" }, { name = "r2" }]
+        link = [
+          { between = ["h1", "r1"], rate = "100M" },
+          { between = ["r1", "r2"], rate = "10M" },
+          { between = ["r2", "h2"], rate = "50M" },
+        ]
+    "#;
+    measured(line, |built| {
+        let target = built.lab.topology().node("h2").unwrap();
+        let target = built.lab.topology().addresses_of(target)[0];
+        // Half of the sizes and twice the repetitions it takes by itself, without its quarter of a second between probes.
+        let words = format!("pchar -n -g 0.001 -R 64 -I 64 -t 1 {target}");
+        let text = built.run("h1", &words);
+        let capacity = |line: &str| -> Option<f64> {
+            let value = line
+                .trim()
+                .strip_prefix("Hop char:")?
+                .split("bw = ")
+                .nth(1)?;
+            value.split_whitespace().next()?.parse().ok()
+        };
+        let found: Vec<f64> = text
+            .lines()
+            .filter_map(capacity)
+            .map(|kbit| kbit / 1e3)
+            .collect();
+        let [first, second, third] = found[..] else {
+            return Err(format!("pchar says {text}"));
+        };
+        within("the first link", first, 100.0, 0.1)?;
+        within("the second link", second, 10.0, 0.1)?;
+        within("the third link", third, 50.0, 0.1)
+    });
+}
+
+fn policer() {
+    let file = Preset::by_name("policed").unwrap().file(None).unwrap();
+    measured(&toml::to_string(&file).unwrap(), |built| {
+        let _server = built.iperf3_server("h2", 5201);
+        let json = built.run("h1", "iperf3 -4 -u -b 94.5M -l 1472 -c h2 -t 5 -J");
+        let value: Value = serde_json::from_str(&json).unwrap();
+        let loss = value["end"]["sum"]["lost_percent"].as_f64().unwrap();
+        let report = built.report();
+        let dropped = link(&report, "h1-r1").forward.dropped();
+        assert!(
+            dropped
+                .iter()
+                .any(|(reason, frames)| reason == "policed" && *frames > 0)
+        );
+        between(
+            "what a 15 Mbit/s policer lets pass",
+            received(&json),
+            14.2,
+            15.0,
+        )?;
+        between("the loss in percent", loss, 84.0, 86.0)
+    });
+}
+
+/// The packets a tcpdump of one interface wrote to `path`.
+fn captured(path: &PathBuf) -> u64 {
+    const HEADER: usize = 24;
+    let bytes = fs::read(path).unwrap();
+    let (mut at, mut packets) = (HEADER, 0);
+    while let Some(length) = bytes.get(at + 8..at + 12) {
+        at += 16 + u32::from_le_bytes(length.try_into().unwrap()) as usize;
+        packets += 1;
+    }
+    packets
+}
+
+fn counts() {
+    let text = pair("rate = \"10M\", delay = \"2ms\", loss = \"3%\", queue = { frames = 30 }");
+    let built = Built::of(&text);
+    let files = ["h1", "h2"].map(|host| built.directory.join(format!("{host}.pcap")));
+    let captures = ["h1", "h2"].map(|host| {
+        let file = files[usize::from(host == "h2")].display().to_string();
+        let words = format!("tcpdump -i eth0 -s 64 -B 8192 --immediate-mode -U -Z root -w {file}");
+        built.start(host, &words)
+    });
+    let ready = |file: &PathBuf| fs::metadata(file).is_ok_and(|metadata| metadata.len() >= 24);
+    while !files.iter().all(ready) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // Tcpdump has its socket once the file is there; what passed before is not in the capture.
+    let start = built.report();
+    let server = built.iperf3_server("h2", 5201);
+    built.run("h1", "iperf3 -4 -u -b 11M -l 1472 -c h2 -t 3");
+    built.run("h1", "iperf3 -4 -c h2 -t 3");
+    drop(server);
+    // What is on its way arrives, and nobody sends any more once neighbours have been confirmed.
+    let mut end = built.report();
+    for _ in 0..100 {
+        thread::sleep(Duration::from_millis(200));
+        let now = built.report();
+        let sent = |report: &LabReport| {
+            report
+                .nodes
+                .iter()
+                .map(|node| node.interfaces[0].tx_packets)
+                .sum::<u64>()
+        };
+        let still = sent(&now) == sent(&end);
+        end = now;
+        if still && captures_match(&files, &start, &end) {
+            break;
+        }
+    }
+    drop(captures);
+    let kernel = |report: &LabReport, host: usize| {
+        let interface = &report.nodes[host].interfaces[0];
+        (
+            interface.tx_packets,
+            interface.rx_packets,
+            interface.tx_dropped,
+            interface.rx_dropped,
+        )
+    };
+    let course = &end.links[0];
+    let ((tx1, rx1, ..), (tx2, rx2, ..)) = (kernel(&end, 0), kernel(&end, 1));
+    assert_eq!(
+        (course.forward.offered(), course.backward.offered()),
+        (tx1, tx2)
+    );
+    assert_eq!(
+        (course.forward.delivered(), course.backward.delivered()),
+        (rx2, rx1)
+    );
+    assert!(
+        course.forward.dropped().len() == 2,
+        "{:?}",
+        course.forward.dropped()
+    );
+    let dropped: u64 = course
+        .forward
+        .dropped()
+        .iter()
+        .map(|(_, frames)| frames)
+        .sum();
+    assert_eq!(
+        course.forward.offered() - course.forward.delivered(),
+        dropped
+    );
+    let seen = files.each_ref().map(captured);
+    let during = |host| {
+        let (before, after) = (kernel(&start, host), kernel(&end, host));
+        after.0 + after.1 - before.0 - before.1
+    };
+    assert_eq!(seen, [during(0), during(1)]);
+}
+
+fn captures_match(files: &[PathBuf; 2], start: &LabReport, end: &LabReport) -> bool {
+    files.iter().enumerate().all(|(host, file)| {
+        let count = |report: &LabReport| {
+            let interface = &report.nodes[host].interfaces[0];
+            interface.tx_packets + interface.rx_packets
+        };
+        captured(file) == count(end) - count(start)
+    })
+}
+
+fn identity() {
+    let text = r#"
+        congestion = "cubic"
+        host = [{ name = "h1", congestion = "reno" }, { name = "h2", sysctl = { "net.ipv4.tcp_rmem" = "4096 65536 65536" } }]
+        switch = [{ name = "s1" }]
+        link = [
+          { between = ["h1", "s1"], rate = "10M", duplex = "half" },
+          { between = ["h2", "s1"], rate = "100M", devices = ["wan0", "x"] },
+        ]
+    "#;
+    let list = || fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let allowed = list();
+    let built = Built::of(text);
+    assert_eq!(list(), allowed);
+    assert!(built.run("h1", "getent hosts h2").contains("h2"));
+    assert!(
+        built
+            .run("h1", "getent ahostsv4 h2-wan0")
+            .contains("10.0.0.2")
+    );
+    assert_eq!(built.run("h2", "hostname").trim(), "h2");
+    let half = built.run("h1", "ethtool eth0");
+    assert!(
+        half.contains("Speed: 10Mb/s") && half.contains("Duplex: Half"),
+        "{half}"
+    );
+    let full = built.run("h2", "ethtool wan0");
+    assert!(
+        full.contains("Speed: 100Mb/s") && full.contains("Duplex: Full"),
+        "{full}"
+    );
+    let offloads = built.run("h1", "ethtool -k eth0");
+    for name in [
+        "tcp-segmentation-offload",
+        "generic-segmentation-offload",
+        "generic-receive-offload",
+    ] {
+        assert!(offloads.contains(&format!("{name}: off")), "{offloads}");
+    }
+    assert_eq!(
+        built.run("h2", "cat /sys/class/net/wan0/speed").trim(),
+        "100"
+    );
+    assert_eq!(
+        built.run("h2", "cat /proc/sys/net/ipv4/tcp_rmem").trim(),
+        "4096\t65536\t65536"
+    );
+    let control = built.run("h1", "cat /proc/sys/net/ipv4/tcp_congestion_control");
+    assert_eq!(control.trim(), "reno");
+    let control = built.run("h2", "cat /proc/sys/net/ipv4/tcp_congestion_control");
+    assert_eq!(control.trim(), "cubic");
+    built.run("h1", "ping -4 -c 1 h2");
+    built.run("h1", "ping -6 -c 1 h2");
+}
+
+fn equal_ways() {
+    let file = Preset::by_name("two-paths").unwrap().file(None).unwrap();
+    let built = Built::from(&file);
+    let _server = built.iperf3_server("h2", 5201);
+    built.run("h1", "iperf3 -4 -c h2 -P 16 -n 3M");
+    let report = built.report();
+    for name in ["upper", "lower"] {
+        assert!(
+            link(&report, name).forward.delivered_bytes() > 100_000,
+            "{name}"
+        );
+    }
+}
+
+fn changes() {
+    let topology = pair("rate = \"100M\", delay = \"1ms\"");
+    measured(&topology, |_| Ok(()));
+    let mut built = Built::of(&topology);
+    let change = Change {
+        link: "h1-h2".to_owned(),
+        end: Some(0),
+        rate_bps: Some(1_000_000),
+        delay_ns: Some(20_000_000),
+        loss: Some(0.0),
+    };
+    built.lab.set(&change).unwrap();
+    let text = built.run("h1", "ping -4 -q -c 5 -i 0.2 -s 1472 h2");
+    let least = text
+        .split("mdev = ")
+        .nth(1)
+        .unwrap()
+        .split('/')
+        .next()
+        .unwrap();
+    let least: f64 = least.parse().unwrap();
+    // 12.2 ms at 1 Mbit/s and 20 ms there, 0.1 ms and 1 ms back; no upper bound, as nothing is timed here.
+    assert!(least >= 33.3, "{least}");
+    let report = built.report();
+    assert_eq!(report.links[0].forward.rate_bps, Some(1_000_000));
+    assert_eq!(report.links[0].backward.rate_bps, Some(100_000_000));
+    let lost = Change {
+        loss: Some(1.0),
+        rate_bps: None,
+        delay_ns: None,
+        ..change.clone()
+    };
+    built.lab.set(&lost).unwrap();
+    let output = built
+        .command("h1", "ping -4 -q -c 2 -W 1 h2")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let nowhere = Change {
+        link: "h1-h9".to_owned(),
+        ..change
+    };
+    let refused = built.lab.set(&nowhere).unwrap_err().to_string();
+    assert_eq!(refused, "there is no link \"h1-h9\"; take one of h1-h2");
+}
+
+fn forty_links() {
+    let mut text = String::new();
+    for host in 1..=32 {
+        text.push_str(&format!("[[host]]\nname = \"h{host}\"\n"));
+    }
+    for router in 1..=8 {
+        text.push_str(&format!("[[router]]\nname = \"r{router}\"\n"));
+    }
+    for host in 1..=32 {
+        let router = host % 8 + 1;
+        text.push_str(&format!(
+            "[[link]]\nbetween = [\"h{host}\", \"r{router}\"]\nrate = \"10M\"\n"
+        ));
+    }
+    for router in 1..=8 {
+        let next = router % 8 + 1;
+        text.push_str(&format!(
+            "[[link]]\nbetween = [\"r{router}\", \"r{next}\"]\nrate = \"100M\"\n"
+        ));
+    }
+    let built = Built::of(&text);
+    for host in [2, 17, 32] {
+        built.run("h1", &format!("ping -4 -c 1 h{host}"));
+        built.run("h1", &format!("ping -6 -c 1 h{host}"));
+    }
+    // A program that outlives the one that started it ends with the lab.
+    let mut program = built.command("h5", "setsid -f sleep 1000");
+    program.stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(program.status().unwrap().success());
+    let strays = || {
+        let own = fs::metadata("/proc/self/ns/net").unwrap();
+        let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        entries
+            .filter(|entry| {
+                fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x001000\0")
+            })
+            .filter(|entry| {
+                use std::os::unix::fs::MetadataExt;
+                fs::metadata(entry.path().join("ns/net")).is_ok_and(|ns| ns.ino() != own.ino())
+            })
+            .count()
+    };
+    assert_eq!(strays(), 1);
+    let hosts_file = built.lab.hosts_file().to_owned();
+    drop(built);
+    assert_eq!(strays(), 0);
+    assert!(!hosts_file.exists());
+}
