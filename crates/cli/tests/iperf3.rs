@@ -341,7 +341,10 @@ fn covers(ours: &Value, real: &Value, place: &str) {
             if let (Some(own), Some(value)) = (ours.first(), real.first()) {
                 covers(own, value, &format!("{place}[0]"));
             }
-            assert_eq!(ours.is_empty(), real.is_empty(), "{place}");
+            // Whether a test of milliseconds sees the end of an interval is chance.
+            if !place.ends_with(".intervals") {
+                assert_eq!(ours.is_empty(), real.is_empty(), "{place}");
+            }
         }
         _ => assert_eq!(
             std::mem::discriminant(ours),

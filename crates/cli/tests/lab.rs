@@ -361,7 +361,8 @@ fn ordinary_user() {
         );
         return;
     }
-    let text = ended.done().stdout;
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let text = ended.stdout;
     assert!(text.contains("3 received"), "{text}");
     assert!(fs::read_dir(labs.join("labs")).unwrap().next().is_none());
 }

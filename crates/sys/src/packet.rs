@@ -9,8 +9,9 @@ use socket2::{Domain, SockAddr, SockAddrStorage, Socket, Type};
 
 use crate::raw::{self, count};
 
-/// Frames that wait for the reader.
+/// Frames that wait for the reader, and the bytes they may take: large slots are fewer.
 const SLOTS: usize = 1024;
+const BYTES: usize = 4 << 20;
 /// Offsets in a `struct tpacket2_hdr`, include/uapi/linux/if_packet.h.
 mod header {
     pub(super) const STATUS: usize = 0;
@@ -28,6 +29,7 @@ pub struct PacketRing {
     socket: Socket,
     start: *mut u8,
     slot: usize,
+    slots: usize,
     next: usize,
 }
 
@@ -61,15 +63,17 @@ impl PacketRing {
         // Where this is missing frames take the queue, which is empty.
         let _ = raw::set_int(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1);
         let block = slot.max(65_536);
+        // A whole number of blocks, as all are powers of two.
+        let slots = (BYTES / slot).clamp(32, SLOTS);
         let words =
-            [block, SLOTS * slot / block, slot, SLOTS].map(|word| (word as u32).to_ne_bytes());
+            [block, slots * slot / block, slot, slots].map(|word| (word as u32).to_ne_bytes());
         raw::set_option(
             &socket,
             libc::SOL_PACKET,
             libc::PACKET_RX_RING,
             &words.concat(),
         )?;
-        let (protection, length) = (libc::PROT_READ | libc::PROT_WRITE, SLOTS * slot);
+        let (protection, length) = (libc::PROT_READ | libc::PROT_WRITE, slots * slot);
         let fd = socket.as_raw_fd();
         // SAFETY: the kernel chooses the place; the ring is as long as was just set.
         let start =
@@ -81,6 +85,7 @@ impl PacketRing {
             socket,
             start: start.cast(),
             slot,
+            slots,
             next: 0,
         };
         // `struct sockaddr_ll`: family, protocol, index, then what only senders fill.
@@ -120,7 +125,7 @@ impl PacketRing {
             is_cut: word(header::LENGTH) as usize > captured,
         });
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        self.next = (self.next + 1) % SLOTS;
+        self.next = (self.next + 1) % self.slots;
         Some(answer)
     }
 
@@ -159,6 +164,6 @@ impl AsFd for PacketRing {
 impl Drop for PacketRing {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and nothing borrows it any more.
-        unsafe { libc::munmap(self.start.cast(), SLOTS * self.slot) };
+        unsafe { libc::munmap(self.start.cast(), self.slots * self.slot) };
     }
 }

@@ -19,12 +19,24 @@ pub(super) fn own() -> Result<Exit, Failure> {
 }
 
 /// `caudal lab up`
-pub(super) fn up(registry: &Registry, args: &UpArgs) -> Result<Exit, Failure> {
+pub(super) fn up(
+    registry: &Registry,
+    args: &UpArgs,
+    interrupt: &Interrupt,
+) -> Result<Exit, Failure> {
     let topology = file::read(&args.what)?;
     let name = file::name(&args.what, args.name.as_deref())?;
     let (_, warnings) = start(registry, topology, &name, false)?;
     for warning in &warnings {
         eprintln!("caudal: {warning}");
+    }
+    if interrupt.count() > 0 {
+        registry.take_down(&registry.find(Some(&name))?);
+        return Err(Failure::new(
+            Exit::Failed,
+            "interrupted; the lab is down again",
+            "",
+        ));
     }
     if args.quiet {
         return Ok(Exit::Done);
@@ -151,14 +163,20 @@ pub(super) fn run(
         let mut command = command(&card, &host, &args.command);
         entry.apply(&mut command);
         registry.tell(&card, &Request::Mark)?;
+        if interrupt.count() > 0 {
+            return Err(Failure::new(Exit::Failed, "interrupted", ""));
+        }
         // From here on the terminal's signals are for the command, and its end is ours.
         let _ = signal::ignore_terminal();
         let mut child = command
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
-        if let Ok(report) = registry.report(&card) {
-            tell_on_itself(&report, args.quiet);
+        match registry.report(&card) {
+            Ok(report) => tell_on_itself(&report, args.quiet),
+            Err(error) => {
+                eprintln!("caudal: the network was gone before the command ended: {error}");
+            }
         }
         Ok(status)
     })();

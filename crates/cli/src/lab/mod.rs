@@ -239,7 +239,7 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
         eprintln!("caudal: removed what a killed lab called {name} had left");
     }
     match &args.command {
-        LabCommand::Up(up) => keep::up(&registry, up),
+        LabCommand::Up(up) => keep::up(&registry, up, interrupt),
         LabCommand::Run(run) => keep::run(&registry, run, interrupt),
         LabCommand::List { json } => list(&registry, *json),
         LabCommand::Show(show) => {
