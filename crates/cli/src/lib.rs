@@ -49,9 +49,9 @@ pub fn main() -> ExitCode {
         }
     };
     match cli.command {
-        Command::Iperf(args) => return iperf2::main(personality::plain(args.words)),
+        Command::Iperf(args) => return iperf2::main(&personality::plain(args.words)),
         Command::Iperf3(args) => return iperf3::main(personality::plain(args.words)),
-        Command::Nttcp(args) => return nttcp::main(personality::plain(args.words)),
+        Command::Nttcp(args) => return nttcp::main(&personality::plain(args.words)),
         _ => {}
     }
     match run(&cli.command) {

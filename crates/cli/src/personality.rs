@@ -9,9 +9,9 @@ pub type Personality = fn(Vec<String>) -> ExitCode;
 
 /// The names it may be called by, through a link, and what it does then.
 const PERSONALITIES: [(&str, Personality); 3] = [
-    ("iperf", crate::iperf2::main),
+    ("iperf", |words| crate::iperf2::main(&words)),
     ("iperf3", crate::iperf3::main),
-    ("nttcp", crate::nttcp::main),
+    ("nttcp", |words| crate::nttcp::main(&words)),
 ];
 
 /// What the program is to be when it is called by `name`; `None` for itself.

@@ -96,9 +96,9 @@ by TCP_WINDOW_SIZE. An option of iperf 2 that is not listed is refused by its na
 
 /// Runs `caudal iperf` with these words.
 #[must_use]
-pub fn main(words: Vec<String>) -> ExitCode {
+pub fn main(words: &[String]) -> ExitCode {
     match crate::prepare() {
-        Ok(interrupt) => speak(&words, interrupt).into(),
+        Ok(interrupt) => speak(words, interrupt).into(),
         Err(failure) => {
             crate::complain(&failure);
             failure.exit.into()

@@ -105,9 +105,9 @@ fn fail(why: &str) -> Exit {
 
 /// Runs `caudal nttcp` with these words.
 #[must_use]
-pub fn main(words: Vec<String>) -> ExitCode {
+pub fn main(words: &[String]) -> ExitCode {
     match crate::prepare() {
-        Ok(interrupt) => speak(&words, interrupt).into(),
+        Ok(interrupt) => speak(words, interrupt).into(),
         Err(failure) => {
             crate::complain(&failure);
             failure.exit.into()
