@@ -811,9 +811,9 @@ fn speechless() {
     still_serves(&server, port);
     drop(held);
     // One byte and an end is a whole visit, for which each takes a place for a moment.
-    let until = std::time::Instant::now() + SOON;
+    let until = Instant::now() + SOON;
     while server.serves("tcp -n 1K").code != Some(0) {
-        assert!(std::time::Instant::now() < until, "places stay taken");
+        assert!(Instant::now() < until, "places stay taken");
     }
     still_serves(&server, port);
 }

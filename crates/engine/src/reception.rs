@@ -269,9 +269,11 @@ fn admit(
     clients: &mut u64,
     serve: impl FnOnce(&Arc<Shared>, TcpStream, u64) + Send + 'static,
 ) -> Result<Placed, String> {
-    let most = match shared.options.one_off {
-        true => shared.options.max_clients.min(1),
-        false => shared.options.max_clients,
+    let most = shared.options.max_clients;
+    let most = if shared.options.one_off {
+        most.min(1)
+    } else {
+        most
     };
     // Guests of other protocols take places meanwhile.
     shared
