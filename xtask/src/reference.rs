@@ -413,7 +413,7 @@ fn csv_columns() -> String {
     let mut page = format!(
         "{NOTE}# CSV\n\n`--csv` prints a header line and then a line for each flow and interval, as soon as both ends \
          have been read, and one more line for the sum of each direction that has several flows. A cell \
-         is empty where a column does not apply or the kernel does not say. New columns are added at the \
+         is empty where a column does not apply, or the kernel or the server does not say. New columns are added at the \
          end.\n\n## caudal tcp, caudal udp\n\n| column | unit | present | meaning |\n|---|---|---|---|\n"
     );
     for name in csv::COLUMNS {

@@ -40,6 +40,12 @@ pub enum Command {
     Udp(UdpArgs),
     /// Round-trip time by message size, stop-and-wait or on a schedule
     Rtt(crate::rtt::RttArgs),
+    /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
+    #[command(disable_help_flag = true)]
+    Iperf(ForeignArgs),
+    /// nttcp's own options and output, with any nttcp (`caudal nttcp -?`)
+    #[command(disable_help_flag = true)]
+    Nttcp(ForeignArgs),
     /// A test network of hosts and emulated links on this machine
     Lab(crate::lab::LabArgs),
     /// What theory expects of a link, a window, a loss rate, a mix of flows
@@ -329,6 +335,46 @@ pub struct ServeArgs {
     /// How long a client may do nothing
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
+    /// The port for iperf 2, TCP and UDP
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::iperf2::PORT, help_heading = "iperf 2 and nttcp")]
+    pub iperf2_port: u16,
+    /// Do not answer iperf 2
+    #[arg(
+        long,
+        conflicts_with = "iperf2_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_iperf2: bool,
+    /// Do not connect back to iperf 2 clients that ask for it (their -d and -r)
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub no_connect_back: bool,
+    /// Send UDP in reverse to iperf 2 clients from this network at their word; others have to have made a TCP connection
+    /// (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "CIDR",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_trust: Vec<Network>,
+    /// Join this multicast group and receive iperf 2's UDP sent to it (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_group: Vec<IpAddr>,
+    /// The control port for nttcp; data ports are those above
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::nttcp::PORT, help_heading = "iperf 2 and nttcp")]
+    pub nttcp_port: u16,
+    /// Do not answer nttcp
+    #[arg(
+        long,
+        conflicts_with = "nttcp_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_nttcp: bool,
     /// Do not answer clients of iperf3
     #[arg(long, help_heading = "iperf3")]
     pub no_iperf3: bool,
@@ -366,14 +412,16 @@ const EXAMPLES_TCP: &str = "Examples:\n  \
     caudal tcp                          this machine's own TCP\n  \
     caudal tcp far.example -R -P 4      download with four flows\n  \
     caudal tcp far.example --bidir --until 5%   repeat until the mean is known to 5 %\n  \
-    caudal tcp far.example --json -o run.json";
+    caudal tcp far.example --json -o run.json\n  \
+    caudal tcp far.example --as iperf2  with a server of iperf 2";
 const EXAMPLES_UDP: &str = "Examples:\n  \
     caudal udp far.example -b 100M -l 1448\n  \
     caudal udp far.example --find-rate 0.1% -b 1G   the highest rate with at most 0.1 % loss\n  \
     caudal udp --rate max -l 1448       this machine's own UDP";
 const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve\n  \
-    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s";
+    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
+    caudal serve --no-nttcp --no-connect-back   iperf 2 as well, but never towards a client";
 
 /// What to leave out as warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -124,6 +124,10 @@ impl From<RunError> for Failure {
                     _ => "check the address, the route and the port (-p)",
                 },
             ),
+            RunError::Foreign { peer, .. } if peer.port() == caudal_wire::iperf2::PORT => (
+                Exit::Peer,
+                "is it iperf 2? then add --as iperf2; otherwise start `caudal serve` there",
+            ),
             RunError::Foreign { .. } => (
                 Exit::Peer,
                 "start `caudal serve` there, or give its port with -p",

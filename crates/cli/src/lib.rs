@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod dialects;
 pub mod exit;
 pub mod figure;
 pub mod getopt;
+pub mod iperf2;
 pub mod iperf3;
 pub mod lab;
+pub mod nttcp;
 pub mod output;
 pub mod peer;
 pub mod personality;
@@ -45,8 +48,11 @@ pub fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
-    if let Command::Iperf3(args) = cli.command {
-        return iperf3::main(personality::plain(args.words));
+    match cli.command {
+        Command::Iperf(args) => return iperf2::main(&personality::plain(args.words)),
+        Command::Iperf3(args) => return iperf3::main(personality::plain(args.words)),
+        Command::Nttcp(args) => return nttcp::main(&personality::plain(args.words)),
+        _ => {}
     }
     match run(&cli.command) {
         Ok(exit) => exit.into(),
@@ -81,7 +87,8 @@ fn one_line(error: &clap::Error) -> Option<Failure> {
     ))
 }
 
-fn run(command: &Command) -> Result<Exit, Failure> {
+/// What every command needs of the process.
+fn prepare() -> Result<&'static Interrupt, Failure> {
     let prepared = |cause: std::io::Error| {
         Failure::new(
             Exit::NotPermitted,
@@ -90,7 +97,11 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         )
     };
     ignore_sigpipe().map_err(prepared)?;
-    let interrupt = Interrupt::install().map_err(prepared)?;
+    Interrupt::install().map_err(prepared)
+}
+
+fn run(command: &Command) -> Result<Exit, Failure> {
+    let interrupt = prepare()?;
     match command {
         Command::Serve(args) => serve::serve(args, interrupt),
         Command::Tcp(args) => traffic::tcp(args, interrupt),
@@ -98,7 +109,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Predict(args) => predict::predict(args),
-        // Has its own way of ending.
-        Command::Iperf3(_) => Ok(Exit::Done),
+        // Have their own ways of ending.
+        Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }
 }

@@ -5,9 +5,11 @@ use crate::exit::Failure;
 use crate::iperf3::far::Iperf3Far;
 use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
+use caudal_core::interval::Hearsay;
 use caudal_core::plan::TrafficPlan;
 use caudal_engine::{
     Client, Event, Family, Manner, Origin, RunError, Server, ServerOptions, Target, TrafficRun,
+    iperf2,
 };
 use caudal_sys::signal::Interrupt;
 use std::net::{IpAddr, SocketAddr};
@@ -26,6 +28,8 @@ const SHOWING: Duration = Duration::from_secs(2);
 /// A language another program's server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Language {
+    /// iperf 2's, on port 5001 unless another is given
+    Iperf2,
     /// iperf3's
     Iperf3,
 }
@@ -33,6 +37,7 @@ pub enum Language {
 /// The far side, in the language it speaks.
 enum Far {
     Native(Box<Client>),
+    Iperf2(Box<iperf2::Guise>),
     Iperf3(Box<Iperf3Far>),
 }
 
@@ -69,14 +74,17 @@ impl Peer {
                 own: None,
             })
         };
-        if language == Some(Language::Iperf3) {
+        if let Some(language) = language {
             if args.host.is_none() {
                 return Err(Failure::usage(
                     "--as is given without a HOST",
                     "name the host on which that server runs",
                 ));
             }
-            return in_iperf3(ANSWERING).map_err(Failure::from);
+            return match language {
+                Language::Iperf2 => Self::connect_iperf2(args, interrupt),
+                Language::Iperf3 => in_iperf3(ANSWERING).map_err(Failure::from),
+            };
         }
         match Self::connect_native(args, interrupt) {
             Ok(peer) => Ok(peer),
@@ -97,6 +105,18 @@ impl Peer {
             }
             Err(trouble) => Err(trouble.failure),
         }
+    }
+
+    fn connect_iperf2(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
+        let mut target = args.target();
+        if target.port == caudal_engine::PORT {
+            target.port = caudal_wire::iperf2::PORT;
+        }
+        let guise = iperf2::Guise::new(&target, TOOL, Some(interrupt))?;
+        Ok(Self {
+            far: Far::Iperf2(Box::new(guise)),
+            own: None,
+        })
     }
 
     fn connect_native(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Trouble> {
@@ -153,6 +173,10 @@ impl Peer {
     pub fn native(&mut self) -> Result<&mut Client, RunError> {
         match &mut self.far {
             Far::Native(client) => Ok(client),
+            Far::Iperf2(guise) => Err(RunError::Foreign {
+                peer: guise.peer(),
+                found: "it speaks iperf 2's, which knows no such test".to_owned(),
+            }),
             Far::Iperf3(far) => Err(RunError::Foreign {
                 peer: far.address(),
                 found: "it speaks iperf3's, which knows no such test".to_owned(),
@@ -160,10 +184,14 @@ impl Peer {
         }
     }
 
-    /// Whether the far side speaks our own language.
+    /// What the far side tells of what it receives, where it is another program.
     #[must_use]
-    pub const fn is_native(&self) -> bool {
-        matches!(self.far, Far::Native(_))
+    pub const fn hearsay(&self) -> Option<Hearsay> {
+        match self.far {
+            Far::Native(_) => None,
+            Far::Iperf2(_) => Some(Hearsay { reordered: true }),
+            Far::Iperf3(_) => Some(Hearsay { reordered: false }),
+        }
     }
 
     /// Its address.
@@ -171,6 +199,7 @@ impl Peer {
     pub fn address(&self) -> SocketAddr {
         match &self.far {
             Far::Native(client) => client.peer(),
+            Far::Iperf2(guise) => guise.peer(),
             Far::Iperf3(far) => far.address(),
         }
     }
@@ -180,6 +209,7 @@ impl Peer {
     pub fn here(&self) -> &Host {
         match &self.far {
             Far::Native(client) => &client.here,
+            Far::Iperf2(guise) => &guise.here,
             Far::Iperf3(far) => &far.here,
         }
     }
@@ -189,6 +219,7 @@ impl Peer {
     pub fn there(&self) -> &Host {
         match &self.far {
             Far::Native(client) => &client.server,
+            Far::Iperf2(guise) => &guise.server,
             Far::Iperf3(far) => &far.there,
         }
     }
@@ -198,6 +229,7 @@ impl Peer {
     pub fn connect_us(&self) -> f64 {
         let took = match &self.far {
             Far::Native(client) => client.connecting,
+            Far::Iperf2(guise) => guise.connecting,
             Far::Iperf3(far) => far.connecting,
         };
         took.as_secs_f64() * 1e6
@@ -208,6 +240,8 @@ impl Peer {
     pub fn idle_rtt_us(&self) -> Option<f64> {
         match &self.far {
             Far::Native(client) => client.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
+            // Its connections are the test: none of them idles.
+            Far::Iperf2(_) => None,
             Far::Iperf3(far) => far.idle_rtt_us,
         }
     }
@@ -217,6 +251,7 @@ impl Peer {
     pub fn path_mtu(&self) -> Option<u32> {
         match &self.far {
             Far::Native(client) => client.path_mtu(),
+            Far::Iperf2(guise) => guise.path_mtu(),
             Far::Iperf3(far) => far.path_mtu,
         }
     }
@@ -226,7 +261,7 @@ impl Peer {
     pub fn is_same_machine(&self) -> bool {
         match &self.far {
             Far::Native(client) => client.is_same_machine(),
-            Far::Iperf3(_) => false,
+            Far::Iperf2(_) | Far::Iperf3(_) => false,
         }
     }
 
@@ -242,6 +277,7 @@ impl Peer {
     ) -> Result<TrafficRun, RunError> {
         match &mut self.far {
             Far::Native(client) => client.run(plan, manner, on_event),
+            Far::Iperf2(guise) => guise.run(plan, manner, on_event),
             Far::Iperf3(far) => far.run(plan, manner, on_event),
         }
     }

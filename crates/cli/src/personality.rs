@@ -8,7 +8,11 @@ use std::process::ExitCode;
 pub type Personality = fn(Vec<String>) -> ExitCode;
 
 /// The names it may be called by, through a link, and what it does then.
-const PERSONALITIES: [(&str, Personality); 1] = [("iperf3", crate::iperf3::main)];
+const PERSONALITIES: [(&str, Personality); 3] = [
+    ("iperf", |words| crate::iperf2::main(&words)),
+    ("iperf3", crate::iperf3::main),
+    ("nttcp", |words| crate::nttcp::main(&words)),
+];
 
 /// What the program is to be when it is called by `name`; `None` for itself.
 #[must_use]
@@ -36,7 +40,9 @@ mod tests {
     #[test]
     fn the_name_it_is_called_by_decides_wherever_it_lies() {
         assert!(called(OsStr::new("/usr/bin/iperf3")).is_some());
-        assert!(called(OsStr::new("iperf3")).is_some());
+        for name in ["iperf", "iperf3", "nttcp"] {
+            assert!(called(OsStr::new(name)).is_some(), "{name}");
+        }
         assert!(called(OsStr::new("/iperf3/caudal")).is_none());
     }
 }

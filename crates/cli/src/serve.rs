@@ -1,6 +1,7 @@
 //! `caudal serve`: the far side, until it is told to stop.
 
 use crate::args::ServeArgs;
+use crate::dialects::{Dialects, Spoken};
 use crate::exit::{Exit, Failure};
 use crate::iperf3::login::Book;
 use crate::iperf3::transcripts;
@@ -84,12 +85,28 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         || json!({"event": "listening", "address": local.ip().to_string(), "port": local.port(),
                   "version": env!("CARGO_PKG_VERSION"), "protocol": caudal_wire::preamble::PROTOCOL}),
     );
+    let (sender, spoken) = channel();
+    let dialects = Dialects::start(args, &server.guests(), &sender);
+    for (dialect, port, line) in &dialects.lines {
+        let event = if port.is_some() {
+            "listening"
+        } else {
+            "without"
+        };
+        log.write(
+            line,
+            || json!({"event": event, "dialect": dialect, "port": port, "what": line}),
+        );
+    }
     loop {
         // Signals are looked for often enough that ^C feels immediate.
         match events.recv_timeout(Duration::from_millis(50)) {
             Ok(event) => log.event(&event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
+        }
+        while let Ok(spoken) = spoken.try_recv() {
+            log.spoken(&spoken);
         }
         if interrupt.count() > 0 {
             log.write(
@@ -103,8 +120,12 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
             break;
         }
     }
+    dialects.stop();
     while let Ok(event) = events.try_recv() {
         log.event(&event);
+    }
+    while let Ok(spoken) = spoken.try_recv() {
+        log.spoken(&spoken);
     }
     Ok(Exit::Done)
 }
@@ -150,6 +171,26 @@ impl Log {
         };
         // A log nobody reads any more must not stop a server that others use.
         let _ = writeln!(std::io::stdout().lock(), "{text}");
+    }
+
+    fn spoken(&self, spoken: &Spoken) {
+        let peer = spoken.peer.map(|peer| peer.to_string());
+        let place = peer
+            .as_ref()
+            .map_or_else(String::new, |peer| format!("{peer}: "));
+        let turned = if spoken.event == "refused" {
+            "turned away: "
+        } else {
+            ""
+        };
+        self.write(
+            &format!("{}: {place}{turned}{}", spoken.dialect, spoken.words),
+            || {
+                json!({"event": spoken.event, "dialect": spoken.dialect, "peer": peer, "what": spoken.words,
+                       "received_bytes": spoken.moved.map(|(received, _)| received),
+                       "sent_bytes": spoken.moved.map(|(_, sent)| sent)})
+            },
+        );
     }
 
     fn event(&self, event: &ServerEvent) {

@@ -36,12 +36,11 @@ fn main() -> ExitCode {
             }
         }
     }
-    let more: [(&str, fn()); 10] = [
+    let more: [(&str, fn()); 9] = [
         (
             "our_json_has_every_key_of_the_real_one_with_its_type",
             same_keys,
         ),
-        ("twenty_clients_of_each_kind_at_once", mixed_load),
         ("fifty_iperf3_clients_at_1_mbit_all_finish", fifty_clients),
         (
             "the_options_of_a_real_client_are_taken",
@@ -61,6 +60,11 @@ fn main() -> ExitCode {
         "logins_are_checked_in_both_roles",
         needs("iperf3").or_else(|| needs("openssl")),
         logins,
+    ));
+    trials.push(trial(
+        "twenty_clients_each_of_iperf3_iperf_2_and_our_own_at_once",
+        needs("iperf3").or_else(|| needs("iperf")),
+        mixed_load,
     ));
     let mut arguments = Arguments::from_args();
     // Most of a test is waiting.
@@ -389,13 +393,23 @@ fn same_keys() {
 }
 
 fn mixed_load() {
-    let server = Serve::start("");
+    let server = Serve::start("--iperf2-port 0 --no-nttcp");
+    let line = server.running.line_with("iperf 2 on port ");
+    let rest = line.split("iperf 2 on port ").nth(1).unwrap();
+    let iperf2_port = rest.split(',').next().unwrap().trim();
     let foreign = [
         "-t 1 -b 1M -J",
         "-t 1 -b 1M -R -J",
         "-u -t 1 -b 1M -l 1000 -J",
         "-u -t 1 -b 1M -l 1000 -R -J",
         "-u -t 1 -b 1M -l 1000 --bidir -P 2 -J",
+    ];
+    let iperf2 = [
+        "-n 250K",
+        "-n 250K -R",
+        "-u -n 200K -b 2m",
+        "-t 1 -b 1m -l 10K -P 2",
+        "-u -t 1 -b 1m -R",
     ];
     let native = [
         "udp -n 100K -b 1M -l 1000 --json",
@@ -415,6 +429,33 @@ fn mixed_load() {
     let ours: Vec<Running> = (0..20)
         .map(|nth| Running::start(&mut server.client(native[nth % native.len()])))
         .collect();
+    let older: Vec<(&str, Running)> = (0..20)
+        .map(|nth| {
+            let words = iperf2[nth % iperf2.len()];
+            let mut client = Command::new("iperf");
+            client
+                .args(["-c", "127.0.0.1", "-f", "B", "-p", iperf2_port])
+                .args(words.split_whitespace());
+            (words, Running::start(&mut client))
+        })
+        .collect();
+    for (words, client) in older {
+        let ended = client.wait(Duration::from_secs(60));
+        assert_eq!(ended.code, Some(0), "{words}: {ended:#?}");
+        let rows: Vec<&str> = ended
+            .stdout
+            .lines()
+            .filter(|line| line.contains(" sec "))
+            .collect();
+        assert!(!rows.is_empty(), "{words}: {ended:#?}");
+        if words.starts_with("-n 250K") {
+            assert!(rows[0].contains("256000 Bytes"), "{words}: {ended:#?}");
+        }
+        for row in rows {
+            assert!(!row.contains(" 0 Bytes "), "{words}: {ended:#?}");
+        }
+        assert!(!ended.stderr.contains("rror"), "{words}: {ended:#?}");
+    }
     for client in theirs {
         let ended = client.wait(Duration::from_secs(60));
         assert_eq!(ended.code, Some(0), "{ended:#?}");

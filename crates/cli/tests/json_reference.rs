@@ -1,6 +1,10 @@
 //! docs/reference/json.md against the JSON the program prints: every key is documented with its type, and
 //! every key documented as present is there.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +16,7 @@ struct Row {
     path: String,
     /// The JSON types it may have, or the one defined type and perhaps null.
     types: Vec<String>,
-    /// The first words of *present* from the top down to this key: all must apply.
+    /// The words that *present* begins with, from the top down to this key: all must apply.
     present: Vec<String>,
     /// The nearest key above that may be missing or null: only where it is an object must this one be there.
     given: Option<String>,
@@ -60,17 +64,15 @@ impl Reference {
                 let [path, types, _unit, present, ..] = cells.as_slice() else {
                     panic!("a row has five cells: {line}");
                 };
-                let present = present
-                    .split(|c: char| !c.is_ascii_alphanumeric())
-                    .next()
-                    .unwrap_or("");
+                let present = present.split([',', ';']).next().unwrap_or("");
+                let present: Vec<String> = present.split_whitespace().map(str::to_owned).collect();
                 tables.entry(table.clone()).or_default().push(Row {
                     path: path.trim_end_matches('`').to_owned(),
                     types: types
                         .split(" or ")
                         .map(|name| name.trim_matches('*').to_owned())
                         .collect(),
-                    present: vec![present.to_owned()],
+                    present,
                     given: None,
                 });
             }
@@ -255,12 +257,12 @@ fn assert_events_documented(arguments: &str, words: &[&str], expected: &[&str]) 
     );
 }
 
-const TCP: [&str; 4] = ["always", "traffic", "measured", "tcp"];
-const UDP: [&str; 4] = ["always", "traffic", "measured", "udp"];
-const REPEATED: [&str; 5] = ["always", "traffic", "measured", "tcp", "repeat"];
-const SEARCH: [&str; 3] = ["always", "traffic", "search"];
-const RTT_TCP: [&str; 3] = ["always", "rtt", "tcp"];
-const RTT_UDP: [&str; 3] = ["always", "rtt", "udp"];
+const TCP: [&str; 5] = ["always", "native", "traffic", "measured", "tcp"];
+const UDP: [&str; 5] = ["always", "native", "traffic", "measured", "udp"];
+const REPEATED: [&str; 6] = ["always", "native", "traffic", "measured", "tcp", "repeat"];
+const SEARCH: [&str; 4] = ["always", "native", "traffic", "search"];
+const RTT_TCP: [&str; 4] = ["always", "native", "rtt", "tcp"];
+const RTT_UDP: [&str; 4] = ["always", "native", "rtt", "udp"];
 
 #[test]
 fn a_tcp_run_is_what_the_reference_says() {
@@ -382,6 +384,134 @@ fn predictions_are_what_the_reference_says() {
             "caudal {arguments}:\n{}",
             wrong.join("\n")
         );
+    }
+}
+
+/// Who carried a test with the server of another program out: which keys are for the server to tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Foreign {
+    Upload,
+    Download,
+}
+
+impl Foreign {
+    fn is_for_the_server(self, path: &str) -> bool {
+        let is_tcp = path.contains("[].tcp");
+        let refused = path.ends_with(".sender_refused");
+        let under = |places: &[&str]| places.iter().any(|place| path.starts_with(place));
+        under(&["environment.server"])
+            || match self {
+                Self::Upload => {
+                    let received = [
+                        "flows[].receiver",
+                        "flows[].intervals[]",
+                        "summary.directions[]",
+                    ];
+                    under(&received) && !is_tcp && !refused
+                }
+                Self::Download => under(&["flows[].sender"]) || is_tcp || refused,
+            }
+    }
+}
+
+/// Tests with servers of other programs: what those cannot tell is not documented for such a run, so that
+/// it must not be there, and all else must be.
+#[track_caller]
+fn assert_told_by_another(server: &support::Serve, port: u16, words: &str, told: &[&str]) {
+    let (transport, rest) = words.split_once(' ').unwrap();
+    let arguments = format!("{transport} 127.0.0.1 -p {port} {rest} --time 0.5 --json");
+    let foreign = if words.contains("-R") {
+        Foreign::Download
+    } else {
+        Foreign::Upload
+    };
+    let run: Value = serde_json::from_str(&printed(&arguments)).expect("one JSON object");
+    let rows: Vec<Row> = Reference::read()
+        .expand("run")
+        .into_iter()
+        .filter(|row| {
+            !row.present.contains(&"native".to_owned())
+                || !foreign.is_for_the_server(&row.path)
+                || told.iter().any(|key| row.path.ends_with(key))
+        })
+        .collect();
+    let words = if transport == "tcp" { TCP } else { UDP };
+    let wrong = disagreements(&run, &rows, &words);
+    assert!(
+        wrong.is_empty(),
+        "caudal {arguments}:\n{}\n{run}",
+        wrong.join("\n")
+    );
+    if transport == "udp" && foreign == Foreign::Upload {
+        let places = &run["summary"]["directions"][0]["loss"]["places"];
+        assert!(places["path_or_socket"].is_u64(), "{places}");
+    }
+    let said = printed(&arguments.replace("--json", "--csv"));
+    let column = |name: &str| {
+        said.lines()
+            .next()?
+            .split(',')
+            .position(|known| known == name)
+    };
+    let lines = || {
+        said.lines()
+            .skip(1)
+            .map(|line| line.split(',').collect::<Vec<_>>())
+    };
+    assert!(lines().count() > 0, "{said}");
+    for name in [
+        "receiver_cpu",
+        "duplicate",
+        "late",
+        "corrupt",
+        "socket_drops",
+    ] {
+        let column = column(name).expect("a column");
+        for line in lines() {
+            let is_empty =
+                foreign == Foreign::Upload || transport == "tcp" && name != "receiver_cpu";
+            assert_eq!(line[column].is_empty(), is_empty, "{name}: {said}");
+        }
+    }
+    let said = printed(&arguments.replace("--json", ""));
+    for zero in [
+        "0 duplicate",
+        "0 late",
+        "0 corrupt",
+        "receiving threads 0 %",
+    ] {
+        let is_ours = foreign == Foreign::Download;
+        assert!(is_ours || !said.contains(zero), "{zero}: {said}");
+    }
+    server.still_serves();
+}
+
+#[test]
+fn what_a_server_of_iperf3_cannot_tell_is_absent() {
+    let server = support::Serve::start("--no-iperf2 --no-nttcp");
+    for words in [
+        "tcp --as iperf3",
+        "tcp --as iperf3 -R",
+        "udp --as iperf3 -b 2M -l 1000",
+        "udp --as iperf3 -b 2M -l 1000 -R",
+    ] {
+        assert_told_by_another(&server, server.port, words, &[]);
+    }
+}
+
+#[test]
+fn what_a_server_of_iperf2_cannot_tell_is_absent() {
+    let server = support::Serve::start("--iperf2-port 0 --no-nttcp");
+    let line = server.running.line_with("iperf 2 on port ");
+    let rest = line.split("iperf 2 on port ").nth(1).unwrap();
+    let port = rest.split(',').next().unwrap().trim().parse().unwrap();
+    for words in [
+        "tcp --as iperf2",
+        "tcp --as iperf2 -R",
+        "udp --as iperf2 -b 2M -l 1000",
+        "udp --as iperf2 -b 2M -l 1000 -R",
+    ] {
+        assert_told_by_another(&server, port, words, &[".reordered"]);
     }
 }
 

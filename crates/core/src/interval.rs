@@ -17,8 +17,9 @@ pub struct Interval {
     pub goodput_bps: f64,
     /// Whether it belongs to the warm-up.
     pub omitted: bool,
-    /// Share of the interval the receiving thread spent on a processor.
-    pub receiver_cpu: f64,
+    /// Share of the interval the receiving thread spent on a processor; `None` where its end does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_cpu: Option<f64>,
     /// Share of the interval the sending thread spent on a processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_cpu: Option<f64>,
@@ -62,18 +63,31 @@ pub struct UdpInterval {
     pub datagrams: u64,
     /// Change in the number of datagrams missing: negative when missing ones came in after all.
     pub lost: i64,
-    /// Datagrams that arrived again.
-    pub duplicate: u64,
+    /// Datagrams that arrived again. This and the next four are `None` where the receiver does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<u64>,
     /// Datagrams that arrived after a later one.
-    pub reordered: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
     /// Datagrams given up that arrived after all.
-    pub late: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
     /// Datagrams with damaged content.
-    pub corrupt: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<u64>,
     /// Datagrams dropped at the receiving socket.
-    pub socket_drops: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_drops: Option<u64>,
     /// RFC 3550 jitter at its end, µs.
     pub jitter_rfc3550_us: f64,
+}
+
+/// What a server of another program tells of the datagrams it receives; of its processor and its socket
+/// none tells anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hearsay {
+    /// Whether it counts those that arrive after a later one.
+    pub reordered: bool,
 }
 
 impl TcpInterval {
@@ -101,16 +115,23 @@ impl TcpInterval {
 }
 
 impl UdpInterval {
-    fn between(earlier: &ReceiverCounters, later: &ReceiverCounters) -> Self {
+    fn between(
+        earlier: &ReceiverCounters,
+        later: &ReceiverCounters,
+        hearsay: Option<Hearsay>,
+    ) -> Self {
+        let counted = |then: u64, now: u64| hearsay.is_none().then(|| now.saturating_sub(then));
         Self {
             datagrams: later.datagrams.saturating_sub(earlier.datagrams),
             lost: i64::try_from(later.lost).unwrap_or(i64::MAX)
                 - i64::try_from(earlier.lost).unwrap_or(i64::MAX),
-            duplicate: later.duplicate.saturating_sub(earlier.duplicate),
-            reordered: later.reordered.saturating_sub(earlier.reordered),
-            late: later.late.saturating_sub(earlier.late),
-            corrupt: later.corrupt.saturating_sub(earlier.corrupt),
-            socket_drops: later.socket_drops.saturating_sub(earlier.socket_drops),
+            duplicate: counted(earlier.duplicate, later.duplicate),
+            reordered: hearsay
+                .is_none_or(|told| told.reordered)
+                .then(|| later.reordered.saturating_sub(earlier.reordered)),
+            late: counted(earlier.late, later.late),
+            corrupt: counted(earlier.corrupt, later.corrupt),
+            socket_drops: counted(earlier.socket_drops, later.socket_drops),
             jitter_rfc3550_us: later.jitter_rfc3550_ns as f64 / 1e3,
         }
     }
@@ -131,6 +152,7 @@ impl Interval {
         sender: Option<(&Read<SenderCounters>, &Read<SenderCounters>)>,
         omitted: bool,
         is_udp: bool,
+        hearsay: Option<Hearsay>,
     ) -> Option<Self> {
         let elapsed_ns = later
             .at_ns
@@ -150,13 +172,15 @@ impl Interval {
             bytes,
             goodput_bps: bytes as f64 * 8e9 / elapsed_ns as f64,
             omitted,
-            receiver_cpu: share(
-                later
-                    .counters
-                    .cpu_ns
-                    .saturating_sub(earlier.counters.cpu_ns),
-                elapsed_ns,
-            ),
+            receiver_cpu: hearsay.is_none().then(|| {
+                share(
+                    later
+                        .counters
+                        .cpu_ns
+                        .saturating_sub(earlier.counters.cpu_ns),
+                    elapsed_ns,
+                )
+            }),
             sender_cpu: sender.map(|(earlier, later)| {
                 share(
                     later
@@ -167,7 +191,7 @@ impl Interval {
                 )
             }),
             tcp,
-            udp: is_udp.then(|| UdpInterval::between(&earlier.counters, &later.counters)),
+            udp: is_udp.then(|| UdpInterval::between(&earlier.counters, &later.counters, hearsay)),
         })
     }
 }
@@ -207,8 +231,8 @@ pub struct Timeline {
     rows: u64,
     ticks: Ticks,
     is_udp: bool,
-    /// Flows whose senders do not report while the test runs.
-    silent: Vec<bool>,
+    /// What the server tells, where it is another program's.
+    foreign: Option<Hearsay>,
 }
 
 impl Timeline {
@@ -219,7 +243,7 @@ impl Timeline {
         Self {
             receivers: flows.iter().map(|_| Vec::new()).collect(),
             senders: flows.iter().map(|_| Vec::new()).collect(),
-            silent: vec![false; flows.len()],
+            foreign: None,
             flows,
             rows: 0,
             ticks: *ticks,
@@ -227,11 +251,22 @@ impl Timeline {
         }
     }
 
-    /// Does not wait for the senders of flows in this direction: their end does not report.
-    pub fn expect_no_senders(&mut self, direction: Direction) {
-        for (flow, silent) in self.flows.iter().zip(&mut self.silent) {
-            *silent |= flow.direction == direction;
-        }
+    /// The server is another program's: its senders do not report while the test runs, and of its
+    /// receivers no more is known than it tells.
+    pub fn hear_from(&mut self, server: Hearsay) {
+        self.foreign = Some(server);
+    }
+
+    /// What the server tells, where it is another program's.
+    #[must_use]
+    pub const fn foreign(&self) -> Option<Hearsay> {
+        self.foreign
+    }
+
+    /// What is told of the receivers in this direction, where another program speaks for them.
+    #[must_use]
+    pub fn hearsay(&self, direction: Direction) -> Option<Hearsay> {
+        self.foreign.filter(|_| direction == Direction::Up)
     }
 
     /// Takes a reading in. One that is out of turn, or of an unknown flow, is left out.
@@ -275,11 +310,10 @@ impl Timeline {
         let tick = self.rows + 1;
         let whole = |reads: usize| reads as u64 > tick;
         if !self.receivers.iter().all(|reads| whole(reads.len()))
-            || !self
-                .senders
-                .iter()
-                .zip(&self.silent)
-                .all(|(reads, silent)| *silent || whole(reads.len()))
+            || !self.senders.iter().zip(&self.flows).all(|(reads, flow)| {
+                let silent = self.foreign.is_some() && flow.direction == Direction::Down;
+                silent || whole(reads.len())
+            })
         {
             return None;
         }
@@ -325,6 +359,7 @@ impl Timeline {
             sender,
             omitted,
             self.is_udp,
+            self.hearsay(self.flows[at].direction),
         )
     }
 
@@ -394,10 +429,12 @@ impl Timeline {
             bytes: last.counters.bytes.saturating_sub(first.counters.bytes),
             start_ns: first.at_ns,
             elapsed_ns,
-            receiver_cpu: share(
-                last.counters.cpu_ns.saturating_sub(first.counters.cpu_ns),
-                elapsed_ns,
-            ),
+            receiver_cpu: self.hearsay(self.flows[at].direction).is_none().then(|| {
+                share(
+                    last.counters.cpu_ns.saturating_sub(first.counters.cpu_ns),
+                    elapsed_ns,
+                )
+            }),
             receiver_cpu_wait: share(
                 last.counters
                     .cpu_wait_ns
@@ -463,8 +500,8 @@ pub struct Measured {
     pub start_ns: u64,
     /// How long it is, ns.
     pub elapsed_ns: u64,
-    /// Share of it the receiving thread spent on a processor.
-    pub receiver_cpu: f64,
+    /// Share of it the receiving thread spent on a processor; `None` where its end does not tell.
+    pub receiver_cpu: Option<f64>,
     /// Share of it the receiving thread was ready to run without a processor.
     pub receiver_cpu_wait: f64,
     /// Share of it the sending thread spent on a processor.

@@ -64,17 +64,24 @@ pub struct Ceiling {
 /// Where datagrams were lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct LossPlaces {
-    /// Refused by the sender's own kernel.
-    pub sender_refused: u64,
+    /// Refused by the sender's own kernel; `None` where the sender does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_refused: Option<u64>,
     /// Dropped by the queueing discipline of the sender's interface, all traffic; `None` when it does
     /// not say.
     pub sender_qdisc: Option<u64>,
-    /// Dropped for a full buffer at the receiving socket.
-    pub receiver_socket: u64,
+    /// Dropped for a full buffer at the receiving socket; `None` where the receiver does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_socket: Option<u64>,
     /// Whether that is a lower bound: the kernel counts datagrams that it had joined as one.
     pub receiver_socket_at_least: bool,
-    /// The rest: lost on the way; an upper bound where the number before is a lower one.
-    pub path: u64,
+    /// The rest: lost on the way; an upper bound where the number before is a lower one. `None` where it
+    /// cannot be told from what was dropped at the receiving socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<u64>,
+    /// That rest where the receiver does not tell its own drops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_or_socket: Option<u64>,
 }
 
 /// The account of datagrams over the whole test, its warm-up included.
@@ -89,18 +96,23 @@ pub struct Loss {
     pub received: u64,
     /// Datagrams that did not arrive.
     pub lost: u64,
-    /// Datagrams that arrived again.
-    pub duplicate: u64,
+    /// Datagrams that arrived again. This and the next three are `None` where the receiver does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<u64>,
     /// Datagrams that arrived after a later one (RFC 4737).
-    pub reordered: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
     /// Datagrams that arrived after they had been given up: more than 65 473 behind the newest.
-    pub late: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
     /// Datagrams with damaged content.
-    pub corrupt: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<u64>,
     /// The fraction lost, with Wilson's interval.
     pub fraction: Option<Estimate>,
-    /// Lengths of runs of consecutive losses.
-    pub runs: LossRuns,
+    /// Lengths of runs of consecutive losses; `None` where the receiver did not note which were lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<LossRuns>,
     /// Where they were lost.
     pub places: LossPlaces,
 }
@@ -152,8 +164,10 @@ pub struct DirectionSummary {
     pub limited_by: LimitedBy,
     /// Share of the time the sending threads were on a processor, summed over flows.
     pub sender_cpu: Option<f64>,
-    /// Share of the time the receiving threads were on a processor, summed over flows.
-    pub receiver_cpu: f64,
+    /// Share of the time the receiving threads were on a processor, summed over flows; absent when the
+    /// other end cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_cpu: Option<f64>,
     /// TCP's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpSummary>,
@@ -431,24 +445,37 @@ fn goodput(
 }
 
 fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) -> Loss {
+    let hearsay = context.timeline.hearsay(direction);
+    let counted = hearsay.is_none().then_some(0);
+    let foreign_sender = context.timeline.foreign().is_some() && direction == Direction::Down;
     let mut total = Loss {
         complete: true,
         sent: 0,
         received: 0,
         lost: 0,
-        duplicate: 0,
-        reordered: 0,
-        late: 0,
-        corrupt: 0,
+        duplicate: counted,
+        reordered: hearsay.is_none_or(|told| told.reordered).then_some(0),
+        late: counted,
+        corrupt: counted,
         fraction: None,
-        runs: LossRuns::default(),
-        places: LossPlaces::default(),
+        runs: None,
+        places: LossPlaces {
+            sender_refused: (!foreign_sender).then_some(0),
+            receiver_socket: counted,
+            ..LossPlaces::default()
+        },
     };
+    let add = |total: &mut Option<u64>, more: u64| {
+        if let Some(total) = total {
+            *total += more;
+        }
+    };
+    let mut runs = LossRuns::default();
     let mut lost_in_runs = 0.0;
     for record in records {
         if let Some(sent) = record.sent() {
             total.sent += sent.datagrams;
-            total.places.sender_refused += sent.send_errors;
+            add(&mut total.places.sender_refused, sent.send_errors);
         }
         let Some(received) = record.received() else {
             // What was read of it last is all there is.
@@ -456,15 +483,15 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
             if let Some(last) = context.timeline.last_received(record.flow.id) {
                 total.received += last.datagrams;
                 total.lost += last.lost;
-                total.duplicate += last.duplicate;
-                total.reordered += last.reordered;
-                total.late += last.late;
-                total.corrupt += last.corrupt;
+                add(&mut total.duplicate, last.duplicate);
+                add(&mut total.reordered, last.reordered);
+                add(&mut total.late, last.late);
+                add(&mut total.corrupt, last.corrupt);
             }
             continue;
         };
-        total.places.receiver_socket += received.socket_drops;
-        total.corrupt += received.corrupt;
+        add(&mut total.places.receiver_socket, received.socket_drops);
+        add(&mut total.corrupt, received.corrupt);
         let Some(sequence) = record
             .receiver
             .as_ref()
@@ -477,20 +504,23 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
         }
         total.received += sequence.received;
         total.lost += sequence.lost;
-        total.duplicate += sequence.duplicate;
-        total.reordered += sequence.reordered;
-        total.late += sequence.late;
+        add(&mut total.duplicate, sequence.duplicate);
+        add(&mut total.reordered, sequence.reordered);
+        add(&mut total.late, sequence.late);
         lost_in_runs += sequence.loss_runs.mean.unwrap_or(0.0) * sequence.loss_runs.count as f64;
-        total.runs.count += sequence.loss_runs.count;
-        total.runs.max = total.runs.max.max(sequence.loss_runs.max);
+        runs.count += sequence.loss_runs.count;
+        runs.max = runs.max.max(sequence.loss_runs.max);
         for (at, count) in sequence.loss_runs.histogram.iter().enumerate() {
-            if total.runs.histogram.len() <= at {
-                total.runs.histogram.resize(at + 1, 0);
+            if runs.histogram.len() <= at {
+                runs.histogram.resize(at + 1, 0);
             }
-            total.runs.histogram[at] += count;
+            runs.histogram[at] += count;
         }
     }
-    total.runs.mean = (total.runs.count > 0).then(|| lost_in_runs / total.runs.count as f64);
+    runs.mean = (runs.count > 0).then(|| lost_in_runs / runs.count as f64);
+    // Losses that lie in no run are losses of which only the number is known.
+    let placed = runs.count > 0 || total.lost == 0 || context.timeline.foreign().is_none();
+    total.runs = (hearsay.is_none() && placed).then_some(runs);
     total.fraction = wilson(total.lost.min(total.sent), total.sent, context.confidence)
         .filter(|_| total.complete);
     let usage = match direction {
@@ -501,16 +531,20 @@ fn loss(context: &Context<'_>, direction: Direction, records: &[&FlowRecord]) ->
     total.places.sender_qdisc = usage
         .and_then(|usage| usage.qdisc_drops)
         .filter(|_| !context.loopback);
-    let elsewhere = total.places.sender_refused
-        + total.places.receiver_socket
+    let at_socket = total.places.receiver_socket.unwrap_or(0);
+    let elsewhere = total.places.sender_refused.unwrap_or(0)
+        + at_socket
         + total.places.sender_qdisc.unwrap_or(0);
     let rest = total.lost.saturating_sub(elsewhere);
-    if context.loopback && total.places.receiver_socket > 0 {
+    if hearsay.is_some() {
+        total.places.path_or_socket = Some(rest);
+    } else if context.loopback && at_socket > 0 {
         // A loopback has no way on which to lose them, and the kernel counts what it had joined as one.
-        total.places.receiver_socket += rest;
+        total.places.receiver_socket = Some(at_socket + rest);
+        total.places.path = Some(0);
     } else {
-        total.places.path = rest;
-        total.places.receiver_socket_at_least = total.places.receiver_socket > 0
+        total.places.path = Some(rest);
+        total.places.receiver_socket_at_least = at_socket > 0
             && records.iter().any(|record| {
                 record
                     .receiver
@@ -868,13 +902,10 @@ fn flow_warnings(
         }
     }
     let Some(loss) = loss else { return };
-    if loss.places.sender_refused > 0 {
+    if let Some(refused) = loss.places.sender_refused.filter(|count| *count > 0) {
         warnings.push(Warning::new(
             "send_refused",
-            format!(
-                "{way}: the sender's kernel refused {} datagrams",
-                loss.places.sender_refused
-            ),
+            format!("{way}: the sender's kernel refused {refused} datagrams"),
             "lower --rate, or see whether the receiver still listens",
         ));
     }
@@ -882,12 +913,11 @@ fn flow_warnings(
         .iter()
         .filter_map(|record| record.receiver.as_ref()?.granted.receive_buffer_bytes)
         .min();
-    if loss.places.receiver_socket > 0 {
+    if let Some(dropped) = loss.places.receiver_socket.filter(|count| *count > 0) {
         warnings.push(Warning::new(
             "receive_buffer_overflow",
             format!(
-                "{way}: {} of {} lost datagrams were dropped at the receiving socket (buffer {} bytes)",
-                loss.places.receiver_socket,
+                "{way}: {dropped} of {} lost datagrams were dropped at the receiving socket (buffer {} bytes)",
                 loss.lost,
                 granted.unwrap_or(0)
             ),

@@ -137,7 +137,10 @@ pub fn judge(evidence: &Evidence<'_>) -> LimitedBy {
 fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
     let measured = evidence.measured;
     let (sender_bound, sender) = cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
-    let (receiver_bound, receiver) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    let (receiver_bound, receiver) = cpu(
+        measured.receiver_cpu.unwrap_or(0.0),
+        measured.receiver_cpu_wait,
+    );
     let (limit, evidence) = if sender_bound {
         (Limit::Sender, sender)
     } else if receiver_bound {
@@ -206,18 +209,23 @@ pub fn judge_losses(
     if goodput_bps >= REACHED * sent_bps {
         return None;
     }
-    let at_sender = places.sender_refused + places.sender_qdisc.unwrap_or(0).min(lost);
+    let at_sender = places.sender_refused.unwrap_or(0) + places.sender_qdisc.unwrap_or(0).min(lost);
     let (count, limit, place) = [
         (
             at_sender,
             Limit::Network,
             "dropped in the sender's own queue",
         ),
-        (places.path, Limit::Network, "lost on the way"),
+        (places.path.unwrap_or(0), Limit::Network, "lost on the way"),
         (
-            places.receiver_socket,
+            places.receiver_socket.unwrap_or(0),
             Limit::Receiver,
             "dropped at the receiving socket",
+        ),
+        (
+            places.path_or_socket.unwrap_or(0),
+            Limit::Unknown,
+            "lost on the way or at the receiving socket, which the other end does not tell apart",
         ),
     ]
     .into_iter()
@@ -232,7 +240,10 @@ pub fn judge_losses(
 fn judge_tcp(evidence: &Evidence<'_>) -> LimitedBy {
     let measured = evidence.measured;
     let found = |limit, evidence: String| LimitedBy { limit, evidence };
-    let (receiver_bound, receiver_cpu) = cpu(measured.receiver_cpu, measured.receiver_cpu_wait);
+    let (receiver_bound, receiver_cpu) = cpu(
+        measured.receiver_cpu.unwrap_or(0.0),
+        measured.receiver_cpu_wait,
+    );
     let Some((first, last)) = measured.tcp else {
         return found(
             Limit::Unknown,
@@ -353,7 +364,7 @@ mod tests {
             bytes: 1_000_000,
             start_ns: 0,
             elapsed_ns: 1_000_000_000,
-            receiver_cpu: 0.1,
+            receiver_cpu: Some(0.1),
             receiver_cpu_wait: 0.0,
             sender_cpu: Some(0.1),
             sender_cpu_wait: 0.0,
@@ -399,7 +410,7 @@ mod tests {
         assert_eq!(
             judged(|m, _| {
                 later(m).receiver_window_limited_us = Some(900_000);
-                m.receiver_cpu = 0.99;
+                m.receiver_cpu = Some(0.99);
             }),
             Limit::Receiver
         );
@@ -430,13 +441,16 @@ mod tests {
         let none = LossPlaces::default();
         assert_eq!(
             judged(LossPlaces {
-                receiver_socket: 100,
+                receiver_socket: Some(100),
                 ..none
             }),
             Some(Limit::Receiver)
         );
         assert_eq!(
-            judged(LossPlaces { path: 100, ..none }),
+            judged(LossPlaces {
+                path: Some(100),
+                ..none
+            }),
             Some(Limit::Network)
         );
         assert_eq!(
@@ -448,7 +462,15 @@ mod tests {
         );
         assert_eq!(judged(none), None);
         assert_eq!(
-            judge_losses(&LossPlaces { path: 1, ..none }, 1, 9.99e6, 10e6),
+            judge_losses(
+                &LossPlaces {
+                    path: Some(1),
+                    ..none
+                },
+                1,
+                9.99e6,
+                10e6
+            ),
             None
         );
     }

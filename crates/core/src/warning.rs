@@ -45,7 +45,7 @@ pub const CODES: [(&str, &str); 21] = [
     ),
     (
         "foreign_server",
-        "the server is another program's, which tells totals at the end: what it does not count shows as 0 or unknown",
+        "the server is another program's, which tells totals at the end: what it does not count is absent",
     ),
     (
         "sender_cpu",

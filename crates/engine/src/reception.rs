@@ -269,11 +269,19 @@ fn admit(
     clients: &mut u64,
     serve: impl FnOnce(&Arc<Shared>, TcpStream, u64) + Send + 'static,
 ) -> Result<Placed, String> {
-    let taken = shared.clients.load(Ordering::Acquire);
-    if taken >= shared.options.max_clients || shared.options.one_off && taken > 0 {
-        return Err(format!("all {taken} places are taken; try again later"));
-    }
-    shared.clients.fetch_add(1, Ordering::AcqRel);
+    let most = shared.options.max_clients;
+    let most = if shared.options.one_off {
+        most.min(1)
+    } else {
+        most
+    };
+    // Guests of other protocols take places meanwhile.
+    shared
+        .clients
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
+            (taken < most).then_some(taken + 1)
+        })
+        .map_err(|taken| format!("all {taken} places are taken; try again later"))?;
     *clients += 1;
     let (shared, number) = (Arc::clone(shared), *clients);
     Ok(Placed::Inside(Box::new(move |stream| {

@@ -3,6 +3,7 @@
 use crate::allow::Network;
 use crate::bell::{Bell, Ringer};
 use crate::error::RunError;
+use crate::guests::Guests;
 use crate::iperf3::{Desk, Iperf3Event, Iperf3Options};
 use crate::reception;
 use crate::socket;
@@ -134,8 +135,8 @@ pub(crate) struct Mailbox {
 /// What all threads of a server share.
 pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
-    pub(crate) clients: AtomicUsize,
-    pub(crate) served: AtomicUsize,
+    pub(crate) clients: Arc<AtomicUsize>,
+    pub(crate) served: Arc<AtomicUsize>,
     pub(crate) stopping: AtomicBool,
     stop: Mutex<Option<Ringer>>,
     stop_bell: Bell,
@@ -215,8 +216,8 @@ impl Server {
         let stop = stop_bell.ringer().map_err(pipe)?;
         let shared = Arc::new(Shared {
             options,
-            clients: AtomicUsize::new(0),
-            served: AtomicUsize::new(0),
+            clients: Arc::default(),
+            served: Arc::default(),
             stopping: AtomicBool::new(false),
             stop: Mutex::new(Some(stop)),
             stop_bell,
@@ -253,6 +254,17 @@ impl Server {
     #[must_use]
     pub fn clients(&self) -> usize {
         self.shared.clients.load(Ordering::Relaxed)
+    }
+
+    /// The server's places, for guests that speak other protocols.
+    #[must_use]
+    pub fn guests(&self) -> Guests {
+        Guests {
+            allow: self.shared.options.allow.clone(),
+            most: self.shared.options.max_clients,
+            taken: Arc::clone(&self.shared.clients),
+            served: Arc::clone(&self.shared.served),
+        }
     }
 
     /// Ends running tests, which report what was measured, and waits until all clients have been told.

@@ -16,6 +16,65 @@ pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME).map_or(0, nanoseconds)
 }
 
+/// A moment of the wall clock as this machine's calendar says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalTime {
+    /// The year.
+    pub year: i32,
+    /// The month, 1 to 12.
+    pub month: u8,
+    /// The day of the month, 1 to 31.
+    pub day: u8,
+    /// The hour.
+    pub hour: u8,
+    /// The minute.
+    pub minute: u8,
+    /// The second, 60 in a leap second.
+    pub second: u8,
+    /// The time zone's short name, as `CET`.
+    pub zone: String,
+}
+
+impl LocalTime {
+    /// The calendar's reading so many seconds after the epoch; in UTC where `utc` says so.
+    ///
+    /// `None` for a time no calendar reaches.
+    pub fn at(seconds: u64, utc: bool) -> Option<Self> {
+        let seconds = libc::time_t::try_from(seconds).ok()?;
+        let mut parts = std::mem::MaybeUninit::<libc::tm>::uninit();
+        // SAFETY: `seconds` is readable and `parts` writable; both calls fill all of it or answer null.
+        let filled = unsafe {
+            if utc {
+                libc::gmtime_r(&raw const seconds, parts.as_mut_ptr())
+            } else {
+                libc::localtime_r(&raw const seconds, parts.as_mut_ptr())
+            }
+        };
+        if filled.is_null() {
+            return None;
+        }
+        // SAFETY: the call has filled it.
+        let parts = unsafe { parts.assume_init() };
+        let zone = if utc || parts.tm_zone.is_null() {
+            "UTC".to_owned()
+        } else {
+            // SAFETY: a name the C library gives is a string that ends, and lives as long as the program.
+            unsafe { std::ffi::CStr::from_ptr(parts.tm_zone) }
+                .to_string_lossy()
+                .into_owned()
+        };
+        Some(Self {
+            year: parts.tm_year + 1900,
+            month: parts.tm_mon as u8 + 1,
+            day: parts.tm_mday as u8,
+            hour: parts.tm_hour as u8,
+            minute: parts.tm_min as u8,
+            second: parts.tm_sec as u8,
+            zone,
+        })
+    }
+}
+
 /// Waits until [`monotonic_ns`] has reached the deadline; at once when it has already.
 ///
 /// Signals do not shorten the wait.

@@ -6,6 +6,8 @@
 pub mod datagram;
 pub mod echo;
 pub mod frame;
+pub mod iperf2;
 pub mod iperf3;
 pub mod message;
+pub mod nttcp;
 pub mod preamble;

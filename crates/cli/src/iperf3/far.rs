@@ -409,9 +409,12 @@ impl Course {
 
 fn end_of(flow: u32, counters: Counters) -> FlowEnd {
     let sequence = match counters {
-        Counters::Receiver(received) if received.datagrams > 0 => {
-            Some(sequence(received.datagrams + received.lost, received.lost))
-        }
+        Counters::Receiver(received) if received.datagrams > 0 => Some(SequenceCounts {
+            duplicate: received.duplicate,
+            reordered: received.reordered,
+            late: received.late,
+            ..sequence(received.datagrams + received.lost, received.lost)
+        }),
         _ => None,
     };
     FlowEnd {

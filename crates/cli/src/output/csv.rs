@@ -87,7 +87,7 @@ fn of_interval(flow: &str, direction: Direction, interval: &Interval, run: u32) 
         if is_sum {
             String::new()
         } else {
-            format!("{:.4}", interval.receiver_cpu)
+            shown(interval.receiver_cpu.map(|cpu| format!("{cpu:.4}")))
         },
         shown(tcp.map(|tcp| tcp.rtt_us)),
         shown(tcp.and_then(|tcp| tcp.min_rtt_us)),
@@ -100,11 +100,11 @@ fn of_interval(flow: &str, direction: Direction, interval: &Interval, run: u32) 
         shown(tcp.and_then(|tcp| tcp.send_buffer_limited_us)),
         shown(udp.map(|udp| udp.datagrams)),
         shown(udp.map(|udp| udp.lost)),
-        shown(udp.map(|udp| udp.duplicate)),
-        shown(udp.map(|udp| udp.reordered)),
-        shown(udp.map(|udp| udp.late)),
-        shown(udp.map(|udp| udp.corrupt)),
-        shown(udp.map(|udp| udp.socket_drops)),
+        shown(udp.and_then(|udp| udp.duplicate)),
+        shown(udp.and_then(|udp| udp.reordered)),
+        shown(udp.and_then(|udp| udp.late)),
+        shown(udp.and_then(|udp| udp.corrupt)),
+        shown(udp.and_then(|udp| udp.socket_drops)),
         shown(udp.map(|udp| format!("{:.3}", udp.jitter_rfc3550_us))),
         run.to_string(),
     ]
@@ -124,7 +124,7 @@ mod tests {
             bytes: 5,
             goodput_bps: 40.0,
             omitted: false,
-            receiver_cpu: 0.5,
+            receiver_cpu: Some(0.5),
             sender_cpu: Some(0.25),
             tcp: None,
             udp: None,

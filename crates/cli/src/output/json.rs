@@ -1,7 +1,7 @@
 //! A run as one JSON object, schema `caudal.run/1`: docs/reference/json.md documents every key.
 
 use caudal_core::host::{Host, Usage};
-use caudal_core::interval::Interval;
+use caudal_core::interval::{Hearsay, Interval};
 use caudal_core::plan::{Direction, Plan};
 use caudal_core::predict::Compared;
 use caudal_core::sample::{FlowEnd, FlowRecord};
@@ -126,7 +126,17 @@ pub struct Environment<'a> {
     /// The side that asked.
     pub client: &'a Host,
     /// The side that answered.
+    #[serde(serialize_with = "known")]
     pub server: &'a Host,
+}
+
+/// A host that says of itself what it is; of one that cannot, only what is known.
+fn known<S: serde::Serializer>(host: &&Host, serializer: S) -> Result<S::Ok, S::Error> {
+    if host.kernel.is_empty() {
+        json!({"tool": host.tool, "name": host.name}).serialize(serializer)
+    } else {
+        host.serialize(serializer)
+    }
 }
 
 /// One flow of a throughput run.
@@ -147,20 +157,58 @@ pub struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// A flow from what both its ends have to say.
+    /// A flow from what both its ends have to say; `foreign` is what the server tells where it is another
+    /// program's.
     #[must_use]
-    pub fn new(record: &FlowRecord, intervals: &'a [Interval]) -> Self {
+    pub fn new(record: &FlowRecord, intervals: &'a [Interval], foreign: Option<Hearsay>) -> Self {
+        let server =
+            |there: &FlowEnd| foreign.map_or_else(|| own(there, true), |said| told(there, said));
+        let client = |here: &FlowEnd| own(here, foreign.is_none());
+        let (sender, receiver) = (record.sender.as_ref(), record.receiver.as_ref());
+        let (sender, receiver) = match record.flow.direction {
+            Direction::Up => (sender.map(client), receiver.map(server)),
+            Direction::Down => (sender.map(server), receiver.map(client)),
+        };
         Self {
             id: record.flow.id,
             direction: record.flow.direction,
-            sender: record.sender.as_ref().map(end),
-            receiver: record.receiver.as_ref().map(end),
+            sender,
+            receiver,
             intervals,
         }
     }
 }
 
-fn end(end: &FlowEnd) -> Value {
+/// An end that another program speaks for, in the little it can say.
+fn told(end: &FlowEnd, hearsay: Hearsay) -> Value {
+    use caudal_core::sample::Counters;
+    match &end.counters {
+        Counters::Sender(counters) if counters.datagrams > 0 => {
+            json!({"bytes": counters.bytes, "datagrams": counters.datagrams})
+        }
+        Counters::Sender(counters) => json!({"bytes": counters.bytes}),
+        Counters::Receiver(counters) => {
+            let mut value = json!({
+                "bytes": counters.bytes,
+                "last_byte_s": counters.last_ns as f64 / 1e9,
+            });
+            if let (Some(sequence), Value::Object(map)) = (&end.sequence, &mut value) {
+                map.insert("datagrams".to_owned(), json!(sequence.received));
+                map.insert("lost".to_owned(), json!(sequence.lost));
+                if hearsay.reordered {
+                    map.insert("reordered".to_owned(), json!(sequence.reordered));
+                }
+                if let Some(delay) = &end.delay {
+                    map.insert("delay".to_owned(), json!(delay));
+                }
+            }
+            value
+        }
+    }
+}
+
+/// An end of our own, which keeps the whole account of datagrams where the other is our own too.
+fn own(end: &FlowEnd, is_whole: bool) -> Value {
     use caudal_core::sample::Counters;
     let mut value = match &end.counters {
         Counters::Sender(counters) => json!({
@@ -199,12 +247,17 @@ fn end(end: &FlowEnd) -> Value {
                 put("lost", json!(sequence.lost));
                 put("duplicate", json!(sequence.duplicate));
                 put("reordered", json!(sequence.reordered));
-                put("reorder_extent_max", json!(sequence.reorder_extent_max));
-                put("three_reordered", json!(sequence.n_reordering));
+                // Counts of which the receiver kept no more than the number have nothing further.
+                if is_whole || sequence.reordered == 0 || sequence.reorder_extent_max > 0 {
+                    put("reorder_extent_max", json!(sequence.reorder_extent_max));
+                    put("three_reordered", json!(sequence.n_reordering));
+                }
                 put("late", json!(sequence.late));
                 put("corrupt", json!(counters.corrupt));
                 put("socket_drops", json!(counters.socket_drops));
-                put("loss_runs", json!(sequence.loss_runs));
+                if is_whole || sequence.lost == 0 || sequence.loss_runs.count > 0 {
+                    put("loss_runs", json!(sequence.loss_runs));
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use caudal_core::interval::{Interval, Row};
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{Estimate, Method};
-use caudal_core::summary::{DirectionSummary, Loss};
+use caudal_core::summary::{DirectionSummary, Loss, LossPlaces};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
 
@@ -218,16 +218,20 @@ fn line(name: &str, interval: &Interval, verbose: bool) -> String {
         }
     }
     if let Some(udp) = interval.udp {
+        let told = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |n| n.to_string());
         line += &format!(
             " {:>9} {:>9} {:>10}",
             udp.lost,
-            udp.reordered,
+            told(udp.reordered),
             time_us(udp.jitter_rfc3550_us)
         );
         if verbose {
             line += &format!(
                 " {:>9} {:>7} {:>7} {:>7}",
-                udp.duplicate, udp.late, udp.corrupt, udp.socket_drops
+                told(udp.duplicate),
+                told(udp.late),
+                told(udp.corrupt),
+                told(udp.socket_drops)
             );
         }
     }
@@ -348,7 +352,7 @@ pub fn closing(
     say(format!(
         "  cpu: sending threads {}, receiving threads {} of a processor",
         cpu(summary.sender_cpu),
-        cpu(Some(summary.receiver_cpu))
+        cpu(summary.receiver_cpu)
     ));
     lines
 }
@@ -374,34 +378,55 @@ fn datagrams(loss: &Loss, warm_up: bool, say: &mut impl FnMut(String)) {
         loss.sent, loss.received, loss.lost
     ));
     if loss.lost > 0 {
-        let qdisc = loss
-            .places
-            .sender_qdisc
-            .map_or_else(|| "unknown".to_owned(), |drops| drops.to_string());
-        let bound = loss.places.receiver_socket_at_least;
-        say(format!(
-            "  lost where: {} refused by the sender's kernel, {qdisc} dropped in its queue, {}{} on the way, {}{} at the receiving socket{}",
-            loss.places.sender_refused,
+        lost_where(&loss.places, say);
+        if let Some(runs) = &loss.runs {
+            say(format!(
+                "  loss runs: {} of {:.1} datagrams on average, the longest {}",
+                runs.count,
+                runs.mean.unwrap_or(0.0),
+                runs.max
+            ));
+        }
+    }
+    let order: Vec<String> = [
+        (loss.reordered, "reordered"),
+        (loss.duplicate, "duplicate"),
+        (loss.late, "late"),
+        (loss.corrupt, "corrupt"),
+    ]
+    .into_iter()
+    .filter_map(|(count, what)| Some(format!("{} {what}", count?)))
+    .collect();
+    if !order.is_empty() {
+        say(format!("  order: {}", order.join(", ")));
+    }
+}
+
+fn lost_where(places: &LossPlaces, say: &mut impl FnMut(String)) {
+    let told =
+        |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    let bound = places.receiver_socket_at_least;
+    let beyond = match places.path_or_socket {
+        Some(rest) => format!(
+            "{rest} on the way or at the receiving socket, which the other end does not tell apart"
+        ),
+        None => format!(
+            "{}{} on the way, {}{} at the receiving socket{}",
             if bound { "at most " } else { "" },
-            loss.places.path,
+            told(places.path),
             if bound { "at least " } else { "" },
-            loss.places.receiver_socket,
+            told(places.receiver_socket),
             if bound {
                 " (the kernel counts datagrams it had joined as one)"
             } else {
                 ""
             }
-        ));
-        say(format!(
-            "  loss runs: {} of {:.1} datagrams on average, the longest {}",
-            loss.runs.count,
-            loss.runs.mean.unwrap_or(0.0),
-            loss.runs.max
-        ));
-    }
+        ),
+    };
     say(format!(
-        "  order: {} reordered, {} duplicate, {} late, {} corrupt",
-        loss.reordered, loss.duplicate, loss.late, loss.corrupt
+        "  lost where: {} refused by the sender's kernel, {} dropped in its queue, {beyond}",
+        told(places.sender_refused),
+        told(places.sender_qdisc)
     ));
 }
 
@@ -510,7 +535,7 @@ mod tests {
                 bytes: 99_990_000,
                 goodput_bps: 799.9e6,
                 omitted: true,
-                receiver_cpu: 0.0,
+                receiver_cpu: Some(0.0),
                 sender_cpu: None,
                 tcp: Some(tcp),
                 udp: None,

@@ -9,10 +9,10 @@ use crate::output::json::{self, Header};
 use crate::output::live::Live;
 use crate::output::sink::Sinks;
 use crate::output::{csv, text};
-use crate::peer::Peer;
+use crate::peer::{Language, Peer};
 use caudal_core::interval::{Row, Timeline};
 use caudal_core::plan::{
-    Direction, Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
+    Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
 };
 use caudal_core::sample::FlowRecord;
 use caudal_core::stats::{StopRule, Verdict};
@@ -128,6 +128,10 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         let headers = 8 + peer.ip().header_bytes() as u32;
         let mtu = peer.path_mtu().unwrap_or(1500);
         plan.length = mtu.saturating_sub(headers).clamp(32, LARGEST_DATAGRAM);
+        if args.traffic.language == Some(Language::Iperf2) {
+            // What a server of iperf 2 reads unless told otherwise: the rest of longer ones would be cut.
+            plan.length = plan.length.min(1470);
+        }
     }
     plan.same_machine = peer.is_same_machine();
     match args.find_rate {
@@ -332,15 +336,15 @@ fn one_run(
     sinks: &mut Sinks,
 ) -> Result<Done, RunError> {
     let is_udp = plan.transport == Transport::Udp;
-    let native = peer.is_native();
+    let foreign = peer.hearsay();
     let table = |plan: &TrafficPlan, sinks: &Sinks| {
         let ticks = plan.ticks();
         let (verbose, quiet) = (wanted.output.verbose, wanted.output.quiet);
         (
             {
                 let mut timeline = Timeline::new(plan.flows(), &ticks, is_udp);
-                if !native {
-                    timeline.expect_no_senders(Direction::Down);
+                if let Some(server) = foreign {
+                    timeline.hear_from(server);
                 }
                 timeline
             },
@@ -424,11 +428,15 @@ fn one_run(
         cut_short: why.as_deref(),
         changed: &run.changed,
     });
-    if !native {
+    if let Some(told) = foreign {
         summary.warnings.push(Warning::new(
             "foreign_server",
-            "the server speaks iperf3's language: of what it receives it tells totals, at the end, without \
-             duplicates, reordering or its CPU; intervals of a TCP upload are what its kernel acknowledged",
+            format!(
+                "the server is {}'s: of what it receives it tells totals, at the end, without duplicates, {}its \
+                 CPU or its socket's drops; intervals of a TCP upload are what its kernel acknowledged",
+                peer.there().tool,
+                if told.reordered { "" } else { "reordering, " }
+            ),
             "run `caudal serve` there for the whole account",
         ));
     }

@@ -203,7 +203,11 @@ impl Report {
                 .flows
                 .iter()
                 .zip(&intervals)
-                .map(|(record, intervals)| json::Flow::new(record, intervals))
+                .map(|(record, intervals)| json::Flow::new(
+                    record,
+                    intervals,
+                    done.timeline.foreign()
+                ))
                 .collect(),
             summary: json::Summary {
                 goodput_bps: goodput,

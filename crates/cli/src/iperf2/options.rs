@@ -1,0 +1,824 @@
+//! iperf 2's command line: its options, their abbreviations and their defaults.
+
+use super::units::{self, Format};
+use caudal_engine::iperf2::Source;
+use caudal_wire::iperf2::Way;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything a command line says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The server's name, with the device to leave from after a `%`; `None` for a server.
+    pub host: Option<String>,
+    /// Whether to serve.
+    pub server: bool,
+    /// Whether over UDP.
+    pub udp: bool,
+    /// The rate, bit/s.
+    pub rate: Option<u64>,
+    /// The rate in datagrams a second instead.
+    pub pps: Option<f64>,
+    /// More columns.
+    pub enhanced: bool,
+    /// How numbers are shown.
+    pub format: Format,
+    /// How often to report.
+    pub interval: Option<Duration>,
+    /// Bytes in a block or datagram.
+    pub length: Option<usize>,
+    /// Whether the segment size is shown.
+    pub print_mss: bool,
+    /// Where output goes.
+    pub output: Option<PathBuf>,
+    /// The port.
+    pub port: u16,
+    /// How long.
+    pub time: Option<Duration>,
+    /// How much.
+    pub bytes: Option<u64>,
+    /// Socket buffers.
+    pub window: Option<usize>,
+    /// The local address.
+    pub bind: Option<IpAddr>,
+    /// The local port.
+    pub bind_port: Option<u16>,
+    /// The local device.
+    pub device: Option<String>,
+    /// No header.
+    pub compatible: bool,
+    /// Largest segment.
+    pub mss: Option<u32>,
+    /// Nagle's algorithm off.
+    pub no_delay: bool,
+    /// The TOS byte.
+    pub tos: Option<u8>,
+    /// Congestion control.
+    pub congestion: Option<String>,
+    /// Reports left out.
+    pub exclude: String,
+    /// Comma-separated values.
+    pub csv: bool,
+    /// Addresses are not shown.
+    pub hide: bool,
+    /// Times in UTC.
+    pub utc: bool,
+    /// Sums only.
+    pub sum_only: bool,
+    /// One client at a time.
+    pub single: bool,
+    /// In the background.
+    pub daemon: bool,
+    /// The source of a multicast group.
+    pub source_host: Option<IpAddr>,
+    /// IPv6 as well.
+    pub v6: bool,
+    /// IPv4 only.
+    pub v4: bool,
+    /// Received payload is dropped in the kernel.
+    pub skip_copy: bool,
+    /// Connections are made, nothing is sent.
+    pub connect_only: bool,
+    /// How long to hold back before the first write.
+    pub delay: Option<Duration>,
+    /// Which way.
+    pub way: Way,
+    /// The port to be connected back to.
+    pub listen_port: Option<u16>,
+    /// Pacing by the kernel, bit/s.
+    pub fq_rate: Option<u64>,
+    /// No last report.
+    pub no_udp_fin: bool,
+    /// Stamps.
+    pub trip_times: bool,
+    /// Where payload comes from.
+    pub source: Source,
+    /// Connections; of a server: clients after which it ends.
+    pub parallel: Option<u32>,
+    /// Time to live of multicast.
+    pub ttl: Option<u32>,
+    /// Ask for the server's version.
+    pub detect: bool,
+    /// Help was asked for.
+    pub help: bool,
+    /// The version was asked for.
+    pub version: bool,
+    /// What is to be said before the test.
+    pub notes: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            host: None,
+            server: false,
+            udp: false,
+            rate: None,
+            pps: None,
+            enhanced: false,
+            format: Format::AdaptiveBits,
+            interval: None,
+            length: None,
+            print_mss: false,
+            output: None,
+            port: caudal_wire::iperf2::PORT,
+            time: None,
+            bytes: None,
+            window: None,
+            bind: None,
+            bind_port: None,
+            device: None,
+            compatible: false,
+            mss: None,
+            no_delay: false,
+            tos: None,
+            congestion: None,
+            exclude: String::new(),
+            csv: false,
+            hide: false,
+            utc: false,
+            sum_only: false,
+            single: false,
+            daemon: false,
+            source_host: None,
+            v6: false,
+            v4: false,
+            skip_copy: false,
+            connect_only: false,
+            delay: None,
+            way: Way::Up,
+            listen_port: None,
+            fq_rate: None,
+            no_udp_fin: false,
+            trip_times: false,
+            source: Source::Digits,
+            parallel: None,
+            ttl: None,
+            detect: false,
+            help: false,
+            version: false,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Whether an option takes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Nothing,
+    Value,
+    /// Only as `--name=value`.
+    Perhaps,
+}
+
+use Takes::{Nothing, Perhaps, Value};
+
+/// The options there are: a letter where it has one, all its names, and whether it takes a value.
+const TABLE: &[(Option<char>, &[&str], Takes)] = &[
+    (Some('b'), &["bandwidth"], Value),
+    (Some('c'), &["client"], Value),
+    (Some('d'), &["dualtest"], Nothing),
+    (Some('e'), &["enhanced", "enhancedreports"], Nothing),
+    (Some('f'), &["format"], Value),
+    (Some('h'), &["help"], Nothing),
+    (Some('i'), &["interval"], Value),
+    (Some('l'), &["len"], Value),
+    (Some('m'), &["print_mss"], Nothing),
+    (Some('n'), &["num"], Value),
+    (Some('o'), &["output"], Value),
+    (Some('p'), &["port"], Value),
+    (Some('r'), &["tradeoff"], Nothing),
+    (Some('s'), &["server"], Nothing),
+    (Some('t'), &["time"], Value),
+    (Some('u'), &["udp"], Nothing),
+    (Some('v'), &["version"], Nothing),
+    (Some('w'), &["window"], Value),
+    (Some('x'), &["reportexclude"], Value),
+    (Some('y'), &["reportstyle"], Value),
+    (Some('1'), &["singleclient"], Nothing),
+    (Some('4'), &["v4"], Nothing),
+    (Some('6'), &["v6"], Nothing),
+    (Some('B'), &["bind"], Value),
+    (Some('C'), &["compatibility"], Nothing),
+    (Some('D'), &["daemon"], Nothing),
+    (Some('F'), &["file_input", "fileinput"], Value),
+    (Some('H'), &["ssm-host"], Value),
+    (Some('I'), &["stdin", "stdin_input"], Nothing),
+    (Some('L'), &["listenport"], Value),
+    (Some('M'), &["mss"], Value),
+    (Some('N'), &["nodelay"], Nothing),
+    (Some('P'), &["parallel"], Value),
+    (Some('R'), &["reverse"], Nothing),
+    (Some('S'), &["tos"], Value),
+    (Some('T'), &["ttl"], Value),
+    (Some('U'), &["single_udp"], Nothing),
+    (Some('V'), &["ipv6_domain", "IPv6Version"], Nothing),
+    (Some('W'), &["suggest_win_size"], Nothing),
+    (Some('X'), &["peer-detect", "peerdetect"], Nothing),
+    (
+        Some('Z'),
+        &["tcp-congestion", "tcp-cca", "linux-congestion"],
+        Value,
+    ),
+    (None, &["connect-only"], Perhaps),
+    (None, &["dscp"], Value),
+    (None, &["fq-rate"], Value),
+    (None, &["full-duplex"], Nothing),
+    (None, &["hide-ips"], Nothing),
+    (None, &["no-connect-sync"], Nothing),
+    (None, &["no-udp-fin"], Nothing),
+    (None, &["skip-rx-copy"], Nothing),
+    (None, &["sum-only"], Nothing),
+    (None, &["trip-times"], Nothing),
+    (None, &["txdelay-time"], Value),
+    (None, &["txstart-time"], Value),
+    (None, &["utc"], Nothing),
+];
+
+/// Options of iperf 2 that are not here.
+const ABSENT: &[&str] = &[
+    "NUM_REPORT_STRUCTS",
+    "awdl",
+    "bounceback",
+    "bounceback-congest",
+    "bounceback-hold",
+    "bounceback-no-quickack",
+    "bounceback-period",
+    "bounceback-reply",
+    "bounceback-request",
+    "bounceback-txdelay",
+    "burst-period",
+    "burst-size",
+    "connect-retries",
+    "connect-retry-time",
+    "connect-retry-timer",
+    "fq-rate-step",
+    "fq-rate-step-interval",
+    "histograms",
+    "ignore-shutdown",
+    "incr-dstip",
+    "incr-dstport",
+    "incr-srcip",
+    "incr-srcport",
+    "ipg",
+    "isochronous",
+    "jitter-histograms",
+    "l2checks",
+    "local-only",
+    "near-congestion",
+    "omit",
+    "permit-key",
+    "permit-key-timeout",
+    "realtime",
+    "send-delay",
+    "set-rand-seed",
+    "sum-dstip",
+    "sync-transfer-id",
+    "tap-dev",
+    "tcp-quickack",
+    "tcp-rx-window-clamp",
+    "tcp-write-prefetch",
+    "tcp-write-times",
+    "test-exchange-timeout",
+    "tos-override",
+    "tun-dev",
+    "udp-histogram",
+    "udp-l4s",
+    "udp-l4s-video",
+    "working-load",
+    "working-load-cca",
+];
+
+const TOS: &[(&str, u8)] = &[
+    ("af11", 0x28),
+    ("af12", 0x30),
+    ("af13", 0x38),
+    ("af21", 0x48),
+    ("af22", 0x50),
+    ("af23", 0x58),
+    ("af31", 0x68),
+    ("af32", 0x70),
+    ("af33", 0x78),
+    ("af41", 0x88),
+    ("af42", 0x90),
+    ("af43", 0x98),
+    ("cs0", 0x00),
+    ("cs1", 0x20),
+    ("cs2", 0x40),
+    ("cs3", 0x60),
+    ("cs4", 0x80),
+    ("cs5", 0xa0),
+    ("cs6", 0xc0),
+    ("cs7", 0xe0),
+    ("ef", 0xb8),
+    ("le", 0x04),
+    ("nqb", 0xb4),
+    ("nqb2", 0x14),
+    ("ac_be", 0x00),
+    ("ac_bk", 0x20),
+    ("ac_vi", 0x80),
+    ("ac_vo", 0xc0),
+    ("lowdelay", 0x10),
+    ("throughput", 0x08),
+    ("reliability", 0x04),
+];
+
+impl Options {
+    /// Reads a command line, without the program's name.
+    ///
+    /// # Errors
+    /// One line that names what cannot be, and what could.
+    pub fn parse(words: &[String]) -> Result<Self, String> {
+        let mut options = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if let Some(long) = word.strip_prefix("--") {
+                let (name, value) = match long.split_once('=') {
+                    Some((name, value)) => (name, Some(value.to_owned())),
+                    None => (long, None),
+                };
+                let (name, takes) = find(name)?;
+                let value = match (takes, value) {
+                    (Nothing, Some(_)) => {
+                        return Err(format!("option `--{name}' doesn't allow an argument"));
+                    }
+                    (Value, None) => Some(
+                        words
+                            .next()
+                            .cloned()
+                            .ok_or_else(|| format!("option `--{name}' requires an argument"))?,
+                    ),
+                    (_, value) => value,
+                };
+                options.set(name, value.as_deref())?;
+            } else if let Some(letters) =
+                word.strip_prefix('-').filter(|letters| !letters.is_empty())
+            {
+                let mut rest = letters.chars();
+                while let Some(letter) = rest.next() {
+                    if matches!(letter, 'z' | 'A') {
+                        return Err(format!("option -{letter} of iperf is not here"));
+                    }
+                    let (_, names, takes) = TABLE
+                        .iter()
+                        .find(|(short, _, _)| *short == Some(letter))
+                        .ok_or_else(|| format!("invalid option -- {letter}"))?;
+                    if *takes == Value {
+                        let value: String = rest.by_ref().collect();
+                        let value = if value.is_empty() {
+                            words
+                                .next()
+                                .cloned()
+                                .ok_or_else(|| format!("option requires an argument -- {letter}"))?
+                        } else {
+                            value
+                        };
+                        options.set(names[0], Some(&value))?;
+                    } else {
+                        options.set(names[0], None)?;
+                    }
+                }
+            } else {
+                return Err(format!("extra argument -- {word}"));
+            }
+        }
+        options.check()?;
+        Ok(options)
+    }
+
+    /// The words that environment variables stand for: `IPERF_<LONG NAME>` and `TCP_WINDOW_SIZE`.
+    #[must_use]
+    pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let mut words = Vec::new();
+        for (_, names, takes) in TABLE {
+            let known = format!("IPERF_{}", names[0].to_uppercase().replace('-', "_"));
+            if let Some(value) = variable(&known) {
+                words.push(match takes {
+                    Nothing => format!("--{}", names[0]),
+                    Value | Perhaps => format!("--{}={value}", names[0]),
+                });
+            }
+        }
+        if let Some(value) = variable("TCP_WINDOW_SIZE") {
+            words.push(format!("--window={value}"));
+        }
+        words
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.help || self.version {
+            return Ok(());
+        }
+        if self.server == self.host.is_some() {
+            return Err(if self.server {
+                "-s and -c exclude one another".to_owned()
+            } else {
+                "either -s or -c HOST is needed".to_owned()
+            });
+        }
+        if self.server && matches!(self.way, Way::Reverse | Way::FullDuplex) {
+            return Err("-R and --full-duplex are the client's".to_owned());
+        }
+        if self.udp
+            && self
+                .length
+                .is_some_and(|length| !(16..=65_507).contains(&length))
+        {
+            return Err("-l of a UDP test must lie between 16 and 65507".to_owned());
+        }
+        if matches!(self.way, Way::Reverse | Way::FullDuplex) && self.compatible {
+            return Err(
+                "-C tells the server nothing, so it cannot be asked for -R or --full-duplex"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let text = value.unwrap_or("");
+        let bad = |what: &str| format!("option --{name}: {text:?} is not {what}");
+        let amount = |what: &str| {
+            units::parse(text)
+                .filter(|number| *number >= 0.0 && *number < 1e18)
+                .ok_or_else(|| bad(what))
+        };
+        let port = || {
+            text.parse::<u16>()
+                .ok()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| bad("a port between 1 and 65535; ranges of ports are not here"))
+        };
+        let seconds = || {
+            text.parse::<f64>()
+                .ok()
+                .filter(|time| (0.0..=1e9).contains(time))
+                .map(Duration::from_secs_f64)
+                .ok_or_else(|| bad("a number of seconds"))
+        };
+        match name {
+            "bandwidth" => {
+                let number = text.trim_end_matches("pps");
+                if number.len() < text.len() {
+                    let pps = units::parse(number).filter(|pps| *pps > 0.0);
+                    self.pps = Some(pps.ok_or_else(|| bad("a number of packets a second"))?);
+                    self.rate = None;
+                } else if text.contains(',') {
+                    return Err(bad("a rate; one that varies (rate,deviation) is not here"));
+                } else {
+                    self.rate = Some(amount("a rate, such as 50m")? as u64);
+                    self.pps = None;
+                }
+            }
+            "client" => {
+                let (host, device) = match text.split_once('%') {
+                    Some((host, device)) => (host, Some(device.to_owned())),
+                    None => (text, None),
+                };
+                self.host = Some(host.to_owned());
+                self.device = device.or_else(|| self.device.take());
+            }
+            "dualtest" => self.way = Way::Dual,
+            "tradeoff" => self.way = Way::Tradeoff,
+            "reverse" => {
+                self.way = if self.way == Way::FullDuplex {
+                    self.way
+                } else {
+                    Way::Reverse
+                }
+            }
+            "full-duplex" => self.way = Way::FullDuplex,
+            "enhanced" => self.enhanced = true,
+            "format" => {
+                let letter = text.chars().next().and_then(Format::of);
+                self.format =
+                    letter.ok_or_else(|| bad("one of a, b, k, m, g, t, A, B, K, M, G, T"))?;
+            }
+            "help" => self.help = true,
+            "version" => self.version = true,
+            "interval" => {
+                let interval = text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|interval| (0.0..=1e6).contains(interval))
+                    .ok_or_else(|| {
+                        bad("a number of seconds; intervals by frame (f) are not here")
+                    })?;
+                self.interval =
+                    (interval > 0.0).then(|| Duration::from_secs_f64(interval.max(0.005)));
+            }
+            "len" => {
+                let length = amount("a number of bytes")? as usize;
+                if !(1..=64 << 20).contains(&length) {
+                    return Err(bad("a length between 1 and 64M"));
+                }
+                self.length = Some(length);
+            }
+            "print_mss" => self.print_mss = true,
+            "num" => {
+                let bytes = amount("a number of bytes")? as u64;
+                if bytes == 0 {
+                    return Err(bad("a number of bytes above 0"));
+                }
+                self.bytes = Some(bytes);
+            }
+            "output" => self.output = Some(PathBuf::from(text)),
+            "port" => self.port = port()?,
+            "server" => self.server = true,
+            "time" => self.time = Some(seconds()?),
+            "udp" => self.udp = true,
+            "window" => {
+                let window = amount("a number of bytes")? as usize;
+                if window > 1 << 30 {
+                    return Err(bad("a window of at most 1G"));
+                }
+                self.window = (window > 0).then_some(window);
+            }
+            "reportexclude" => {
+                for letter in text.to_uppercase().chars() {
+                    if !"CDMSV".contains(letter) {
+                        return Err(bad("made of C, D, M, S and V"));
+                    }
+                    self.exclude.push(letter);
+                }
+            }
+            "reportstyle" => match text.chars().next() {
+                Some('c' | 'C') => self.csv = true,
+                Some('a' | 'A') => self.csv = false,
+                _ => return Err(bad("C")),
+            },
+            "singleclient" => self.single = true,
+            "v4" => self.v4 = true,
+            "v6" | "ipv6_domain" => self.v6 = true,
+            "bind" => self.bind_to(text)?,
+            "compatibility" => self.compatible = true,
+            "daemon" => self.daemon = true,
+            "file_input" => self.source = Source::File(PathBuf::from(text)),
+            "stdin" => self.source = Source::Input,
+            "ssm-host" => self.source_host = Some(text.parse().map_err(|_| bad("an address"))?),
+            "listenport" => self.listen_port = Some(port()?),
+            "mss" => {
+                let mss = text.parse().ok().filter(|mss| (88..=65_535).contains(mss));
+                self.mss = Some(mss.ok_or_else(|| bad("a segment size between 88 and 65535"))?);
+            }
+            "nodelay" => self.no_delay = true,
+            "parallel" => {
+                let parallel = text.parse().ok().filter(|many| (1..=4096).contains(many));
+                self.parallel = Some(parallel.ok_or_else(|| bad("a number between 1 and 4096"))?);
+            }
+            "tos" => {
+                self.tos = Some(
+                    tos(text).ok_or_else(|| bad("a TOS byte or one of its names, such as ef"))?,
+                );
+            }
+            "dscp" => {
+                let dscp = number(text)
+                    .filter(|dscp| *dscp < 64)
+                    .map(|dscp| (dscp as u8) << 2);
+                let named = || {
+                    TOS.iter()
+                        .find(|(name, _)| *name == text)
+                        .map(|(_, tos)| *tos)
+                };
+                self.tos = Some(
+                    dscp.or_else(named)
+                        .ok_or_else(|| bad("a DSCP between 0 and 63"))?,
+                );
+            }
+            "ttl" => {
+                let ttl = text.parse().ok().filter(|ttl| (1..=255).contains(ttl));
+                self.ttl = Some(ttl.ok_or_else(|| bad("a number between 1 and 255"))?);
+            }
+            "single_udp" => {
+                self.udp = true;
+                self.single = true;
+            }
+            "suggest_win_size" => {
+                self.notes
+                    .push("The -W option has been removed, as in iperf 2.0.6 and later".to_owned());
+            }
+            "peer-detect" => self.detect = true,
+            "tcp-congestion" => self.congestion = Some(text.to_owned()),
+            "connect-only" => {
+                self.connect_only = true;
+                if let Some(value) = value {
+                    let many = value.parse().ok().filter(|many| (1..=4096).contains(many));
+                    self.parallel = Some(many.ok_or_else(|| bad("a number of connections"))?);
+                }
+            }
+            "fq-rate" => self.fq_rate = Some(amount("a rate")? as u64),
+            "hide-ips" => self.hide = true,
+            // Connections are all made before the first write, as in the original; the rest is no difference.
+            "no-connect-sync" => {}
+            "no-udp-fin" => self.no_udp_fin = true,
+            "skip-rx-copy" => self.skip_copy = true,
+            "sum-only" => self.sum_only = true,
+            "trip-times" => self.trip_times = true,
+            "txdelay-time" => self.delay = Some(seconds()?),
+            "txstart-time" => {
+                let start: f64 = text
+                    .parse()
+                    .map_err(|_| bad("a time in seconds since 1970"))?;
+                let now = caudal_sys::clock::realtime_ns() as f64 / 1e9;
+                if start < now || start > now + 1e7 {
+                    return Err(bad("a time yet to come, in seconds since 1970"));
+                }
+                self.delay = Some(Duration::from_secs_f64(start - now));
+            }
+            "utc" => self.utc = true,
+            other => return Err(format!("option --{other} of iperf is not here")),
+        }
+        Ok(())
+    }
+
+    /// `host[:port][%device]`, where an IPv6 address with a port is in brackets.
+    fn bind_to(&mut self, text: &str) -> Result<(), String> {
+        let bad = || format!("option --bind: {text:?} is not ADDRESS[:PORT][%DEVICE]");
+        let (place, device) = match text.split_once('%') {
+            Some((place, device)) => (place, Some(device.to_owned())),
+            None => (text, None),
+        };
+        self.device = device.or_else(|| self.device.take());
+        if place.is_empty() {
+            return Ok(());
+        }
+        let bare = place.trim_start_matches('[').trim_end_matches(']');
+        if let Ok(address) = bare.parse() {
+            self.bind = Some(address);
+            return Ok(());
+        }
+        let (address, port) = place.rsplit_once(':').ok_or_else(bad)?;
+        let address = address.trim_start_matches('[').trim_end_matches(']');
+        self.bind = Some(address.parse().map_err(|_| bad())?);
+        self.bind_port = Some(port.parse().map_err(|_| bad())?);
+        Ok(())
+    }
+}
+
+fn number(text: &str) -> Option<u32> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(hex, 16).ok();
+    }
+    if text.len() > 1 && text.starts_with('0') {
+        return u32::from_str_radix(&text[1..], 8).ok();
+    }
+    text.parse().ok()
+}
+
+fn tos(text: &str) -> Option<u8> {
+    TOS.iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text))
+        .map(|(_, tos)| *tos)
+        .or_else(|| number(text).and_then(|tos| u8::try_from(tos).ok()))
+}
+
+/// The option a long name, or the beginning of one, stands for.
+fn find(name: &str) -> Result<(&'static str, Takes), String> {
+    let exact = TABLE.iter().find(|(_, names, _)| names.contains(&name));
+    if let Some((_, names, takes)) = exact {
+        return Ok((names[0], *takes));
+    }
+    if ABSENT.contains(&name) {
+        return Err(format!("option --{name} of iperf is not here"));
+    }
+    let mut found: Vec<(&'static str, Option<Takes>)> = TABLE
+        .iter()
+        .filter(|(_, names, _)| names.iter().any(|known| known.starts_with(name)))
+        .map(|(_, names, takes)| (names[0], Some(*takes)))
+        .collect();
+    found.extend(
+        ABSENT
+            .iter()
+            .filter(|known| known.starts_with(name))
+            .map(|known| (*known, None)),
+    );
+    match found.as_slice() {
+        [(known, Some(takes))] if !name.is_empty() => Ok((known, *takes)),
+        [(known, None)] => Err(format!("option --{known} of iperf is not here")),
+        [] => Err(format!("unrecognized option `--{name}'")),
+        several => {
+            let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "option `--{name}' is ambiguous: {}",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Options, String> {
+        Options::parse(
+            &line
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn every_option_of_2_0_5_is_taken_short_and_long() {
+        let pairs = [
+            ("-f k", "--format k"),
+            ("-i 2", "--interval 2"),
+            ("-l 8K", "--len 8K"),
+            ("-m", "--print_mss"),
+            ("-o out", "--output out"),
+            ("-p 5002", "--port 5002"),
+            ("-u", "--udp"),
+            ("-w 13KB", "--window 13KB"),
+            ("-B 127.0.0.1", "--bind 127.0.0.1"),
+            ("-C", "--compatibility"),
+            ("-M 1000", "--mss 1000"),
+            ("-N", "--nodelay"),
+            ("-V", "--IPv6Version"),
+            ("-b 50m", "--bandwidth 50m"),
+            ("-d", "--dualtest"),
+            ("-n 1M", "--num 1M"),
+            ("-r", "--tradeoff"),
+            ("-t 20", "--time 20"),
+            ("-F name", "--fileinput name"),
+            ("-I", "--stdin"),
+            ("-L 6001", "--listenport 6001"),
+            ("-P 2", "--parallel 2"),
+            ("-T 4", "--ttl 4"),
+            ("-Z cubic", "--linux-congestion cubic"),
+            ("-x CDMSV", "--reportexclude CDMSV"),
+            ("-y C", "--reportstyle C"),
+        ];
+        for (short, long) in pairs {
+            let short = read(&format!("-c host {short}"));
+            let long = read(&format!("--client host {long}"));
+            assert!(short.is_ok(), "{short:?}");
+            assert_ne!(short, read("-c host"));
+            assert_eq!(short, long);
+        }
+        for (short, long) in [
+            ("-s", "--server"),
+            ("-s -U", "--server --single_udp"),
+            ("-s -D", "--server --daemon"),
+        ] {
+            assert!(read(short).is_ok());
+            assert_eq!(read(short), read(long));
+        }
+        assert!(read("-h").unwrap().help && read("--version").unwrap().version);
+    }
+
+    #[test]
+    fn letters_cluster_and_names_abbreviate() {
+        let options = read("-uc host -t5 -b1.5m --dual --listen=6002").unwrap();
+        assert!(options.udp);
+        assert_eq!(options.rate, Some(1_500_000));
+        assert_eq!(options.time, Some(Duration::from_secs(5)));
+        assert_eq!((options.way, options.listen_port), (Way::Dual, Some(6002)));
+        assert_eq!(
+            read("-c h%eth0 -B [::1]:5006%lo").unwrap().bind_port,
+            Some(5006)
+        );
+        assert_eq!(read("-c h -b 100pps").unwrap().pps, Some(100.0));
+        assert_eq!(read("-c h -S ef").unwrap().tos, Some(0xb8));
+        assert_eq!(read("-c h -S 0x10").unwrap().tos, Some(16));
+    }
+
+    #[test]
+    fn what_is_not_here_is_refused_by_its_name() {
+        let cases = [
+            ("-c h --isochronous=60:20m,0", "--isochronous"),
+            ("-s --histograms", "--histograms"),
+            ("-c h -z", "-z"),
+            ("-c h --nonsense", "--nonsense"),
+            ("-Q", "Q"),
+            ("-c h word", "word"),
+            ("-c h -p", "-- p"),
+            ("-c h -p 5001-5005", "5001-5005"),
+            ("-c h --t", "ambiguous"),
+            ("-c h -i f", "\"f\""),
+            ("-s -c h", "exclude"),
+            ("", "-c HOST"),
+            ("-c h -x Q", "\"Q\""),
+            ("-c h -n -5", "-5"),
+            ("-c h -u -l 70000", "65507"),
+            ("-c h --udp=yes", "doesn't allow"),
+        ];
+        for (line, word) in cases {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(word), "{line}: {error}");
+            assert_eq!(error.lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_environment_stands_in_front() {
+        let words = Options::of_environment(|name| match name {
+            "IPERF_BANDWIDTH" => Some("2m".to_owned()),
+            "IPERF_UDP" => Some("1".to_owned()),
+            "TCP_WINDOW_SIZE" => Some("64K".to_owned()),
+            _ => None,
+        });
+        assert_eq!(words, ["--bandwidth=2m", "--udp", "--window=64K"]);
+    }
+}

@@ -1,0 +1,59 @@
+//! The server's answer to a TCP test header: its version, and with trip times its clock.
+
+use super::{put, word};
+
+/// Bytes in an answer without times.
+pub const ACK: usize = 28;
+/// Bytes in an answer with times.
+const ACK_TIMES: usize = 52;
+const TYPE: u32 = 2;
+
+/// An answer to a test header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// The server's version.
+    pub version: (u32, u32),
+    /// With trip times: when the client sent, when the server received, when it answered; seconds and µs.
+    pub times: Option<[(u32, u32); 3]>,
+}
+
+impl Ack {
+    /// The bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let length = if self.times.is_some() { ACK_TIMES } else { ACK };
+        let mut bytes = vec![0; length];
+        put(&mut bytes, 0, TYPE);
+        put(&mut bytes, 4, length as u32);
+        put(&mut bytes, 12, self.version.0);
+        put(&mut bytes, 16, self.version.1);
+        for (nth, time) in self.times.iter().flatten().enumerate() {
+            put(&mut bytes, 28 + nth * 8, time.0);
+            put(&mut bytes, 32 + nth * 8, time.1);
+        }
+        bytes
+    }
+
+    /// Reads an answer; `None` when it is none, or bytes are missing.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let length = word(bytes, 4)? as usize;
+        if word(bytes, 0)? != TYPE || !(ACK..=1024).contains(&length) {
+            return None;
+        }
+        let time = |nth: usize| Some((word(bytes, 28 + nth * 8)?, word(bytes, 32 + nth * 8)?));
+        Some(Self {
+            version: (word(bytes, 12)?, word(bytes, 16)?),
+            times: if length >= ACK_TIMES {
+                match (time(0), time(1), time(2)) {
+                    (Some(sent), Some(received), Some(answered)) => {
+                        Some([sent, received, answered])
+                    }
+                    _ => None,
+                }
+            } else {
+                None
+            },
+        })
+    }
+}

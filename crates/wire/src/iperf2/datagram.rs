@@ -1,0 +1,127 @@
+//! The header of every datagram, and what the first datagram of a flow tells of the rest.
+
+use super::header::{BASE, PATTERN_6, WIDE_IDS, are_flags, are_old_flags};
+use super::{TestHeader, put, word};
+
+/// How much of a flow's first datagram is worth keeping, bytes.
+pub const FIRST_BYTES: usize = 160;
+const PATTERN_2: u32 = 0x3233_3435;
+
+/// How a peer lays its datagrams out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// 2.0.5 to 2.0.9: id, seconds, microseconds.
+    Twelve,
+    /// 2.0.10 to 2.0.13: the upper word of the id follows, and the report has a word more.
+    SixteenOld,
+    /// 2.1 and later: the upper word of the id follows.
+    Sixteen,
+}
+
+impl Layout {
+    /// Bytes in a datagram's own header.
+    #[must_use]
+    pub const fn header(self) -> usize {
+        match self {
+            Self::Twelve => 12,
+            Self::SixteenOld | Self::Sixteen => 16,
+        }
+    }
+}
+
+/// A datagram's own header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its number; negative in the last of a flow, and in its repetitions.
+    pub id: i64,
+    /// When it was sent, by the sender's clock: seconds and microseconds.
+    pub sent: (u32, u32),
+}
+
+impl Datagram {
+    /// Reads a header; `None` when bytes are missing.
+    #[must_use]
+    pub fn read(bytes: &[u8], layout: Layout, wide: bool) -> Option<Self> {
+        let low = word(bytes, 0)?;
+        let id = if wide && layout != Layout::Twelve {
+            (i64::from(word(bytes, 12)? as i32) << 32) | i64::from(low)
+        } else {
+            i64::from(low as i32)
+        };
+        Some(Self {
+            id,
+            sent: (word(bytes, 4)?, word(bytes, 8)?),
+        })
+    }
+
+    /// When it was sent, ns after the epoch.
+    #[must_use]
+    pub const fn sent_ns(&self) -> u64 {
+        self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
+    }
+}
+
+/// Writes a datagram's own header.
+pub fn datagram_header(room: &mut [u8], layout: Layout, id: i64, sent: (u32, u32)) {
+    put(room, 0, id as u32);
+    put(room, 4, sent.0);
+    put(room, 8, sent.1);
+    if layout != Layout::Twelve {
+        put(room, 12, (id >> 32) as u32);
+    }
+}
+
+/// What the first datagram of a flow says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct First {
+    /// How the peer lays its datagrams out.
+    pub layout: Layout,
+    /// Whether its ids have 64 bits.
+    pub wide: bool,
+    /// The datagram itself.
+    pub datagram: Datagram,
+    /// What the client wants, where it says.
+    pub header: Option<TestHeader>,
+}
+
+impl First {
+    /// Reads a flow's first datagram; `None` when it is too short to be one.
+    ///
+    /// The two layouts are told apart by the words at 12 and 16: where one has flags the other has an
+    /// upper word of an id, which is 0 or all ones, or a small count of threads.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        word(bytes, 8)?;
+        let at_12 = word(bytes, 12);
+        let at_16 = word(bytes, 16);
+        let is_upper = matches!(at_12, Some(0 | 0xffff_ffff));
+        let with = |layout: Layout, wide: bool, header: Option<TestHeader>| {
+            Some(Self {
+                layout,
+                wide,
+                datagram: Datagram::read(bytes, layout, wide)?,
+                header,
+            })
+        };
+        match (at_12, at_16) {
+            (_, Some(flags)) if is_upper && are_flags(flags) => {
+                let header = TestHeader::decode(&bytes[16..]);
+                let layout = if header.is_some_and(|header| header.extended.is_some()) {
+                    Layout::Sixteen
+                } else {
+                    Layout::SixteenOld
+                };
+                with(layout, flags & WIDE_IDS != 0, header)
+            }
+            (Some(PATTERN_2), _) => with(Layout::Twelve, false, None),
+            (_, Some(PATTERN_6)) if is_upper => with(Layout::Sixteen, true, None),
+            // The short datagrams of 2.1 have sixteen bits of flags of their own.
+            (_, Some(flags)) if is_upper && flags >> 16 == 2 => with(Layout::Sixteen, true, None),
+            (Some(flags), Some(1..=4096)) if are_old_flags(flags) && bytes.len() >= 12 + BASE => {
+                with(Layout::Twelve, false, TestHeader::decode(&bytes[12..]))
+            }
+            (Some(_), _) if is_upper => with(Layout::Sixteen, true, None),
+            _ => with(Layout::Twelve, false, None),
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! The test header: what a client wants, in the first bytes of its connection or of every datagram.
+//!
+//! ```text
+//!  0 flags   4 threads   8 port to connect back to   12 length   16 window or rate   20 amount
+//! 24 type   28 length   32 upper flags  34 lower flags   36 version   40 patch level
+//! 44 reserved  46 TOS   48 rate low   52 rate high << 8   56 write prefetch  (2.2: 60 barrier)
+//! ```
+//! The first line is all of 2.0.x; from 2.0.10 on, flags tell that more follows. In UDP the header comes
+//! after the datagram's own, of 12 bytes up to 2.0.9 and of 16 since.
+
+use super::{half, put, put_half, word};
+
+const VERSION1: u32 = 0x8000_0000;
+const EXTEND: u32 = 0x4000_0000;
+const UDP_TESTS: u32 = 0x2000_0000;
+const KEY_CHECK: u32 = 0x1000_0000;
+pub(super) const WIDE_IDS: u32 = 0x0800_0000;
+const VERSION2: u32 = 0x0400_0000;
+const PEER_DETECT: u32 = 0x0200_0000;
+const UDP_AVOID: u32 = 0x0100_0000;
+const BOUNCEBACK: u32 = 0x0080_0000;
+const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
+const LENGTH_BIT: u32 = 0x0001_0000;
+const LENGTH_MASK: u32 = 0x0000_01fe;
+const RUN_NOW: u32 = 1;
+/// Every flag there is; a word with any other bit is somebody's payload.
+const KNOWN: u32 = VERSION1
+    | EXTEND
+    | UDP_TESTS
+    | KEY_CHECK
+    | WIDE_IDS
+    | VERSION2
+    | PEER_DETECT
+    | UDP_AVOID
+    | BOUNCEBACK
+    | SMALL_TRIP_TIMES
+    | LENGTH_BIT
+    | 0xffff;
+pub(super) const PATTERN_0: u32 = 0x3031_3233;
+pub(super) const PATTERN_6: u32 = 0x3637_3839;
+
+const NO_UDP_FIN: u16 = 0x0008;
+const TRIP_TIME: u16 = 0x0010;
+const REVERSE: u16 = 0x0400;
+const FULL_DUPLEX: u16 = 0x0800;
+
+/// The header of 2.0.x, bytes.
+pub(super) const BASE: usize = 24;
+/// With the extension of 2.1, bytes.
+const EXTENDED_21: usize = 60;
+/// What a header with trip times is longer, bytes (2.1).
+const START: usize = 20;
+/// In datagrams of 2.1, room for isochronous payload and start times follows, bytes.
+const UDP_ROOM: usize = 84;
+/// The longest key, bytes.
+const LONGEST_KEY: usize = 128;
+
+/// The version this program gives itself: its headers are laid out like those of 2.1.8.
+pub const VERSION: (u32, u32) = (0x0002_0001, 0x0008_0003);
+
+/// Which way payload goes, as the client asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From the client.
+    Up,
+    /// From the server, on the client's connection (2.1).
+    Reverse,
+    /// Both at once on the client's connection (2.1).
+    FullDuplex,
+    /// Both at once; the server connects back (`-d`).
+    Dual,
+    /// One after the other; the server connects back (`-r`).
+    Tradeoff,
+}
+
+/// How much is to be moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// So many hundredths of a second.
+    Hundredths(u32),
+    /// So many bytes.
+    Bytes(u32),
+}
+
+/// The part of a header that 2.1 added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Extended {
+    /// The client's version: 0x0002_0001 is 2.1; the second word holds the patch level.
+    pub version: (u32, u32),
+    /// The TOS byte to send with.
+    pub tos: u16,
+    /// The rate to send at, bit/s; 0 for none.
+    pub rate: u64,
+    /// Whether the end of a UDP test is not to be told.
+    pub no_udp_fin: bool,
+    /// Whether one-way times are measured.
+    pub trip_times: bool,
+}
+
+/// What a client wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestHeader {
+    /// Which way.
+    pub way: Way,
+    /// Connections of this client that belong together.
+    pub threads: u32,
+    /// The client's port for tests that connect back.
+    pub port: u32,
+    /// Bytes in a block or datagram; 0 for the default.
+    pub length: u32,
+    /// The window (TCP), or in 2.0.x the rate in bit/s (UDP); 0 for the default.
+    pub window_or_rate: u32,
+    /// How much.
+    pub amount: Amount,
+    /// Whether ids of datagrams have 64 bits.
+    pub wide_ids: bool,
+    /// Whether the client waits for an answer (`-X`).
+    pub detect: bool,
+    /// What 2.1 added.
+    pub extended: Option<Extended>,
+}
+
+/// Why a header cannot be one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// It says that it is shorter than its own fields.
+    #[error("its test header says it is {0} bytes long, which holds less than its fields")]
+    Short(usize),
+    /// The key is empty or too long.
+    #[error("its test header announces a key of {0} bytes; 1 to {LONGEST_KEY} can be")]
+    Key(usize),
+}
+
+/// What the first bytes of a TCP connection turn out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// So many bytes are needed to tell.
+    Needs(usize),
+    /// No header: payload from the first byte.
+    Payload,
+    /// A header of so many bytes, the key included.
+    Test(TestHeader, usize),
+    /// Requests that are to be sent back.
+    Bounceback,
+}
+
+impl Opening {
+    /// Reads the first bytes of a connection, as many as there are.
+    ///
+    /// # Errors
+    /// When they are a header that contradicts itself.
+    pub fn of(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let Some(flags) = word(bytes, 0) else {
+            return Ok(Self::Needs(4));
+        };
+        if flags == PATTERN_0 || flags & !KNOWN != 0 {
+            return Ok(Self::Payload);
+        }
+        if flags & (VERSION1 | EXTEND | VERSION2) == 0 {
+            if flags == BOUNCEBACK {
+                return Ok(Self::Bounceback);
+            }
+            if flags != 0 {
+                return Ok(Self::Payload);
+            }
+            // 2.0.5 announces its threads and its port even where nothing is asked for; zeros are payload.
+            return Ok(match (word(bytes, 4), word(bytes, 8)) {
+                (Some(threads), Some(port)) if !(1..=4096).contains(&threads) || port > 65_535 => {
+                    Self::Payload
+                }
+                _ => match TestHeader::decode(bytes) {
+                    Some(header) => Self::Test(header, BASE),
+                    None => Self::Needs(BASE),
+                },
+            });
+        }
+        if flags & LENGTH_BIT == 0 && flags & 0xfffe != 0 {
+            // Only a length explains these bits.
+            return Ok(Self::Payload);
+        }
+        let length = length_of(flags);
+        let fields = if flags & (EXTEND | VERSION2) != 0 && flags & LENGTH_BIT != 0 {
+            EXTENDED_21
+        } else {
+            BASE
+        };
+        if length < fields {
+            return Err(HeaderError::Short(length));
+        }
+        let mut whole = length;
+        if flags & KEY_CHECK != 0 {
+            let Some(key) = half(bytes, length) else {
+                return Ok(Self::Needs(length + 2));
+            };
+            let key = usize::from(key);
+            if key == 0 || key > LONGEST_KEY {
+                return Err(HeaderError::Key(key));
+            }
+            whole += 2 + key;
+        }
+        if bytes.len() < whole {
+            return Ok(Self::Needs(whole));
+        }
+        Ok(match TestHeader::decode(bytes) {
+            Some(header) => Self::Test(header, whole),
+            None => Self::Needs(whole),
+        })
+    }
+}
+
+fn length_of(flags: u32) -> usize {
+    if flags & LENGTH_BIT != 0 {
+        ((flags & LENGTH_MASK) >> 1) as usize
+    } else if flags & VERSION2 != 0 && flags & EXTEND != 0 {
+        EXTENDED_21
+    } else {
+        BASE
+    }
+}
+
+/// Whether a word can be the flags of a header with anything in it.
+pub(super) const fn are_flags(word: u32) -> bool {
+    word & !KNOWN == 0
+        && word & (VERSION1 | EXTEND | VERSION2 | WIDE_IDS) != 0
+        && (word & LENGTH_BIT != 0 || word & 0xfffe == 0)
+}
+
+/// Whether a word can be the flags of a header of 2.0.5.
+pub(super) const fn are_old_flags(word: u32) -> bool {
+    word & !(VERSION1 | RUN_NOW) == 0
+}
+
+impl TestHeader {
+    /// Reads a header; `None` when bytes are missing.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let flags = word(bytes, 0)?;
+        let threads = word(bytes, 4)?;
+        // With a transfer id (2.2) only the low bits count threads.
+        let threads = if threads & 0x8000_0000 != 0 {
+            threads & 0xf_ffff
+        } else {
+            threads
+        };
+        let amount = word(bytes, 20)?;
+        let extended = if flags & (EXTEND | VERSION2) != 0 {
+            decode_extended(bytes)
+        } else {
+            None
+        };
+        let upper = extended.map_or(0, |(_, upper)| upper);
+        let way = if flags & VERSION2 != 0 && upper & FULL_DUPLEX != 0 {
+            Way::FullDuplex
+        } else if flags & VERSION2 != 0 && upper & REVERSE != 0 {
+            Way::Reverse
+        } else if flags & VERSION1 == 0 {
+            Way::Up
+        } else if flags & RUN_NOW != 0 {
+            Way::Dual
+        } else {
+            Way::Tradeoff
+        };
+        Some(Self {
+            way,
+            threads,
+            port: word(bytes, 8)?,
+            length: word(bytes, 12)?,
+            window_or_rate: word(bytes, 16)?,
+            amount: if amount & 0x8000_0000 != 0 {
+                Amount::Hundredths(amount.wrapping_neg())
+            } else {
+                Amount::Bytes(amount)
+            },
+            wide_ids: flags & WIDE_IDS != 0,
+            detect: flags & PEER_DETECT != 0,
+            extended: extended.map(|(extended, _)| extended),
+        })
+    }
+
+    /// Whether a server answers this header (TCP): every plain client of 2.1 gets one, or who asks.
+    #[must_use]
+    pub const fn is_answered(&self) -> bool {
+        self.detect
+            || self.extended.is_some() && !matches!(self.way, Way::Reverse | Way::FullDuplex)
+    }
+
+    /// The header in front of a TCP connection's payload, in the layout of 2.1; `now` in seconds and
+    /// microseconds, where trip times are measured.
+    #[must_use]
+    pub fn encode_tcp(&self, now: (u32, u32)) -> Vec<u8> {
+        let trip_times = self.extended.is_some_and(|extended| extended.trip_times);
+        let length = match self.extended {
+            None => BASE,
+            Some(_) if trip_times => EXTENDED_21 + START,
+            Some(_) => EXTENDED_21,
+        };
+        let mut bytes = vec![0; length];
+        self.write(&mut bytes, 0, length, 0);
+        if trip_times {
+            put(&mut bytes, EXTENDED_21 + 4, now.0);
+            put(&mut bytes, EXTENDED_21 + 8, now.1);
+        }
+        bytes
+    }
+
+    /// The header of every datagram after the datagram's own 16 bytes, in the layout of 2.1, with the room
+    /// that 2.1 leaves for isochronous payload and start times; `now` as for TCP.
+    #[must_use]
+    pub fn encode_udp(&self, now: (u32, u32)) -> Vec<u8> {
+        let Some(extended) = self.extended else {
+            let mut bytes = vec![0; BASE];
+            self.write(&mut bytes, 0, BASE, 0);
+            return bytes;
+        };
+        let per_packet = extended.trip_times
+            || extended.no_udp_fin && matches!(self.way, Way::Up)
+            || matches!(self.way, Way::Reverse | Way::FullDuplex);
+        let mut flags = WIDE_IDS;
+        if per_packet {
+            flags |= UDP_TESTS;
+        }
+        let announced = 16 + EXTENDED_21 + if extended.trip_times { 32 } else { 0 };
+        let mut bytes = vec![0; EXTENDED_21 + UDP_ROOM];
+        self.write(&mut bytes, flags, announced, 0);
+        if extended.trip_times {
+            put(&mut bytes, 112 - 16, now.0);
+            put(&mut bytes, 116 - 16, now.1);
+        }
+        bytes
+    }
+
+    fn write(&self, bytes: &mut [u8], mut flags: u32, length: usize, upper: u16) {
+        let mut upper = upper;
+        match self.way {
+            Way::Up => {}
+            Way::Reverse => {
+                flags |= VERSION2;
+                upper |= REVERSE;
+            }
+            Way::FullDuplex => {
+                flags |= VERSION2;
+                upper |= FULL_DUPLEX;
+            }
+            Way::Dual => flags |= VERSION1 | RUN_NOW,
+            Way::Tradeoff => flags |= VERSION1,
+        }
+        if self.detect {
+            flags |= VERSION2 | PEER_DETECT;
+        }
+        if let Some(extended) = self.extended {
+            flags |= EXTEND | LENGTH_BIT | ((length as u32) << 1 & LENGTH_MASK);
+            if extended.no_udp_fin {
+                upper |= NO_UDP_FIN;
+            }
+            if extended.trip_times {
+                upper |= TRIP_TIME;
+            }
+            put_half(bytes, 32, upper);
+            put(bytes, 36, extended.version.0);
+            put(bytes, 40, extended.version.1);
+            put_half(bytes, 46, extended.tos);
+            put(bytes, 48, extended.rate as u32);
+            put(bytes, 52, ((extended.rate >> 32) as u32) << 8);
+        }
+        put(bytes, 0, flags);
+        put(bytes, 4, self.threads);
+        put(bytes, 8, self.port);
+        put(bytes, 12, self.length);
+        put(bytes, 16, self.window_or_rate);
+        put(
+            bytes,
+            20,
+            match self.amount {
+                Amount::Hundredths(time) => time.min(0x7fff_ffff).wrapping_neg(),
+                Amount::Bytes(bytes) => bytes & 0x7fff_ffff,
+            },
+        );
+    }
+}
+
+fn decode_extended(bytes: &[u8]) -> Option<(Extended, u16)> {
+    let upper = half(bytes, 32)?;
+    let rate_high = word(bytes, 52)?;
+    word(bytes, 56)?;
+    Some((
+        Extended {
+            version: (word(bytes, 36)?, word(bytes, 40)?),
+            tos: half(bytes, 46)?,
+            rate: u64::from(rate_high >> 8) << 32 | u64::from(word(bytes, 48)?),
+            no_udp_fin: upper & NO_UDP_FIN != 0,
+            trip_times: upper & TRIP_TIME != 0,
+        },
+        upper,
+    ))
+}
+
+impl Extended {
+    /// The client's version in words, as `2.1.8`; `None` where it says none.
+    #[must_use]
+    pub fn version_text(&self) -> Option<String> {
+        let (upper, lower) = self.version;
+        (upper != 0).then(|| format!("{}.{}.{}", upper >> 16, upper & 0xffff, lower >> 16))
+    }
+}

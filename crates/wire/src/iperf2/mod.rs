@@ -1,0 +1,56 @@
+//! What iperf 2 says on its connections: a test header in the first bytes, a report in the last datagram.
+//!
+//! There is no control connection: the wishes of a client ride in front of its payload, and only UDP gives
+//! results back. The layouts are those of iperf 2.0.5 to 2.2, as their programs put them on the wire.
+
+mod answer;
+mod bounceback;
+mod datagram;
+mod header;
+mod report;
+
+pub use answer::{ACK, Ack};
+pub use bounceback::{BOUNCEBACK, Bounceback};
+pub use datagram::{Datagram, FIRST_BYTES, First, Layout, datagram_header};
+pub use header::{Amount, Extended, HeaderError, Opening, TestHeader, VERSION, Way};
+pub use report::{ServerReport, Transit};
+
+/// The port of iperf 2, TCP and UDP.
+pub const PORT: u16 = 5001;
+/// The most bytes a test header with all its parts may take, the key included.
+pub const LONGEST_HEADER: usize = 512;
+
+/// The payload of iperf 2: the digits, over and over.
+pub fn fill_pattern(room: &mut [u8]) {
+    for (byte, digit) in room.iter_mut().zip((b'0'..=b'9').cycle()) {
+        *byte = digit;
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_be_bytes(*four))
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    let two = bytes.get(at..)?.first_chunk::<2>()?;
+    Some(u16::from_be_bytes(*two))
+}
+
+fn put(room: &mut [u8], at: usize, value: u32) {
+    if let Some(four) = room
+        .get_mut(at..)
+        .and_then(|rest| rest.first_chunk_mut::<4>())
+    {
+        *four = value.to_be_bytes();
+    }
+}
+
+fn put_half(room: &mut [u8], at: usize, value: u16) {
+    if let Some(two) = room
+        .get_mut(at..)
+        .and_then(|rest| rest.first_chunk_mut::<2>())
+    {
+        *two = value.to_be_bytes();
+    }
+}

@@ -1,0 +1,180 @@
+//! What a server says when a UDP test has ended, in the client's own layout.
+
+use super::{Layout, datagram_header, put, word};
+
+/// The report of 2.0.x, bytes.
+const BASE: usize = 40;
+/// With the extensions of 2.1, bytes.
+const EXTENDED: usize = 112;
+const PRESENT: u32 = 0x8000_0000;
+const EXTENSION: u32 = 0x4000_0000;
+const WIDE: u32 = 0x0800_0000;
+
+/// One-way times as a server saw them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Transit {
+    /// The least, s.
+    pub min_s: f64,
+    /// The most, s.
+    pub max_s: f64,
+    /// Their sum, s.
+    pub sum_s: f64,
+    /// Their mean, s.
+    pub mean_s: f64,
+    /// The sum of squared differences from the mean, s².
+    pub m2: f64,
+    /// How many.
+    pub count: u32,
+    /// Gaps between datagrams seen.
+    pub gaps: u32,
+    /// Their sum, s; whole seconds on the wire.
+    pub gap_sum_s: f64,
+}
+
+/// A server's report.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ServerReport {
+    /// Payload bytes that arrived.
+    pub bytes: u64,
+    /// How long the flow lasted, seconds and microseconds.
+    pub duration: (u32, u32),
+    /// Datagrams that did not arrive.
+    pub lost: u64,
+    /// Datagrams that arrived after a later one.
+    pub out_of_order: u64,
+    /// Datagrams in all: the last number.
+    pub datagrams: u64,
+    /// Jitter, µs.
+    pub jitter_us: u64,
+    /// One-way times (2.1).
+    pub transit: Option<Transit>,
+}
+
+fn split(seconds: f64) -> (u32, u32) {
+    let negative = seconds < 0.0;
+    let micros = (seconds.abs() * 1e6).round().min(2e15) as u64;
+    let (whole, part) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
+    if negative {
+        (whole.wrapping_neg(), part.wrapping_neg())
+    } else {
+        (whole, part)
+    }
+}
+
+fn join(bytes: &[u8], at: usize) -> Option<f64> {
+    let (whole, part) = (word(bytes, at)? as i32, word(bytes, at + 4)? as i32);
+    Some(f64::from(whole) + f64::from(part) / 1e6)
+}
+
+impl ServerReport {
+    /// The last datagram a server sends, in the layout of its client.
+    #[must_use]
+    pub fn encode(&self, layout: Layout) -> Vec<u8> {
+        let at = layout.header();
+        let length = match layout {
+            Layout::Twelve => at + BASE,
+            Layout::SixteenOld => at + BASE + 4,
+            Layout::Sixteen => at + EXTENDED,
+        };
+        let transit = self.transit.filter(|_| layout == Layout::Sixteen);
+        let mut bytes = vec![0; length];
+        datagram_header(&mut bytes, layout, 0, (0, 0));
+        let room = &mut bytes[at..];
+        put(
+            room,
+            0,
+            match layout {
+                Layout::Twelve => PRESENT,
+                Layout::SixteenOld => PRESENT | WIDE,
+                Layout::Sixteen if transit.is_some() => PRESENT | WIDE | EXTENSION,
+                Layout::Sixteen => PRESENT | WIDE,
+            },
+        );
+        put(room, 4, (self.bytes >> 32) as u32);
+        put(room, 8, self.bytes as u32);
+        put(room, 12, self.duration.0);
+        put(room, 16, self.duration.1);
+        put(room, 20, self.lost as u32);
+        put(room, 24, self.out_of_order as u32);
+        put(room, 28, self.datagrams as u32);
+        let jitter = if layout == Layout::SixteenOld {
+            // A second word of the count stands before the jitter, in these versions only.
+            put(room, 32, (self.datagrams >> 32) as u32);
+            36
+        } else {
+            32
+        };
+        put(room, jitter, (self.jitter_us / 1_000_000) as u32);
+        put(room, jitter + 4, (self.jitter_us % 1_000_000) as u32);
+        if let Some(transit) = transit {
+            for (nth, value) in [
+                transit.min_s,
+                transit.max_s,
+                transit.sum_s,
+                transit.mean_s,
+                // This one in squared microseconds, or nothing would be left of it.
+                transit.m2 * 1e12,
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let (whole, part) = split(value);
+                put(room, 40 + nth * 8, whole);
+                put(room, 44 + nth * 8, part);
+            }
+            put(room, 88, transit.count);
+            put(room, 92, transit.gaps);
+            put(room, 96, transit.gap_sum_s.max(0.0) as u32);
+            put(room, 100, (self.lost >> 32) as u32);
+            put(room, 104, (self.out_of_order >> 32) as u32);
+            put(room, 108, (self.datagrams >> 32) as u32);
+        }
+        bytes
+    }
+
+    /// Reads a server's report, whichever version it comes from; `None` when it is none.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        // Only flags that are can be where the report begins.
+        let known = |at: usize| {
+            word(bytes, at)
+                .filter(|flags| flags & PRESENT != 0 && flags & !(PRESENT | EXTENSION | WIDE) == 0)
+        };
+        let (at, flags) = known(16)
+            .map(|flags| (16, flags))
+            .or_else(|| known(12).map(|flags| (12, flags)))?;
+        let room = &bytes[at..];
+        let low = |at: usize| word(room, at).map(u64::from);
+        let extended = flags & EXTENSION != 0 && room.len() >= EXTENDED;
+        let high = |at: usize| {
+            if extended {
+                low(at).unwrap_or(0) << 32
+            } else {
+                0
+            }
+        };
+        let report = Self {
+            bytes: low(4)? << 32 | low(8)?,
+            duration: (word(room, 12)?, word(room, 16)?),
+            lost: high(100) | low(20)?,
+            out_of_order: high(104) | low(24)?,
+            datagrams: high(108) | low(28)?,
+            jitter_us: low(32)?.saturating_mul(1_000_000).saturating_add(low(36)?),
+            transit: if extended {
+                Some(Transit {
+                    min_s: join(room, 40)?,
+                    max_s: join(room, 48)?,
+                    sum_s: join(room, 56)?,
+                    mean_s: join(room, 64)?,
+                    m2: join(room, 72)? / 1e12,
+                    count: word(room, 88)?,
+                    gaps: word(room, 92)?,
+                    gap_sum_s: f64::from(word(room, 96)?),
+                })
+            } else {
+                None
+            },
+        };
+        Some(report)
+    }
+}

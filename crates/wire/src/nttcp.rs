@@ -1,0 +1,571 @@
+//! What nttcp 1.47 says: one line that asks, one that names a port, and rows of figures.
+//!
+//! A control connection carries the far side's command line, its words joined by `@`:
+//! `nttcp@-r@-l4096@-n2048@-f@%9b…@-N1`. Whoever receives opens a port and says `dataport: 5038`. When all
+//! is moved, the far side prints its row of figures on the control connection.
+
+use std::fmt::Write;
+
+/// The control port; data ports are those above.
+pub const PORT: u16 = 5037;
+/// The longest line that asks, bytes.
+pub const LONGEST_LINE: usize = 1023;
+/// The columns printed unless told otherwise.
+pub const FORMAT: &str = "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr";
+/// Bytes in a datagram that marks the beginning or the end; data is longer.
+pub const MARK: usize = 4;
+/// The most bytes or buffers there can be, as in the original.
+const MOST: u64 = 1_000_000_000;
+/// The widest column and the most decimals.
+const WIDEST: usize = 30;
+
+/// What a side is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Whether this side sends.
+    pub transmit: bool,
+    /// Whether over UDP.
+    pub udp: bool,
+    /// Bytes in a buffer.
+    pub length: u32,
+    /// Buffers.
+    pub count: u32,
+    /// Socket buffers, kilobytes.
+    pub window_kb: Option<u32>,
+    /// Whether Nagle's algorithm is off.
+    pub no_delay: bool,
+    /// The gap between writes, µs.
+    pub gap_us: u32,
+    /// Whether the title row is printed.
+    pub title: bool,
+    /// The columns.
+    pub format: String,
+    /// More messages.
+    pub verbose: bool,
+    /// The number in front of the row.
+    pub number: Option<u8>,
+    /// The control port.
+    pub port: u16,
+    /// Whether to listen (`-i`).
+    pub listen: bool,
+    /// The version was asked for.
+    pub version: bool,
+    /// Help was asked for.
+    pub help: bool,
+    total: Option<u64>,
+    given_length: bool,
+    given_count: bool,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            transmit: true,
+            udp: false,
+            length: 4096,
+            count: 2048,
+            window_kb: None,
+            no_delay: false,
+            gap_us: 0,
+            title: false,
+            format: FORMAT.to_owned(),
+            verbose: false,
+            number: None,
+            port: PORT,
+            listen: false,
+            version: false,
+            help: false,
+            total: None,
+            given_length: false,
+            given_count: false,
+        }
+    }
+}
+
+/// Why a command line cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// An option that nttcp has and this program has not.
+    #[error("option -{0} of nttcp is not here")]
+    Absent(char),
+    /// No option of nttcp.
+    #[error("no option of nttcp: {0:?}")]
+    Unknown(String),
+    /// A value that cannot be.
+    #[error("option -{0}: {1:?} is not {2}")]
+    Value(char, String, &'static str),
+    /// The line is not one.
+    #[error("it did not ask in the words of nttcp")]
+    Line,
+}
+
+impl Request {
+    /// Takes one word of a command line in; `next` is where a value that stands alone comes from. `false`
+    /// when the word is no option.
+    ///
+    /// # Errors
+    /// When the option is not there, or its value makes no sense.
+    pub fn take<'a>(
+        &mut self,
+        word: &'a str,
+        next: &mut impl Iterator<Item = &'a str>,
+    ) -> Result<bool, RequestError> {
+        let Some(rest) = word.strip_prefix('-') else {
+            return Ok(false);
+        };
+        let mut letters = rest.chars();
+        let Some(letter) = letters.next() else {
+            return Err(RequestError::Unknown(word.to_owned()));
+        };
+        let attached = letters.as_str();
+        let bare = |request: &mut Self, set: fn(&mut Self)| {
+            if attached.is_empty() {
+                set(request);
+                Ok(true)
+            } else {
+                Err(RequestError::Unknown(word.to_owned()))
+            }
+        };
+        let mut value = || {
+            if attached.is_empty() {
+                next.next().unwrap_or("")
+            } else {
+                attached
+            }
+        };
+        let number = |text: &str, what: &'static str, least: u64, most: u64| {
+            text.parse::<u64>()
+                .ok()
+                .filter(|number| (least..=most).contains(number))
+                .ok_or_else(|| RequestError::Value(letter, text.to_owned(), what))
+        };
+        match letter {
+            't' => return bare(self, |request| request.transmit = true),
+            'r' => return bare(self, |request| request.transmit = false),
+            'u' => return bare(self, |request| request.udp = true),
+            'D' => return bare(self, |request| request.no_delay = true),
+            'T' => return bare(self, |request| request.title = true),
+            'v' => return bare(self, |request| request.verbose = true),
+            'V' => return bare(self, |request| request.version = true),
+            '?' | 'h' => return bare(self, |request| request.help = true),
+            'i' => return bare(self, |request| request.listen = true),
+            'l' => {
+                self.length = number(value(), "a number of bytes below 10^9", 1, MOST - 1)? as u32;
+                self.given_length = true;
+            }
+            'n' => {
+                self.count = number(value(), "a number of buffers below 10^9", 1, MOST - 1)? as u32;
+                self.given_count = true;
+            }
+            'x' => {
+                self.total = Some(number(
+                    value(),
+                    "a number of bytes below 10^9",
+                    1,
+                    MOST - 1,
+                )?);
+            }
+            'w' => {
+                self.window_kb = Some(number(value(), "a number of kilobytes", 1, 1 << 20)? as u32);
+            }
+            'g' => self.gap_us = number(value(), "a number of microseconds", 0, MOST)? as u32,
+            'p' => self.port = number(value(), "a port between 1 and 65535", 1, 65_535)? as u16,
+            'f' => {
+                let text = value();
+                if columns(text).is_none() || text.len() > 512 {
+                    return Err(RequestError::Value(
+                        'f',
+                        text.to_owned(),
+                        "a format, such as %9b%8.2rt",
+                    ));
+                }
+                self.format = text.to_owned();
+            }
+            'N' => self.number = Some(number(value(), "a number between 1 and 9", 1, 9)? as u8),
+            'c' | 's' | 'S' | 'd' | 'R' | 'm' => return Err(RequestError::Absent(letter)),
+            _ => return Err(RequestError::Unknown(word.to_owned())),
+        }
+        self.fit();
+        Ok(true)
+    }
+
+    /// Makes length and count agree with a fixed total (`-x`).
+    fn fit(&mut self) {
+        let Some(total) = self.total else { return };
+        if self.given_count && !self.given_length {
+            self.length = u32::try_from(total.div_ceil(u64::from(self.count)))
+                .unwrap_or(1)
+                .max(1);
+        } else {
+            self.count = u32::try_from(total.div_ceil(u64::from(self.length)))
+                .unwrap_or(1)
+                .max(1);
+        }
+    }
+
+    /// Payload bytes in all.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let all = u64::from(self.length) * u64::from(self.count);
+        self.total.map_or(all, |total| total.min(all))
+    }
+
+    /// Reads the line that asks, without its end.
+    ///
+    /// # Errors
+    /// When it is no such line, or asks for what is not here.
+    pub fn decode(line: &str) -> Result<Self, RequestError> {
+        let mut words = line.split('@');
+        let name = words.next().unwrap_or("");
+        if line.len() > LONGEST_LINE
+            || name.is_empty()
+            || !name
+                .rsplit('/')
+                .next()
+                .is_some_and(|name| name.contains("ttcp"))
+        {
+            return Err(RequestError::Line);
+        }
+        let mut request = Self::default();
+        while let Some(word) = words.next() {
+            if !request.take(word, &mut words)? {
+                return Err(RequestError::Unknown(word.to_owned()));
+            }
+        }
+        Ok(request)
+    }
+
+    /// The line that asks the far side for its part of this: the other role, and what both must know.
+    /// `more` are words for the far side alone; `None` when a word cannot be said or the line is too long.
+    #[must_use]
+    pub fn encode(&self, number: u8, more: &[String]) -> Option<String> {
+        let mut line = format!(
+            "nttcp@-{}@-l{}@-n{}",
+            if self.transmit { 'r' } else { 't' },
+            self.length,
+            self.count
+        );
+        if let Some(total) = self.total {
+            let _ = write!(line, "@-x{total}");
+        }
+        if self.udp {
+            line += "@-u";
+        }
+        if self.verbose {
+            line += "@-v";
+        }
+        if self.gap_us > 0 {
+            let _ = write!(line, "@-g{}", self.gap_us);
+        }
+        let _ = write!(line, "@-f@{}", self.format);
+        let _ = write!(line, "@-N{number}");
+        for word in more {
+            line += "@";
+            line += word;
+        }
+        let unsaid =
+            self.format.contains(['@', '\n']) || more.iter().any(|word| word.contains(['@', '\n']));
+        if unsaid || line.len() > LONGEST_LINE {
+            return None;
+        }
+        line.push('\n');
+        Some(line)
+    }
+}
+
+/// The line that names the port for data.
+#[must_use]
+pub fn data_port(port: u16) -> String {
+    format!("dataport: {port}\n")
+}
+
+/// The port a line names: `Some(0)` when it says that there is none.
+#[must_use]
+pub fn read_data_port(line: &str) -> Option<u16> {
+    let number = line.trim_end().strip_prefix("dataport:")?.trim();
+    match number.parse::<i64>() {
+        Ok(port) => Some(u16::try_from(port).unwrap_or(0)),
+        Err(_) => None,
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Row {
+    /// Bytes in a buffer.
+    pub length: u32,
+    /// Buffers asked for.
+    pub count: u32,
+    /// Payload bytes that moved.
+    pub bytes: u64,
+    /// Calls of read or write.
+    pub calls: u64,
+    /// Time, s.
+    pub real_s: f64,
+    /// Processor time, s.
+    pub cpu_s: f64,
+}
+
+/// The least a time counts as, s.
+const LEAST_S: f64 = 1e-5;
+
+enum Piece<'a> {
+    Literal(&'a str),
+    Column {
+        width: usize,
+        decimals: Option<usize>,
+        name: &'a str,
+    },
+}
+
+const COLUMNS: [(&str, &str); 10] = [
+    // The longer names first: a name may be the beginning of another.
+    ("rbr", "Real-MBit/s"),
+    ("cbr", "CPU-MBit/s"),
+    ("rcr", "Real-C/s"),
+    ("ccr", "CPU-C/s"),
+    ("rt", "Real s"),
+    ("ct", "CPU s"),
+    ("l", "BufLen"),
+    ("n", "BufCnt"),
+    ("b", "Bytes"),
+    ("c", "Calls"),
+];
+
+/// The pieces of a format; `None` when it is none.
+fn columns(format: &str) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        if at > 0 {
+            pieces.push(Piece::Literal(&rest[..at]));
+        }
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('%') {
+            pieces.push(Piece::Literal(&rest[..1]));
+            rest = after;
+            continue;
+        }
+        let number = |text: &mut &str| {
+            let end = text
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(text.len());
+            let (digits, after) = text.split_at(end);
+            *text = after;
+            digits.parse::<usize>().ok()
+        };
+        let width = number(&mut rest).unwrap_or(0).min(WIDEST);
+        let decimals = match rest.strip_prefix('.') {
+            Some(after) => {
+                rest = after;
+                Some(number(&mut rest).unwrap_or(0).min(WIDEST))
+            }
+            None => None,
+        };
+        let (name, _) = COLUMNS.iter().find(|(name, _)| rest.starts_with(name))?;
+        pieces.push(Piece::Column {
+            width,
+            decimals,
+            name: &rest[..name.len()],
+        });
+        rest = &rest[name.len()..];
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Literal(rest));
+    }
+    Some(pieces)
+}
+
+/// The row of titles, which begins with a blank; empty for what is no format.
+#[must_use]
+pub fn title(format: &str) -> String {
+    let mut line = String::from(" ");
+    for piece in columns(format).unwrap_or_default() {
+        match piece {
+            Piece::Literal(text) => line += text,
+            Piece::Column { width, name, .. } => {
+                let title = COLUMNS
+                    .iter()
+                    .find(|(known, _)| *known == name)
+                    .map_or("", |(_, title)| title);
+                let _ = write!(line, "{title:>width$}");
+            }
+        }
+    }
+    line
+}
+
+impl Row {
+    /// The row, with `mark` in front: `l` for this side, the number of the other.
+    #[must_use]
+    pub fn show(&self, mark: char, format: &str) -> String {
+        let mut line = String::from(mark);
+        let (real, cpu) = (self.real_s.max(LEAST_S), self.cpu_s.max(LEAST_S));
+        let megabits = self.bytes as f64 / 125_000.0;
+        let calls = self.calls as f64;
+        for piece in columns(format).unwrap_or_default() {
+            match piece {
+                Piece::Literal(text) => line += text,
+                Piece::Column {
+                    width,
+                    decimals,
+                    name,
+                } => {
+                    let whole = match name {
+                        "l" => Some(u64::from(self.length)),
+                        "n" => Some(u64::from(self.count)),
+                        "b" => Some(self.bytes),
+                        "c" => Some(self.calls),
+                        _ => None,
+                    };
+                    if let Some(whole) = whole {
+                        let _ = write!(line, "{whole:>width$}");
+                        continue;
+                    }
+                    let value = match name {
+                        "rt" => real,
+                        "ct" => cpu,
+                        "rbr" => megabits / real,
+                        "cbr" => megabits / cpu,
+                        "rcr" => calls / real,
+                        _ => calls / cpu,
+                    };
+                    let decimals = decimals.unwrap_or(6);
+                    let _ = write!(line, "{value:>width$.decimals$}");
+                }
+            }
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// From a transcript of 2004: 100 Mbit/s Ethernet.
+    #[test]
+    fn rows_look_like_those_of_1_47() {
+        assert_eq!(
+            title(FORMAT),
+            "     Bytes  Real s   CPU s Real-MBit/s  CPU-MBit/s   Calls  Real-C/s   CPU-C/s"
+        );
+        let local = Row {
+            length: 4096,
+            count: 2048,
+            bytes: 8_388_608,
+            calls: 2048,
+            real_s: 67.108_864 / 94.9903,
+            cpu_s: 67.108_864 / 7457.3690,
+        };
+        assert_eq!(
+            local.show('l', FORMAT),
+            "l  8388608    0.71    0.01     94.9903   7457.3690    2048   2898.87  227580.8"
+        );
+        let remote = Row {
+            calls: 5794,
+            real_s: 67.108_864 / 93.9984,
+            cpu_s: 67.108_864 / 1598.0964,
+            ..local
+        };
+        assert_eq!(
+            remote.show('1', FORMAT),
+            "1  8388608    0.71    0.04     93.9984   1598.0964    5794   8115.57  137975.4"
+        );
+        let tenths = Row {
+            real_s: 0.71,
+            ..local
+        };
+        assert_eq!(tenths.show('l', "%.4rbr"), "l94.5195");
+    }
+
+    #[test]
+    fn a_line_that_asks_turns_the_roles_round() {
+        let mine = Request::default();
+        let line = mine.encode(1, &[]).unwrap();
+        assert_eq!(line, format!("nttcp@-r@-l4096@-n2048@-f@{FORMAT}@-N1\n"));
+        let theirs = Request::decode(line.trim_end()).unwrap();
+        assert!(!theirs.transmit);
+        assert_eq!(
+            (theirs.length, theirs.count, theirs.number),
+            (4096, 2048, Some(1))
+        );
+        let mut receiving = Request::default();
+        let words = ["-r", "-u", "-l1000", "-n", "50", "-g10"];
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            assert!(receiving.take(word, &mut words).unwrap());
+        }
+        let line = receiving.encode(1, &["-w64".to_owned()]).unwrap();
+        let theirs = Request::decode(line.trim_end()).unwrap();
+        assert!(theirs.transmit && theirs.udp);
+        assert_eq!(
+            (theirs.bytes(), theirs.gap_us, theirs.window_kb),
+            (50_000, 10, Some(64))
+        );
+        assert_eq!(
+            mine.encode(1, &["a@b".to_owned()]),
+            None,
+            "an @ cannot be said"
+        );
+    }
+
+    #[test]
+    fn a_fixed_total_sets_what_was_not_given() {
+        let read = |line: &str| Request::decode(line).unwrap();
+        assert_eq!(read("nttcp@-x10000").count, 3);
+        assert_eq!(read("nttcp@-x10000@-l1000").count, 10);
+        assert_eq!(read("nttcp@-n4@-x10000").length, 2500);
+        assert_eq!(read("nttcp@-x10001@-l1000").bytes(), 10_001);
+    }
+
+    #[test]
+    fn strange_lines_are_refused_by_name() {
+        let cases = [
+            ("GET / HTTP/1.0", "words of nttcp"),
+            ("nttcp@-q", "-q"),
+            ("nttcp@-c", "-c of nttcp is not here"),
+            ("nttcp@-mx", "-m"),
+            ("nttcp@-l0", "\"0\""),
+            ("nttcp@-l4294967295", "4294967295"),
+            ("nttcp@-n-1", "-1"),
+            ("nttcp@-f@%s%n", "%s%n"),
+            ("nttcp@-N42", "42"),
+            ("nttcp@word", "word"),
+            ("nttcp@-l", "\"\""),
+        ];
+        for (line, word) in cases {
+            let error = Request::decode(line).unwrap_err().to_string();
+            assert!(error.contains(word), "{line}: {error}");
+        }
+        assert!(Request::decode(&format!("nttcp{}", "@-u".repeat(600))).is_err());
+    }
+
+    #[test]
+    fn ports_are_named_and_refused_in_one_line() {
+        assert_eq!(data_port(5038), "dataport: 5038\n");
+        let cases = [
+            ("dataport: 5038\n", Some(5038)),
+            ("dataport: -1\n", Some(0)),
+            ("dataport: 99999", Some(0)),
+            ("dataport: x", None),
+            ("hello", None),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(read_data_port(line), expected, "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_and_no_format_is_too_strange(line in "\\PC{0,200}", format in "[%0-9.a-z]{0,60}") {
+            let _ = Request::decode(&line);
+            let _ = Request::decode(&format!("nttcp@-f@{format}"));
+            let _ = read_data_port(&line);
+            let _ = title(&format);
+            let shown = Row { bytes: u64::MAX, calls: u64::MAX, ..Row::default() }.show('l', &format);
+            prop_assert!(shown.len() < 4096);
+        }
+    }
+}
