@@ -20,7 +20,7 @@ pub(super) fn own() -> Result<Exit, Failure> {
 
 /// `caudal lab up`
 pub(super) fn up(registry: &Registry, args: &UpArgs) -> Result<Exit, Failure> {
-    let topology = file::read(&args.what)?;
+    let topology = crate::topology::read(&args.what)?;
     let name = file::name(&args.what, args.name.as_deref())?;
     let (_, warnings) = start(registry, topology, &name, false)?;
     for warning in &warnings {
@@ -137,7 +137,7 @@ pub(super) fn run(
     args: &RunArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let topology = file::read(&args.what)?;
+    let topology = crate::topology::read(&args.what)?;
     let base = file::name(&args.what, None)?;
     let name = format!("{base}-{}", std::process::id());
     let (mut keeper, warnings) = start(registry, topology, &name, true)?;
