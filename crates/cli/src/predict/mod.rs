@@ -9,6 +9,7 @@ mod loss;
 pub mod output;
 mod share;
 pub mod sweep;
+mod topology;
 mod transfer;
 mod window;
 
@@ -55,6 +56,8 @@ pub enum Asked {
     Transfer(transfer::TransferArgs),
     /// What half duplex leaves of an Ethernet
     HalfDuplex(half_duplex::HalfDuplexArgs),
+    /// What flows get over a test network, by formula and simulated
+    Topology(topology::TopologyArgs),
 }
 
 /// What is printed, and where.
@@ -264,6 +267,7 @@ pub fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
         Asked::Echo(args) => args,
         Asked::Transfer(args) => args,
         Asked::HalfDuplex(args) => args,
+        Asked::Topology(args) => return topology::predict(args),
     };
     let answered = answer(question)?;
     output::show(question, &answered)?;

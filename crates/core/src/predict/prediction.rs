@@ -39,6 +39,8 @@ pub enum Unit {
     Collisions,
     /// Messages that came back.
     Messages,
+    /// Retransmission timeouts.
+    Timeouts,
 }
 
 impl Unit {
@@ -61,6 +63,7 @@ impl Unit {
             Self::Frames => "frames",
             Self::Collisions => "collisions",
             Self::Messages => "messages",
+            Self::Timeouts => "timeouts",
         }
     }
 
@@ -80,7 +83,7 @@ impl Unit {
             Self::Segments | Self::Paths | Self::Slots => {
                 format!("{} {}", short(value), self.name())
             }
-            Self::Fragments | Self::Flows | Self::Frames | Self::Collisions | Self::Messages => {
+            Self::Fragments | Self::Flows | Self::Frames | Self::Collisions | Self::Messages | Self::Timeouts => {
                 let name = self.name();
                 let name = if value == 1.0 {
                     &name[..name.len() - 1]
