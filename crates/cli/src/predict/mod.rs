@@ -8,6 +8,7 @@ mod link;
 mod loss;
 pub mod output;
 mod share;
+mod simulated;
 pub mod sweep;
 mod topology;
 mod transfer;
@@ -58,6 +59,14 @@ pub enum Asked {
     HalfDuplex(half_duplex::HalfDuplexArgs),
     /// What flows get over a test network, by formula and simulated
     Topology(topology::TopologyArgs),
+}
+
+/// Whether every parameter has one value: a simulation for each point of a sweep would take long.
+fn is_single(parameters: &[Parameter]) -> bool {
+    parameters.iter().all(|parameter| {
+        let given = parameter.given.as_ref();
+        given.is_none_or(|given| given.only().is_some())
+    })
 }
 
 /// What is printed, and where.

@@ -7,7 +7,7 @@ use caudal_core::plan::{LARGEST_DATAGRAM, LARGEST_MESSAGE, Transport};
 use caudal_core::predict::loss::Congestion as Model;
 use caudal_core::predict::prediction::{rate, size, time};
 use caudal_core::predict::topology::{FlowKind, FlowQuestion, Forecast, topology};
-use caudal_core::predict::{Method, Prediction, Tolerance, Unit, compare};
+use caudal_core::predict::{Method, Prediction, Unit, compare};
 use caudal_core::topology::{Hop, QueueLimit, Role, Topology};
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use caudal_simulate::error::SimulateError;
@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 
 use super::ShowArgs;
 use super::output;
+use super::simulated::value as simulated;
 use crate::exit::{Exit, Failure};
 use crate::output::json::{Tool, command_line};
 use crate::output::text::fold;
@@ -185,12 +186,9 @@ pub(super) fn predict(args: &TopologyArgs) -> Result<Exit, Failure> {
         outcome,
     };
     let all: Vec<&Prediction> = told.all().collect();
-    output::deliver(
-        &args.show.plain(),
-        &told.text(),
-        &|| told.json(),
-        &|| output::rows(&all),
-    )?;
+    output::deliver(&args.show.plain(), &told.text(), &|| told.json(), &|| {
+        output::rows(&all)
+    })?;
     Ok(Exit::Done)
 }
 
@@ -264,7 +262,11 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         u32::try_from(size.get())
             .ok()
             .filter(|size| (1..=most).contains(size))
-            .ok_or_else(|| wrong(format!("a size of {text} is not between 1 and {most} bytes")))
+            .ok_or_else(|| {
+                wrong(format!(
+                    "a size of {text} is not between 1 and {most} bytes"
+                ))
+            })
     };
     let settings = |congestion: Option<Congestion>| {
         let set = TcpSettings::between(topology, from, to);
@@ -364,23 +366,8 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
     })
 }
 
-/// A value of the simulation.
-fn simulated(name: &str, title: &str, value: f64, unit: Unit) -> Prediction {
-    let mut it = Prediction::new(name, title, value, unit)
-        .assumes("the hosts are as docs/simulation.md says: they cost no time, and have no queue of their own")
-        .source("caudal-simulate: segments and frames in virtual time")
-        .within(Tolerance::both(0.05))
-        .step(format!("simulated: {}", unit.show(value)));
-    it.method = Method::Simulation;
-    it
-}
-
 /// Formulas and simulated values of one flow.
-fn beside(
-    number: usize,
-    forecast: &Forecast,
-    outcome: &FlowOutcome,
-) -> Vec<Prediction> {
+fn beside(number: usize, forecast: &Forecast, outcome: &FlowOutcome) -> Vec<Prediction> {
     let mut all = forecast.predictions.clone();
     let title = |name: &str, other: &str| {
         let known = forecast.predictions.iter().find(|one| one.name == name);
@@ -397,7 +384,8 @@ fn beside(
     };
     match &outcome.details {
         Details::Tcp { counts, rtt, cwnd } => {
-            time("rtt", "round trip, least", rtt.least());
+            // Small segments have the least: it is not that of full ones.
+            time("rtt_least", "round trip, least", rtt.least());
             time("rtt_mean", "round trip, mean", rtt.mean());
             // Queues fill to their end, or not: the longest is what compares.
             time("rtt_full", "round trip, longest", rtt.most());
@@ -409,9 +397,24 @@ fn beside(
                 Unit::Share,
             ));
             let sent_again = counts.retransmits as f64;
-            all.push(simulated("retransmits", "sent again", sent_again, Unit::Segments));
-            all.push(simulated("timeouts", "timeouts", counts.timeouts as f64, Unit::Timeouts));
-            all.push(simulated("cwnd", "window, largest", cwnd.most() as f64, Unit::Segments));
+            all.push(simulated(
+                "retransmits",
+                "sent again",
+                sent_again,
+                Unit::Segments,
+            ));
+            all.push(simulated(
+                "timeouts",
+                "timeouts",
+                counts.timeouts as f64,
+                Unit::Timeouts,
+            ));
+            all.push(simulated(
+                "cwnd",
+                "window, largest",
+                cwnd.most() as f64,
+                Unit::Segments,
+            ));
         }
         Details::Udp { counts, delay, .. } => {
             time("rtt", "one way, least", delay.least());
@@ -433,7 +436,12 @@ fn beside(
             time("rtt", "round trip", rtt.least());
             time("rtt_mean", "round trip, mean", rtt.mean());
             time("rtt_max", "round trip, longest", rtt.most());
-            all.push(simulated("exchanges", "came back", *exchanges as f64, Unit::Messages));
+            all.push(simulated(
+                "exchanges",
+                "came back",
+                *exchanges as f64,
+                Unit::Messages,
+            ));
             let share = *lost as f64 / (*exchanges + *lost).max(1) as f64;
             all.push(simulated("loss", "messages lost", share, Unit::Share));
         }
@@ -454,8 +462,12 @@ fn of_link(link: &LinkOutcome) -> Vec<Prediction> {
         let name = |what: &str| format!("{what}_{way}_{}", link.name);
         let title = |what: &str| format!("{} {way}: {what}", link.name);
         if let Some(queue) = &course.queue {
-            let most = queue.frames.most() as f64;
-            all.push(simulated(&name("queue"), &title("most queued"), most, Unit::Frames));
+            // One frame queues wherever any passes.
+            let most = queue.frames.most();
+            if most > 1 {
+                let title = title("most queued");
+                all.push(simulated(&name("queue"), &title, most as f64, Unit::Frames));
+            }
         }
         let lost: f64 = course.counters.dropped.total().frames as f64;
         if lost > 0.0 {
@@ -469,9 +481,14 @@ fn of_link(link: &LinkOutcome) -> Vec<Prediction> {
             let dropped = simulated(&name("dropped"), &title("dropped"), lost, Unit::Frames);
             all.push(dropped.detail(reasons.join(", ")));
         }
-        if let Some(collisions) = course.collisions {
+        if let Some(collisions) = course.collisions.filter(|it| it.all > 0) {
             let count = collisions.all as f64;
-            let seen = simulated(&name("collisions"), &title("collided"), count, Unit::Collisions);
+            let seen = simulated(
+                &name("collisions"),
+                &title("collided"),
+                count,
+                Unit::Collisions,
+            );
             all.push(seen.detail(format!(
                 "{} frames deferred, {} given up",
                 collisions.deferred, collisions.excessive
@@ -529,12 +546,15 @@ impl Difference<'_> {
             let far = compare::far(difference);
             if formula.tolerance.allows(difference) {
                 let within = formula.tolerance.words();
-                all.push(format!("{}: {far} (within {within})", formula.title));
+                all.push(format!(
+                    "{}: simulated {far} (within {within})",
+                    formula.title
+                ));
             } else {
                 let why = match name {
                     "goodput" if difference < 0.0 => self.below(),
                     "goodput" => self.above(formula),
-                    _ => "cannot tell: other flows or acknowledgements in its way are likely".to_owned(),
+                    _ => self.slower(),
                 };
                 all.push(format!("{}: simulated {far}: {why}", formula.title));
             }
@@ -568,9 +588,7 @@ impl Difference<'_> {
             return "the simulation was cut short".to_owned();
         }
         let Details::Tcp { counts, .. } = &self.outcome.flows[self.number].details else {
-            return self.shared().unwrap_or_else(|| {
-                "cannot tell: nothing that was counted explains it".to_owned()
-            });
+            return self.slower();
         };
         let policed = self.drops(DropReason::Policed);
         let queued = self.drops(DropReason::QueueFull)
@@ -579,7 +597,11 @@ impl Difference<'_> {
         let random = self.drops(DropReason::Loss) + self.drops(DropReason::CheckSequence);
         let mut reasons = Vec::new();
         if counts.timeouts > 0 {
-            let times = if counts.timeouts == 1 { "time" } else { "times" };
+            let times = if counts.timeouts == 1 {
+                "time"
+            } else {
+                "times"
+            };
             reasons.push(format!(
                 "it waited {} {times} for a timeout, which no formula counts",
                 counts.timeouts
@@ -597,7 +619,10 @@ impl Difference<'_> {
             ));
         }
         if random > 0 {
-            reasons.push(format!("links lost {random} frames, in the {} it ran", time(self.time)));
+            reasons.push(format!(
+                "links lost {random} frames, in the {} it ran",
+                time(self.time)
+            ));
         }
         reasons.extend(self.shared());
         let rounds = self.time.as_secs_f64() / self.forecast.rtt.as_secs_f64().max(1e-9);
@@ -623,7 +648,11 @@ impl Difference<'_> {
             QueueLimit::Bytes(bytes) => bytes,
             QueueLimit::None => return "the window went down for it".to_owned(),
         };
-        let product = self.forecast.predictions.iter().find(|one| one.name == "bdp");
+        let product = self
+            .forecast
+            .predictions
+            .iter()
+            .find(|one| one.name == "bdp");
         let product = product.map_or(0.0, |one| one.value);
         if limit.as_f64() < product {
             format!(
@@ -634,6 +663,16 @@ impl Difference<'_> {
             )
         } else {
             "the window went down for it".to_owned()
+        }
+    }
+
+    /// What keeps datagrams and messages.
+    fn slower(&self) -> String {
+        if self.outcome.flows.len() > 1 {
+            "packets of others are in its way, and hosts of several flows are up to 100 µs late"
+                .to_owned()
+        } else {
+            "cannot tell: nothing that was counted explains it".to_owned()
         }
     }
 
@@ -701,7 +740,11 @@ impl Told<'_> {
     fn text(&self) -> Vec<String> {
         let title = self.topology.title.as_deref();
         let title = title.map_or_else(|| self.args.what.what.clone(), str::to_owned);
-        let speed = format!("{} of virtual time, seed {}", time(self.args.time), self.seed);
+        let speed = format!(
+            "{} of virtual time, seed {}",
+            time(self.args.time),
+            self.seed
+        );
         let mut lines = vec![fold(
             &format!("What flows get over {title}: by formula, and simulated for {speed}"),
             4,
@@ -712,15 +755,23 @@ impl Told<'_> {
             let (from, to) = (name(flow.asked.from), name(flow.asked.to));
             let head = format!("flow {}: {from} > {to}, {}", number + 1, flow.asked.words);
             lines.push(fold(&head, 4));
-            let hops: Vec<String> =
-                flow.forecast.path.iter().map(|hop| self.hop(*hop)).collect();
+            let hops: Vec<String> = flow
+                .forecast
+                .path
+                .iter()
+                .map(|hop| self.hop(*hop))
+                .collect();
             lines.push(fold(&format!("  over {}", hops.join(", ")), 4));
             let mut shown = flow.predictions.clone();
             for one in &mut shown {
                 one.title = format!("  {}", one.title);
             }
             lines.extend(output::table(&shown));
-            lines.extend(flow.differences.iter().map(|words| fold(&format!("  {words}"), 4)));
+            lines.extend(
+                flow.differences
+                    .iter()
+                    .map(|words| fold(&format!("  {words}"), 4)),
+            );
         }
         if !self.links.is_empty() {
             lines.extend([String::new(), "links".to_owned()]);

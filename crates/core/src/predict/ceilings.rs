@@ -53,7 +53,7 @@ impl Term {
             Self::Loss => "loss",
             Self::SlowStart => "slow start",
             Self::Policer => "the policer",
-            Self::Sharing => "the share of the link",
+            Self::Sharing => "sharing",
             Self::HalfDuplex => "half duplex",
             Self::Shaper => "the shaper",
         }

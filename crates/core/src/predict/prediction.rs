@@ -83,7 +83,12 @@ impl Unit {
             Self::Segments | Self::Paths | Self::Slots => {
                 format!("{} {}", short(value), self.name())
             }
-            Self::Fragments | Self::Flows | Self::Frames | Self::Collisions | Self::Messages | Self::Timeouts => {
+            Self::Fragments
+            | Self::Flows
+            | Self::Frames
+            | Self::Collisions
+            | Self::Messages
+            | Self::Timeouts => {
                 let name = self.name();
                 let name = if value == 1.0 {
                     &name[..name.len() - 1]

@@ -657,7 +657,7 @@ fn forecast(network: &Network<'_>, flow: &Crossing, ceilings: Ceilings, arrives:
             predictions.extend(each(&ceilings));
             predictions.push(least(
                 rtt,
-                "round trip, least",
+                "round trip, full segment",
                 "a full segment and its acknowledgement find empty queues",
             ));
             if let Some((line, hop)) = bottleneck {
