@@ -533,12 +533,16 @@ impl Difference<'_> {
                 .find(|one| one.name == name && one.method == method)
         };
         let mut all = Vec::new();
-        for name in ["goodput", "rtt"] {
+        for name in ["goodput", "rtt", "rtt_full", "loss"] {
             let (Some(formula), Some(run)) =
                 (of(name, Method::Formula), of(name, Method::Simulation))
             else {
                 continue;
             };
+            if name == "loss" {
+                all.extend(self.losses(formula, run));
+                continue;
+            }
             if formula.value <= 0.0 {
                 continue;
             }
@@ -554,12 +558,43 @@ impl Difference<'_> {
                 let why = match name {
                     "goodput" if difference < 0.0 => self.below(),
                     "goodput" => self.above(formula),
+                    "rtt_full" if difference < 0.0 => {
+                        "that queue never filled with full segments".to_owned()
+                    }
+                    "rtt_full" => {
+                        "other queues filled as well, or frames waited for a medium in use"
+                            .to_owned()
+                    }
                     _ => self.slower(),
                 };
                 all.push(format!("{}: simulated {far}: {why}", formula.title));
             }
         }
         all
+    }
+
+    /// Why other parts are lost than links lose at random.
+    fn losses(&self, formula: &Prediction, run: &Prediction) -> Option<String> {
+        let difference = run.value / formula.value - 1.0;
+        if run.value == formula.value || formula.tolerance.allows(difference) {
+            return None;
+        }
+        let title = &formula.title;
+        let queued = self.drops(DropReason::QueueFull)
+            + self.drops(DropReason::Red)
+            + self.drops(DropReason::Codel);
+        let policed = self.drops(DropReason::Policed);
+        let random = self.drops(DropReason::Loss) + self.drops(DropReason::CheckSequence);
+        let why = if policed > 0 {
+            format!("the policer dropped {policed} frames on its way, which the formula leaves out")
+        } else if queued > 0 {
+            format!("queues on its way dropped {queued} frames, which the formula leaves out")
+        } else if random < 30 {
+            format!("with {random} losses on its way the part is a matter of chance")
+        } else {
+            "cannot tell: nothing that was counted explains it".to_owned()
+        };
+        Some(format!("{title}: {why}"))
     }
 
     fn drops(&self, reason: DropReason) -> u64 {
