@@ -48,7 +48,9 @@ pub type LinkEnd = (usize, usize);
 pub struct Assembly {
     network: Network,
     places: BTreeMap<LinkEnd, Place>,
-    ends: BTreeMap<Place, LinkEnd>,
+    /// The same by link, and the ends by node and port, for every frame.
+    at: Vec<[Option<Place>; 2]>,
+    ends: Vec<Vec<Option<LinkEnd>>>,
     wires: BTreeMap<usize, Wire>,
     scratch: Vec<Arrival>,
 }
@@ -134,9 +136,23 @@ impl Assembly {
             .into_iter()
             .filter(|(end, _)| at_host(end))
             .collect();
+        let mut at = vec![[None; 2]; topology.links.len()];
+        let mut ends: Vec<Vec<Option<LinkEnd>>> = Vec::new();
+        for (end, place) in &places {
+            at[end.0][end.1] = Some(*place);
+            if ends.len() <= place.node {
+                ends.resize(place.node + 1, Vec::new());
+            }
+            let ports = &mut ends[place.node];
+            if ports.len() <= place.port {
+                ports.resize(place.port + 1, None);
+            }
+            ports[place.port] = Some(*end);
+        }
         Ok(Self {
             network: builder.network,
-            ends: places.iter().map(|(end, place)| (*place, *end)).collect(),
+            at,
+            ends,
             places,
             wires: builder.wires,
             scratch: Vec::new(),
@@ -155,10 +171,11 @@ impl Assembly {
 
     /// Takes `frame`, which a host or router sends at `end` at `now`; an end that is not ours loses it.
     pub fn offer(&mut self, now: Moment, end: LinkEnd, frame: Frame, out: &mut Vec<Reached>) {
-        if let Some(place) = self.places.get(&end)
+        let place = self.at.get(end.0).and_then(|ends| *ends.get(end.1)?);
+        if let Some(place) = place
             && self
                 .network
-                .offer(now, *place, frame, &mut self.scratch)
+                .offer(now, place, frame, &mut self.scratch)
                 .is_ok()
         {
             self.reach(out);
@@ -179,8 +196,8 @@ impl Assembly {
 
     fn reach(&mut self, out: &mut Vec<Reached>) {
         for Arrival { at, place, frame } in self.scratch.drain(..) {
-            if let Some(end) = self.ends.get(&place) {
-                let end = *end;
+            let ports = self.ends.get(place.node);
+            if let Some(end) = ports.and_then(|ports| *ports.get(place.port)?) {
                 out.push(Reached { at, end, frame });
             }
         }
