@@ -16,6 +16,7 @@ pub mod personality;
 pub mod predict;
 pub mod rtt;
 pub mod serve;
+pub mod topology;
 pub mod traffic;
 
 use args::{Cli, Command};

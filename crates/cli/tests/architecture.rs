@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
             "caudal-sys",
             "caudal-engine",
             "caudal-lab",
+            "caudal-simulate",
         ],
     ),
     ("caudal-lab", &["caudal-core", "caudal-link", "caudal-sys"]),

@@ -155,6 +155,7 @@ fn an_explanation_puts_the_numbers_in_and_names_the_source() {
         "transfer -n 9M --rate 1G --rtt 1ms --took 1s --retransmitted 1k",
         "half-duplex --flows 3 --stations 9",
         "link --rate 1G --sack 3 --message 7 --loss 1%",
+        "topology wan --flow h1>h2:reno --flow h2>h1:udp=60M",
     ] {
         let text = says(&format!("{question} --explain")).stdout;
         let sources = text.matches("source: ").count();
@@ -267,6 +268,19 @@ fn what_makes_no_sense_is_one_line_with_advice() {
         ("transfer --bytes 1M --rate 1M", &["--rtt"]),
         ("half-duplex --stations 0", &["out of range"]),
         ("lonk --rate 10M", &["link"]),
+        ("topology nowhere.toml", &["nowhere.toml", "dumbbell"]),
+        ("topology pair 3", &["pair", "caudal lab preset"]),
+        ("topology pair --set h9.rate=5M", &["h9", "h1-h2"]),
+        ("topology pair --flow h1>h9:tcp", &["h9", "take one of"]),
+        ("topology pair --flow h1:tcp", &["h1:tcp", "h1>h3:cubic"]),
+        ("topology pair --flow h1>h1:tcp", &["where it begins"]),
+        ("topology pair --flow h1>h2:bbr", &["bbr", "cubic"]),
+        ("topology pair --flow h1>h2:udp=fast", &["fast"]),
+        ("topology pair --flow h1>h2:udp=0", &["sends nothing"]),
+        ("topology pair --flow h1>h2:udp=1M/70000", &["65507"]),
+        ("topology pair --flow h1>h2:echo=0", &["between 1 and"]),
+        ("topology pair --time 0", &["above zero"]),
+        ("topology pair --time 87660h", &["lasts above zero"]),
     ] {
         caudal_says(&format!("predict {words}")).failed(USAGE, parts);
     }
@@ -287,6 +301,12 @@ fn extremes_are_answered_without_a_word_of_complaint() {
         "echo --rate 1G --proto udp --sizes 65508",
         "transfer --bytes 1000000T --rate 1k --rtt 87660h --iw 1000000",
         "half-duplex --rate 1000T --stations 1000000 --propagation 87660h",
+        "half-duplex --rate 100M --flows 16 --mtu 68 --no-timestamps",
+        "share --rate 1k --tcp 16",
+        "topology pair --time 1ns",
+        "topology pair --flow h1>h2:udp=18446744073709551615 --time 1ms",
+        "topology pair --set *.loss=100% --flow h1>h2 --flow h1>h2:echo=16Mi --time 1s",
+        "topology pair --set *.delay=1h --flow h1>h2:echo-udp=65507",
     ] {
         let text = says(words).stdout;
         assert!(
@@ -370,4 +390,117 @@ fn a_link_slower_than_what_comes_through_is_not_explained_away() {
     );
     let difference = last["observed"].as_f64().unwrap() / last["value"].as_f64().unwrap() - 1.0;
     assert!((last["difference"].as_f64().unwrap() - difference).abs() < 1e-9);
+}
+
+#[test]
+fn flows_over_a_topology_have_formula_and_simulation_side_by_side() {
+    let text = says("topology dumbbell --flow h1>h3:cubic --flow h2>h4:udp=4M").stdout;
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line:?}");
+    }
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "flow 1: h1 > h3, TCP, cubic",
+        "over h1-r1 (no limit, MTU 1500), bottleneck (10 Mbit/s, 10 ms, MTU 1500), h3-r2",
+        "formula simulated",
+        "TCP goodput 5.480 Mbit/s",
+        "bound by sharing",
+        "ceiling: the wire 9.415 Mbit/s",
+        "ceiling: sharing 5.480 Mbit/s",
+        "bandwidth-delay product 26 604 B",
+        "flow 2: h2 > h4, UDP, 4 Mbit/s in datagrams of 1472 bytes",
+        "(within 20 %)",
+        "bottleneck forward: most queued",
+    ] {
+        assert!(flat.contains(words), "{words:?} is missing:\n{text}");
+    }
+    // Half duplex binds, collides, and says that it does.
+    let half = says("topology star --set *.duplex=half").stdout;
+    assert!(
+        half.contains("bound by half duplex") && half.contains("collisions"),
+        "{half}"
+    );
+    // Where nothing was counted that explains it, that is said.
+    let long = says("topology pair --set *.delay=100ms --time 2s").stdout;
+    let flat = long.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("only 10 round trips"), "{long}");
+}
+
+#[test]
+fn a_topology_is_answered_alike_for_the_same_seed_and_as_json_and_rows() {
+    let words = "topology wan --flow h1>h2:reno --time 5s";
+    let answer = |seed: u64| says(&format!("{words} --seed {seed} --json")).json();
+    let (one, other) = (answer(7), answer(8));
+    assert_eq!(one["predictions"], answer(7)["predictions"]);
+    assert_ne!(one["predictions"], other["predictions"]);
+    assert_eq!(one["given"]["seed"], 7);
+    let path: Vec<&str> = one["topology"]["flows"][0]["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hop| hop["link"].as_str().unwrap())
+        .collect();
+    assert_eq!(path, ["h1-r1", "wan", "r2-h2"]);
+    let of = |method: &str| {
+        let all = one["predictions"].as_array().unwrap();
+        all.iter()
+            .find(|one| one["name"] == "goodput_1" && one["method"] == method)
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(of("formula")["binding"], "loss");
+    assert!(of("simulation")["value"].as_f64().unwrap() > 1e6);
+    let rows = says(&format!("{words} --csv")).stdout;
+    assert!(
+        rows.contains(",,goodput_1,") && rows.contains(",simulation,"),
+        "{rows}"
+    );
+}
+
+#[test]
+fn a_topology_file_is_refused_with_line_and_key() {
+    let place = std::env::temp_dir().join(format!("caudal-predict-{}.toml", std::process::id()));
+    let text = "host = [{ name = \"a\" }, { name = \"b\" }]\n\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10\"\n";
+    std::fs::write(&place, text).unwrap();
+    let name = place.display().to_string();
+    caudal_says(&format!("predict topology {name}")).failed(USAGE, &[&format!("{name}:5"), "rate"]);
+    std::fs::write(&place, text.replace("\"10\"", "\"10M\"")).unwrap();
+    let right = says(&format!("topology {name}")).stdout;
+    std::fs::remove_file(&place).unwrap();
+    assert!(right.contains("9.415 Mbit/s"), "{right}");
+}
+
+#[test]
+fn shared_links_and_half_duplex_are_simulated_beside_their_formulas() {
+    let simulated = |words: &str, name: &str| {
+        let json = says(&format!("{words} --json")).json();
+        let all = json["predictions"].as_array().unwrap().clone();
+        all.iter()
+            .find(|one| one["name"] == name && one["method"] == "simulation")
+            .map(|one| one["value"].as_f64().unwrap())
+    };
+    let near = |found: Option<f64>, expected: f64, part: f64| {
+        let found = found.unwrap();
+        assert!(
+            (found / expected - 1.0).abs() < part,
+            "{found} for {expected}"
+        );
+    };
+    near(
+        simulated("share --rate 10M --udp 8M,8M", "udp_loss"),
+        0.4018,
+        0.05,
+    );
+    near(
+        simulated("share --rate 10M --tcp 2 --udp 3M", "tcp_goodput"),
+        6_464_000.0,
+        0.05,
+    );
+    near(simulated("half-duplex", "tcp_goodput"), 7_800_000.0, 0.1);
+    // What no simulation models, and what would take long.
+    assert_eq!(simulated("half-duplex -k 1", "tcp_goodput"), None);
+    assert_eq!(
+        simulated("share --rate 10M --tcp 2 --meet sender", "tcp_goodput"),
+        None
+    );
 }

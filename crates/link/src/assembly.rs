@@ -48,7 +48,9 @@ pub type LinkEnd = (usize, usize);
 pub struct Assembly {
     network: Network,
     places: BTreeMap<LinkEnd, Place>,
-    ends: BTreeMap<Place, LinkEnd>,
+    /// The same by link, and the ends by node and port, for every frame.
+    at: Vec<[Option<Place>; 2]>,
+    ends: Vec<Vec<Option<LinkEnd>>>,
     wires: BTreeMap<usize, Wire>,
     scratch: Vec<Arrival>,
 }
@@ -71,8 +73,10 @@ struct Wire {
     node: Option<usize>,
     /// For each end, the switch's port that sends from there: node, port, and its place among the lines of the switch.
     lines: [Option<(usize, usize, usize)>; 2],
-    /// For each end, its station of a medium.
+    /// For each end, its station of the link's own medium.
     stations: [Option<(usize, usize)>; 2],
+    /// For each end that is at a hub, the station of the hub's medium that the link is plugged into.
+    hubs: [Option<(usize, usize)>; 2],
 }
 
 /// What one direction of a link counted.
@@ -132,9 +136,23 @@ impl Assembly {
             .into_iter()
             .filter(|(end, _)| at_host(end))
             .collect();
+        let mut at = vec![[None; 2]; topology.links.len()];
+        let mut ends: Vec<Vec<Option<LinkEnd>>> = Vec::new();
+        for (end, place) in &places {
+            at[end.0][end.1] = Some(*place);
+            if ends.len() <= place.node {
+                ends.resize(place.node + 1, Vec::new());
+            }
+            let ports = &mut ends[place.node];
+            if ports.len() <= place.port {
+                ports.resize(place.port + 1, None);
+            }
+            ports[place.port] = Some(*end);
+        }
         Ok(Self {
             network: builder.network,
-            ends: places.iter().map(|(end, place)| (*place, *end)).collect(),
+            at,
+            ends,
             places,
             wires: builder.wires,
             scratch: Vec::new(),
@@ -153,10 +171,11 @@ impl Assembly {
 
     /// Takes `frame`, which a host or router sends at `end` at `now`; an end that is not ours loses it.
     pub fn offer(&mut self, now: Moment, end: LinkEnd, frame: Frame, out: &mut Vec<Reached>) {
-        if let Some(place) = self.places.get(&end)
+        let place = self.at.get(end.0).and_then(|ends| *ends.get(end.1)?);
+        if let Some(place) = place
             && self
                 .network
-                .offer(now, *place, frame, &mut self.scratch)
+                .offer(now, place, frame, &mut self.scratch)
                 .is_ok()
         {
             self.reach(out);
@@ -177,8 +196,8 @@ impl Assembly {
 
     fn reach(&mut self, out: &mut Vec<Reached>) {
         for Arrival { at, place, frame } in self.scratch.drain(..) {
-            if let Some(end) = self.ends.get(&place) {
-                let end = *end;
+            let ports = self.ends.get(place.node);
+            if let Some(end) = ports.and_then(|ports| *ports.get(place.port)?) {
                 out.push(Reached { at, end, frame });
             }
         }
@@ -210,7 +229,9 @@ impl Assembly {
 
     /// What `link` counted until `now`, from its first end to its second and back; `None` when it is not ours.
     ///
-    /// `nodes` is what [`Self::report`] gave at that moment.
+    /// `nodes` is what [`Self::report`] gave at that moment. On each course what was offered and added was delivered,
+    /// was dropped, or is held. Towards a hub, delivered is what was sent to the end, once however many hear it; away from
+    /// a hub, offered is what this one link heard of the others.
     #[must_use]
     pub fn link_report(&self, nodes: &[Report], link: usize) -> Option<[CourseReport; 2]> {
         let wire = self.wires.get(&link)?;
@@ -225,7 +246,7 @@ impl Assembly {
 }
 
 impl Wire {
-    /// The way from `end` to the other one: out of a switch's line or a station, then through the cells.
+    /// The way from `end` to the other one: out of a switch's line, a station or a hub, through the cells, and into a hub.
     fn course(&self, end: usize, nodes: &[Report]) -> CourseReport {
         let mut course = CourseReport {
             counters: Counters::default(),
@@ -238,34 +259,43 @@ impl Wire {
         if let Some((node, _, line)) = self.lines[end] {
             stages.extend(nodes[node].parts.get(line).cloned());
         }
-        let sends = self.stations[end].and_then(|(node, port)| nodes[node].parts.get(port));
-        let hears = self.stations[1 - end].and_then(|(node, port)| nodes[node].parts.get(port));
+        let station =
+            |at: Option<(usize, usize)>| at.and_then(|(node, port)| nodes[node].parts.get(port));
+        if let Some(hears) = station(self.hubs[end]) {
+            let mut stage = heard(hears);
+            stage.counters.offered = stage.counters.delivered;
+            stage.counters.offered += stage.counters.dropped.total();
+            stages.push(stage);
+        }
         let through = self
             .node
             .and_then(|node| nodes[node].parts.get(end))
             .cloned();
         // The cells of a half-duplex link are at its second end.
-        let cells_first = sends.is_some() && end == 1;
+        let cells_first = end == 1;
         if cells_first {
             stages.extend(through.clone());
         }
-        if sends.is_some() || hears.is_some() {
-            let mut stage = Report::of("station", Counters::default(), Traffic::default());
-            if let Some(sends) = sends {
-                stage.counters.offered = sends.counters.offered;
-                stage.counters.dropped = sends.counters.dropped.without(DropReason::Spoiled);
-                stage.held = sends.held;
-                stage.queue = sends.queue.clone();
-                course.collisions = sends.collisions;
-            }
-            if let Some(hears) = hears {
-                stage.counters.delivered = hears.counters.delivered;
-                stage.counters.dropped += hears.counters.dropped.only(DropReason::Spoiled);
-            }
+        if let (Some(sends), Some(hears)) =
+            (station(self.stations[end]), station(self.stations[1 - end]))
+        {
+            let mut stage = sent(sends);
+            let heard = heard(hears);
+            stage.counters.delivered = heard.counters.delivered;
+            stage.counters.dropped += heard.counters.dropped;
+            course.collisions = sends.collisions;
             stages.push(stage);
         }
         if !cells_first {
             stages.extend(through);
+        }
+        if let Some(sends) = station(self.hubs[1 - end]) {
+            let mut stage = sent(sends);
+            stage.counters.delivered = stage.counters.offered;
+            stage.counters.delivered -= stage.counters.dropped.total();
+            stage.counters.delivered -= stage.held;
+            course.collisions = sends.collisions;
+            stages.push(stage);
         }
         if let (Some(first), Some(last)) = (stages.first(), stages.last()) {
             course.counters.offered = first.counters.offered;
@@ -285,6 +315,23 @@ impl Wire {
         }
         course
     }
+}
+
+/// What a station sends.
+fn sent(station: &Report) -> Report {
+    let mut stage = Report::of("station", Counters::default(), station.held);
+    stage.counters.offered = station.counters.offered;
+    stage.counters.dropped = station.counters.dropped.without(DropReason::Spoiled);
+    stage.queue = station.queue.clone();
+    stage
+}
+
+/// What a station hears.
+fn heard(station: &Report) -> Report {
+    let mut stage = Report::of("station", Counters::default(), Traffic::default());
+    stage.counters.delivered = station.counters.delivered;
+    stage.counters.dropped = station.counters.dropped.only(DropReason::Spoiled);
+    stage
 }
 
 /// The first queue in `report` or its parts.
@@ -324,6 +371,7 @@ impl Builder<'_> {
             node: None,
             lines: [None; 2],
             stations: [None; 2],
+            hubs: [None; 2],
         };
         let node = self.network.add(Link::new(forward, backward));
         wire.node = Some(node);
@@ -418,7 +466,7 @@ impl Builder<'_> {
                 self.network.join(Place { node: medium, port }, open)?;
             }
             if let Some(wire) = self.wires.get_mut(&link) {
-                wire.stations[1 - end] = Some((medium, port));
+                wire.hubs[end] = Some((medium, port));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Frames and bytes in, out and lost, by reason.
 
-use std::ops::AddAssign;
+use std::ops::{AddAssign, SubAssign};
 
 use serde::{Serialize, Serializer};
 
@@ -38,6 +38,14 @@ impl AddAssign for Traffic {
     fn add_assign(&mut self, other: Self) {
         self.frames += other.frames;
         self.bytes += other.bytes;
+    }
+}
+
+impl SubAssign for Traffic {
+    /// Takes away what is part of it; nothing remains below zero.
+    fn sub_assign(&mut self, part: Self) {
+        self.frames = self.frames.saturating_sub(part.frames);
+        self.bytes = self.bytes.saturating_sub(part.bytes);
     }
 }
 

@@ -225,3 +225,54 @@ fn the_same_seed_loses_the_same_frames_whatever_other_links_do() {
     assert_ne!(lost(5, ""), lost(6, ""));
     assert!((850..950).contains(&lost(5, "").len()));
 }
+
+#[test]
+fn links_at_hubs_account_for_every_frame_whichever_end_the_hub_is_at() {
+    // Hosts at first and second ends and a switch, losses and copies on the way, and queues that overflow.
+    let topology = topology(
+        "host = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\nhub = [{ name = \"x\" }]\nswitch = [{ name = \"s\" }]\nlink = [{ between = [\"a\", \"x\"], loss = 0.1, queue = { frames = 20 } }, { between = [\"x\", \"b\"], duplicate = 0.2, queue = { frames = 20 } }, { between = [\"c\", \"s\"], rate = \"10M\", loss = 0.1 }, { between = [\"x\", \"s\"] }]",
+    );
+    let mut assembly = Assembly::of(&topology, |_| true).unwrap();
+    let mut out = Vec::new();
+    for id in 0..300 {
+        for end in [(0, 0), (1, 1), (2, 0)] {
+            let now = Moment::from_ns(id * 2_000_000);
+            assembly.offer(now, end, Frame::of_length(id, 1000), &mut out);
+        }
+    }
+    // Once in the middle, with frames held, and once at the end.
+    for until in [Moment::from_ns(600_000_000), LONG] {
+        out.extend(run(&mut assembly, until));
+        let nodes = assembly.report(until);
+        let mut dropped = 0;
+        let reports: Vec<_> = (0..4)
+            .map(|link| assembly.link_report(&nodes, link).unwrap())
+            .collect();
+        for (link, courses) in reports.iter().enumerate() {
+            for course in courses {
+                let counters = &course.counters;
+                assert!(counters.offered.frames > 0, "{link}: {counters:?}");
+                assert!(
+                    counters.balance(course.held),
+                    "{link}: {counters:?} {:?}",
+                    course.held
+                );
+                dropped += counters.dropped.total().frames;
+            }
+        }
+        assert!(dropped > 0);
+        // What the hub x repeats to b is what a and the switch got through it.
+        let into_x =
+            [&reports[0][0], &reports[3][1]].map(|course| course.counters.delivered.frames);
+        assert_eq!(
+            reports[1][0].counters.offered.frames,
+            into_x.iter().sum::<u64>()
+        );
+        assert!(reports[0][0].collisions.is_some() && reports[0][1].collisions.is_none());
+        assert!(
+            reports[1][1]
+                .collisions
+                .is_some_and(|collisions| collisions.all > 0)
+        );
+    }
+}

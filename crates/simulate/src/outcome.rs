@@ -11,6 +11,8 @@ use caudal_link::occupancy::Occupancy;
 use caudal_link::waiting::Waiting;
 use serde::{Serialize, Serializer};
 
+pub use caudal_link::counters::DropReason;
+
 /// Everything that is told of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {

@@ -24,7 +24,7 @@ pub(super) fn up(
     args: &UpArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let topology = file::read(&args.what)?;
+    let topology = crate::topology::read(&args.what)?;
     let name = file::name(&args.what, args.name.as_deref())?;
     let (_, warnings) = start(registry, topology, &name, false)?;
     for warning in &warnings {
@@ -149,7 +149,7 @@ pub(super) fn run(
     args: &RunArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
-    let topology = file::read(&args.what)?;
+    let topology = crate::topology::read(&args.what)?;
     let base = file::name(&args.what, None)?;
     let name = format!("{base}-{}", std::process::id());
     let (mut keeper, warnings) = start(registry, topology, &name, true)?;

@@ -18,6 +18,7 @@ use caudal_sys::signal::Interrupt;
 
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
+use crate::topology::WhatArgs;
 
 /// `caudal lab`
 #[derive(Debug, Clone, Args)]
@@ -75,23 +76,6 @@ pub enum LabCommand {
     /// Keep a network: how caudal calls itself
     #[command(hide = true)]
     Own,
-}
-
-/// What to build.
-#[derive(Debug, Clone, Args)]
-pub struct WhatArgs {
-    /// A topology file, or a preset: pair, line, dumbbell, star, policed, two-paths, wan
-    #[arg(value_name = "FILE|PRESET")]
-    pub what: String,
-    /// How many of what the preset counts
-    #[arg(value_name = "N")]
-    pub number: Option<usize>,
-    /// Change a key of a link before building, as bottleneck.rate=5M; `*` is every link
-    #[arg(long = "set", value_name = "LINK.KEY=VALUE")]
-    pub changes: Vec<String>,
-    /// Where chance begins, instead of the file's
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
 }
 
 /// `caudal lab up`

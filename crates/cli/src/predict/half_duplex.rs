@@ -1,7 +1,7 @@
 //! `caudal predict half-duplex`
 
 use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
 use crate::exit::Failure;
 use caudal_core::predict::Prediction;
 use caudal_core::predict::half_duplex::{HalfDuplexQuestion, half_duplex};
@@ -60,14 +60,19 @@ impl Question for HalfDuplexArgs {
     }
 
     fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
-        Ok(half_duplex(&HalfDuplexQuestion {
+        let question = HalfDuplexQuestion {
             rate: values.line(),
             framing: self.framing.at(values.number("mtu"))?,
             segments_per_ack: values.whole("segments-per-ack").unwrap_or(1),
             flows: values.whole("flows").unwrap_or(1),
             stations: values.whole("stations").unwrap_or(1),
             propagation: values.time("propagation"),
-        }))
+        };
+        let mut answers = half_duplex(&question);
+        if is_single(&self.parameters()) {
+            answers.extend(simulated::half_duplex(&question));
+        }
+        Ok(answers)
     }
 
     fn columns(&self) -> &'static [&'static str] {

@@ -8,7 +8,9 @@ mod link;
 mod loss;
 pub mod output;
 mod share;
+mod simulated;
 pub mod sweep;
+mod topology;
 mod transfer;
 mod window;
 
@@ -55,6 +57,16 @@ pub enum Asked {
     Transfer(transfer::TransferArgs),
     /// What half duplex leaves of an Ethernet
     HalfDuplex(half_duplex::HalfDuplexArgs),
+    /// What flows get over a test network, by formula and simulated
+    Topology(topology::TopologyArgs),
+}
+
+/// Whether every parameter has one value: a simulation for each point of a sweep would take long.
+fn is_single(parameters: &[Parameter]) -> bool {
+    parameters.iter().all(|parameter| {
+        let given = parameter.given.as_ref();
+        given.is_none_or(|given| given.only().is_some())
+    })
 }
 
 /// What is printed, and where.
@@ -264,6 +276,7 @@ pub fn predict(args: &PredictArgs) -> Result<Exit, Failure> {
         Asked::Echo(args) => args,
         Asked::Transfer(args) => args,
         Asked::HalfDuplex(args) => args,
+        Asked::Topology(args) => return topology::predict(args),
     };
     let answered = answer(question)?;
     output::show(question, &answered)?;

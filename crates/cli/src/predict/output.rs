@@ -1,7 +1,7 @@
 //! Predictions as people and programs read them: tables in 80 columns, the arithmetic, JSON, CSV, and a figure.
 
 use super::sweep::Kind;
-use super::{Answered, Answers, Parameter, Question};
+use super::{Answered, Answers, Parameter, Question, ShowArgs};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use crate::figure::{Axis, Figure, Layer, Quantity, Scale};
@@ -31,12 +31,34 @@ pub const COLUMNS: [&str; 13] = [
     "source",
 ];
 
+/// What follows an answer without its arithmetic.
+pub(super) const HINT: &str = "--explain shows the arithmetic, what is assumed, and the sources";
+
 /// Columns of a sweep's table at most, beside the parameter's own.
 const MOST_COLUMNS: usize = 8;
 
 /// Shows the answers in the ways asked for.
 pub(super) fn show(question: &dyn Question, answered: &Answered) -> Result<(), Failure> {
     let args = question.show();
+    let mut lines = text(question, answered);
+    if let Some(path) = &args.svg {
+        let mut file = Sink::file(path)?;
+        file.write(&figure(question, answered)?.svg());
+        file.finish()?;
+        lines.push(format!("figure: {}", path.display()));
+    }
+    deliver(args, &lines, &|| to_json(question, answered), &|| {
+        csv(answered)
+    })
+}
+
+/// Writes text, JSON or CSV to where it is asked for.
+pub(super) fn deliver(
+    args: &ShowArgs,
+    lines: &[String],
+    json: &dyn Fn() -> Value,
+    csv: &dyn Fn() -> Vec<String>,
+) -> Result<(), Failure> {
     let output = OutputArgs {
         json: args.json,
         json_stream: false,
@@ -47,29 +69,20 @@ pub(super) fn show(question: &dyn Question, answered: &Answered) -> Result<(), F
         confidence: 0.95,
     };
     let mut sinks = Sinks::open(&output)?;
-    if let Some(path) = &args.svg {
-        let mut file = Sink::file(path)?;
-        file.write(&figure(question, answered)?.svg());
-        file.finish()?;
-    }
-    let lines = text(question, answered);
-    for line in &lines {
+    for line in lines {
         sinks.text.line(line);
     }
-    if let Some(path) = &args.svg {
-        sinks.text.line(&format!("figure: {}", path.display()));
-    }
     let data = if args.json {
-        serde_json::to_string_pretty(&to_json(question, answered)).unwrap_or_default()
+        serde_json::to_string_pretty(&json()).unwrap_or_default()
     } else if args.csv {
-        csv(answered).join("\n")
+        csv().join("\n")
     } else {
         String::new()
     };
     if !data.is_empty() {
         sinks.data.line(&data);
     }
-    sinks.finish(if data.is_empty() { "" } else { &data })
+    sinks.finish(&data)
 }
 
 /// What was asked, with its numbers.
@@ -116,13 +129,13 @@ fn text(question: &dyn Question, answered: &Answered) -> Vec<String> {
     }
     if !explain {
         lines.push(String::new());
-        lines.push("--explain shows the arithmetic, what is assumed, and the sources".to_owned());
+        lines.push(HINT.to_owned());
     }
     lines
 }
 
 /// One row a name: the formula's value, beside it the simulation's where there is one, and the figure behind it.
-fn table(predictions: &[Prediction]) -> Vec<String> {
+pub(super) fn table(predictions: &[Prediction]) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     for prediction in predictions {
         if !names.contains(&prediction.name.as_str()) {
@@ -203,7 +216,7 @@ fn beside(line: &str, words: &str) -> Vec<String> {
 }
 
 /// The arithmetic of one prediction.
-fn explanation(prediction: &Prediction) -> Vec<String> {
+pub(super) fn explanation(prediction: &Prediction) -> Vec<String> {
     let mut lines = vec![
         String::new(),
         fold(
@@ -436,6 +449,13 @@ fn csv(answered: &Answered) -> Vec<String> {
             }
         }
     }
+    lines
+}
+
+/// Rows of comma-separated values below their columns, of predictions without a sweep.
+pub(super) fn rows(predictions: &[&Prediction]) -> Vec<String> {
+    let mut lines = vec![COLUMNS.join(",")];
+    lines.extend(predictions.iter().map(|one| csv_row("", "", one)));
     lines
 }
 

@@ -1,7 +1,7 @@
 //! `caudal predict share`
 
 use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
 use crate::exit::Failure;
 use caudal_core::predict::Prediction;
 use caudal_core::predict::share::{Meeting, Policer, ShareQuestion, share};
@@ -136,7 +136,7 @@ impl Question for ShareArgs {
                 "give --rtt 20ms, or --udp 20M",
             ));
         }
-        Ok(share(&ShareQuestion {
+        let question = ShareQuestion {
             rate: values.line(),
             framing,
             tcp,
@@ -148,7 +148,12 @@ impl Question for ShareArgs {
             rtts: self.rtt.clone(),
             policer,
             paths: values.whole("paths"),
-        }))
+        };
+        let mut answers = share(&question);
+        if is_single(&self.parameters()) {
+            answers.extend(simulated::share(&question));
+        }
+        Ok(answers)
     }
 
     fn columns(&self) -> &'static [&'static str] {

@@ -18,6 +18,12 @@ pub enum Term {
     SlowStart,
     /// A policer.
     Policer,
+    /// What other flows leave.
+    Sharing,
+    /// Data and acknowledgements that take turns on one medium.
+    HalfDuplex,
+    /// A shaper.
+    Shaper,
 }
 
 impl Term {
@@ -31,6 +37,9 @@ impl Term {
             Self::Loss => "loss",
             Self::SlowStart => "slow_start",
             Self::Policer => "policer",
+            Self::Sharing => "sharing",
+            Self::HalfDuplex => "half_duplex",
+            Self::Shaper => "shaper",
         }
     }
 
@@ -44,6 +53,9 @@ impl Term {
             Self::Loss => "loss",
             Self::SlowStart => "slow start",
             Self::Policer => "the policer",
+            Self::Sharing => "sharing",
+            Self::HalfDuplex => "half duplex",
+            Self::Shaper => "the shaper",
         }
     }
 }

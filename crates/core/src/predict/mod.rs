@@ -13,6 +13,7 @@ pub mod prediction;
 pub mod rfc6349;
 pub mod round_trips;
 pub mod share;
+pub mod topology;
 pub mod traffic;
 pub mod transfer;
 pub mod window;

@@ -33,6 +33,14 @@ pub enum Unit {
     Paths,
     /// Slot times of a half-duplex Ethernet.
     Slots,
+    /// Ethernet frames.
+    Frames,
+    /// Collisions on a half-duplex medium.
+    Collisions,
+    /// Messages that came back.
+    Messages,
+    /// Retransmission timeouts.
+    Timeouts,
 }
 
 impl Unit {
@@ -52,6 +60,10 @@ impl Unit {
             Self::Flows => "flows",
             Self::Paths => "paths",
             Self::Slots => "slots",
+            Self::Frames => "frames",
+            Self::Collisions => "collisions",
+            Self::Messages => "messages",
+            Self::Timeouts => "timeouts",
         }
     }
 
@@ -71,7 +83,12 @@ impl Unit {
             Self::Segments | Self::Paths | Self::Slots => {
                 format!("{} {}", short(value), self.name())
             }
-            Self::Fragments | Self::Flows => {
+            Self::Fragments
+            | Self::Flows
+            | Self::Frames
+            | Self::Collisions
+            | Self::Messages
+            | Self::Timeouts => {
                 let name = self.name();
                 let name = if value == 1.0 {
                     &name[..name.len() - 1]

@@ -308,7 +308,7 @@ fn above(term: Term) -> String {
         Term::SlowStart => "the assumption of a start from 10 segments failed, or the round trip was not always that \
              long: the connection was faster at once"
             .to_owned(),
-        Term::Asked | Term::Policer => format!(
+        Term::Asked | Term::Policer | Term::Sharing | Term::HalfDuplex | Term::Shaper => format!(
             "cannot tell, because nothing seen explains more than {}",
             term.words()
         ),

@@ -4,6 +4,7 @@
 
 mod address;
 mod file;
+mod path;
 mod preset;
 mod resolve;
 mod scalar;
@@ -17,6 +18,7 @@ use crate::units::{BitRate, ByteCount};
 
 pub use address::{Network4, Network6, NextHop, Route, Segment};
 pub use file::*;
+pub use path::Hop;
 pub use preset::{PRESETS, Preset};
 pub use scalar::{Bytes, Rate, Share, Time};
 
