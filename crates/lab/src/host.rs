@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::thread;
+use std::time::Duration;
 
 use caudal_core::topology::{HostSetup, Node, Role};
 use caudal_link::assembly::LinkEnd;
@@ -161,13 +165,20 @@ fn write_parameter(name: &str, value: &str) -> io::Result<()> {
 pub(crate) struct Allowed {
     before: String,
     meanwhile: String,
+    /// Kept from others: what one puts back would take from another what it needs.
+    _alone: UnixListener,
 }
 
 impl Allowed {
     const LIST: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
-    /// `None` when nothing needs to be changed, or may be.
+    /// `None` when nothing needs to be changed, or may be. Waits while another lab does the same.
     pub(crate) fn widen<'a>(wanted: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let wanted: Vec<&str> = wanted.into_iter().collect();
+        if wanted.is_empty() {
+            return None;
+        }
+        let alone = alone()?;
         let before = std::fs::read_to_string(Self::LIST).ok()?.trim().to_owned();
         let known = tcp::available_congestion_controls();
         let mut list: Vec<&str> = before.split_whitespace().collect();
@@ -181,8 +192,28 @@ impl Allowed {
             return None;
         }
         std::fs::write(Self::LIST, &meanwhile).ok()?;
-        Some(Self { before, meanwhile })
+        Some(Self {
+            before,
+            meanwhile,
+            _alone: alone,
+        })
     }
+}
+
+/// A name that one process of this network namespace has at a time, and loses when it ends; `None` when another keeps it for
+/// longer than building takes.
+fn alone() -> Option<UnixListener> {
+    let name = SocketAddr::from_abstract_name("caudal lab congestion control").ok()?;
+    for _ in 0..1000 {
+        match UnixListener::bind_addr(&name) {
+            Ok(alone) => return Some(alone),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 impl Drop for Allowed {
