@@ -142,6 +142,10 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
     let link = |keys: &str| format!("{two}link = [{{ between = [\"a\", \"b\"], {keys} }}]");
     let table = [
         ("".to_owned(), ": there is no host"),
+        (
+            "title = \"a\\u001b[2J\"".to_owned(),
+            "title: the title has control",
+        ),
         (two.to_owned(), ": no link leads to host a"),
         (
             two.to_owned() + "link = [{ between = [\"a\", \"c\"] }]",

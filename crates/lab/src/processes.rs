@@ -29,6 +29,15 @@ pub(crate) fn namespace_of(process: u32) -> Option<NamespaceId> {
     Some((metadata.dev(), metadata.ino()))
 }
 
+/// Whether a process was started with this variable in its environment.
+pub(crate) fn has_variable(process: u32, name: &str, value: &str) -> bool {
+    let line = format!("{name}={value}");
+    fs::read(format!("/proc/{process}/environ")).is_ok_and(|environment| {
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| variable == line.as_bytes())
+    })
+}
+
 /// When a process began, in the kernel's ticks since the boot: tells it from a later one of the same number. `None` for one
 /// that has ended or is about to.
 pub(crate) fn began(process: u32) -> Option<u64> {

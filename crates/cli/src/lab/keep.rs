@@ -13,11 +13,6 @@ use caudal_sys::signal::{self, Interrupt};
 use super::{RunArgs, UpArgs, file, print};
 use crate::exit::{Exit, Failure};
 
-/// The whole life of the process that keeps a lab.
-pub(super) fn own() -> Result<Exit, Failure> {
-    super::own()
-}
-
 /// `caudal lab up`
 pub(super) fn up(
     registry: &Registry,

@@ -213,7 +213,7 @@ impl From<LabError> for Failure {
 /// What is wrong with the words (2) or missing here (4). `exec`, `shell` and `run` end as their command does.
 pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
     match &args.command {
-        LabCommand::Own => return keep::own(),
+        LabCommand::Own => return own(),
         LabCommand::Preset { name, number } => return file::print_preset(name.as_deref(), *number),
         LabCommand::Schema => return file::print_schema(),
         _ => {}
@@ -299,7 +299,7 @@ fn list(registry: &Registry, json: bool) -> Result<Exit, Failure> {
         let (hosts, links) = (card.hosts.len(), card.links.len());
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         format!(
-            "{:width$}  {hosts} host{}, {links} link{}  {title}\n",
+            "{:width$}  {hosts} host{} and routers, {links} link{}  {title}\n",
             card.name,
             plural(hosts),
             plural(links)

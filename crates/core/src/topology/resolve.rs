@@ -35,6 +35,17 @@ impl Topology {
     /// # Errors
     /// The first thing that cannot be built, and where the file says so.
     pub fn resolve(file: &TopologyFile) -> Result<Self> {
+        if file
+            .title
+            .iter()
+            .any(|title| title.contains(char::is_control))
+        {
+            return Err(TopologyError::new(
+                &Location::default().key("title"),
+                "the title has control characters",
+                "write it as one line of text",
+            ));
+        }
         let nodes = nodes(file)?;
         let links = links(file, &nodes)?;
         let mut topology = Self {
