@@ -6,7 +6,7 @@
 
 mod axis;
 mod draw;
-mod text;
+pub(crate) mod text;
 
 pub use axis::{Axis, Quantity, Scale};
 

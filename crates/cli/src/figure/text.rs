@@ -60,7 +60,7 @@ pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
 }
 
 /// A text as XML content or attribute: markup escaped, and what XML forbids replaced by U+FFFD.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use caudal_lab::{CourseState, HostState, LabReport, LinkState};
 
 use super::show::{count, delay, rate};
+use crate::figure::text::escaped;
 
 const COLUMN: f64 = 250.0;
 const ROW: f64 = 110.0;
@@ -61,11 +62,11 @@ pub(super) fn svg(report: &LabReport) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<style>{STYLE}\n</style>\n"
     );
-    let _ = writeln!(svg, "<title>{}</title>", escape(&heading));
+    let _ = writeln!(svg, "<title>{}</title>", escaped(&heading));
     let _ = writeln!(
         svg,
         "<text class=\"title\" x=\"{MARGIN}\" y=\"28\">{}</text>",
-        escape(&heading)
+        escaped(&heading)
     );
     let mut twins: BTreeMap<[&str; 2], usize> = BTreeMap::new();
     for link in &report.links {
@@ -140,7 +141,7 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
     let _ = writeln!(
         svg,
         "<path class=\"link {}{half}\" fill=\"none\" d=\"M{x1:.0} {y1:.0} Q{mx:.0} {:.0} {x2:.0} {y2:.0}\"/>",
-        escape(&link.driver),
+        escaped(&link.driver),
         my + bend
     );
     // In the same column the line is upright, and the words stand beside it.
@@ -202,7 +203,7 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
                 svg,
                 "<text class=\"{class}\" x=\"{tx:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
                 my + dy,
-                escape(&text)
+                escaped(&text)
             );
         }
     }
@@ -213,7 +214,7 @@ fn draw_node(svg: &mut String, node: &HostState, (x, y): (f64, f64)) {
     let _ = writeln!(
         svg,
         "<rect class=\"node {}\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"{round}\"/>",
-        escape(&node.kind)
+        escaped(&node.kind)
     );
     let middle = x + WIDTH / 2.0;
     let below = node
@@ -228,19 +229,12 @@ fn draw_node(svg: &mut String, node: &HostState, (x, y): (f64, f64)) {
         svg,
         "<text class=\"name\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
         y + 20.0,
-        escape(&node.name)
+        escaped(&node.name)
     );
     let _ = writeln!(
         svg,
         "<text class=\"small\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
         y + 37.0,
-        escape(&below)
+        escaped(&below)
     );
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use caudal_core::predict::Unit;
 use caudal_lab::{CourseState, HostState, LabReport, LinkState};
 
 /// The network as seen from its first host; what closes a ring is named again and drawn once.
@@ -109,11 +110,14 @@ fn traffic_line(link: &LinkState, near: usize) -> String {
         } else {
             String::new()
         };
-        format!(
-            "{arrow} {} {}{lost}",
-            count(course.delivered()),
-            course.unit
-        )
+        let delivered = course.delivered();
+        // One frame, two frames.
+        let unit = if delivered == 1 {
+            course.unit.trim_end_matches('s')
+        } else {
+            &course.unit
+        };
+        format!("{arrow} {} {unit}{lost}", count(delivered))
     };
     format!("{}   {}", one("→", out), one("←", back))
 }
@@ -125,40 +129,17 @@ fn courses(link: &LinkState, near: usize) -> (&CourseState, &CourseState) {
     }
 }
 
-/// A rate without zeros that say nothing: `10 Mbit/s`.
+/// A rate as predictions show it: `10 Mbit/s`.
 pub(super) fn rate(course: &CourseState) -> String {
-    let Some(bps) = course.rate_bps else {
-        return "no rate limit".to_owned();
-    };
-    let (value, unit) = match bps {
-        0..1_000 => (bps as f64, "bit/s"),
-        1_000..1_000_000 => (bps as f64 / 1e3, "kbit/s"),
-        1_000_000..1_000_000_000 => (bps as f64 / 1e6, "Mbit/s"),
-        _ => (bps as f64 / 1e9, "Gbit/s"),
-    };
-    let digits = format!("{value:.3}");
-    format!(
-        "{} {unit}",
-        digits.trim_end_matches('0').trim_end_matches('.')
+    course.rate_bps.map_or_else(
+        || "no rate limit".to_owned(),
+        |bps| Unit::BitPerSecond.show(bps as f64),
     )
 }
 
-/// A delay, when there is one.
+/// A delay as predictions show it, when there is one.
 pub(super) fn delay(course: &CourseState) -> Option<String> {
-    let us = course.delay_us;
-    if us <= 0.0 {
-        return None;
-    }
-    let (value, unit) = if us < 1000.0 {
-        (us, "us")
-    } else {
-        (us / 1e3, "ms")
-    };
-    let digits = format!("{value:.3}");
-    Some(format!(
-        "{} {unit}",
-        digits.trim_end_matches('0').trim_end_matches('.')
-    ))
+    (course.delay_us > 0.0).then(|| Unit::Seconds.show(course.delay_us / 1e6))
 }
 
 /// A count in groups of three digits.
