@@ -170,7 +170,7 @@ pub fn departures(period: Duration, poisson: bool, seed: u64, messages: u64) -> 
 /// The next of a series of well-mixed numbers.
 ///
 /// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-fn split_mix(state: &mut u64) -> u64 {
+pub(crate) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -188,7 +188,7 @@ pub struct Summarise {
 }
 
 /// What the messages of one size add up to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeSummary {
     /// Bytes in each message.
     pub size_bytes: u32,
@@ -199,7 +199,7 @@ pub struct SizeSummary {
 }
 
 /// What the messages of one size from one client add up to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientSummary {
     /// The client's number, from 0.
     pub client: u32,
@@ -209,7 +209,7 @@ pub struct ClientSummary {
 }
 
 /// What some round trips add up to.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplySummary {
     /// Messages sent that count.
     pub sent: u64,
@@ -239,7 +239,7 @@ pub struct ReplySummary {
 }
 
 /// The round trip split at this host's kernel, by the messages that it stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct KernelSplit {
     /// From the kernel's hand-over to the device until it got the reply, µs: the network and the far host.
     pub kernel_rtt_us: Distribution,
@@ -248,7 +248,7 @@ pub struct KernelSplit {
 }
 
 /// How late scheduled messages left.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
     /// Messages.
     pub n: u64,
@@ -261,7 +261,7 @@ pub struct Lateness {
 }
 
 /// One direction by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WaySummary {
     /// One-way delay with the clocks' offset taken out, µs; wrong by up to `bound_us`, alike for all.
     pub delay_us: Option<Distribution>,

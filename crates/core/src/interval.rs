@@ -382,7 +382,9 @@ impl Timeline {
     }
 
     /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
-    pub fn close(&mut self, record: &FlowRecord) {
+    ///
+    /// Where all of it is through (`is_whole`), what was read after the last byte of a flow that ends by bytes is not of it.
+    pub fn close(&mut self, record: &FlowRecord, is_whole: bool) {
         let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
             return;
         };
@@ -392,6 +394,9 @@ impl Timeline {
         if self.ticks.at(self.receivers[at].len() as u64).is_none() {
             // The test ran to its last tick: what came in behind it is not of its time.
             return;
+        }
+        if is_whole && self.ticks.total().is_none() && received.bytes > 0 {
+            self.end_with_last_byte(at, received);
         }
         let Some(last) = self.receivers[at].last().copied() else {
             return;
@@ -411,6 +416,22 @@ impl Timeline {
                 });
             }
         }
+    }
+
+    /// Leaves out the silence behind the last byte.
+    fn end_with_last_byte(&mut self, at: usize, received: &ReceiverCounters) {
+        let reads = &mut self.receivers[at];
+        let all = |read: &Read<ReceiverCounters>| read.counters.bytes == received.bytes;
+        let Some(first_with_all) = reads.iter().position(all).filter(|first| *first > 0) else {
+            return;
+        };
+        reads.truncate(first_with_all + 1);
+        let before_ns = reads[first_with_all - 1].at_ns;
+        let last = &mut reads[first_with_all];
+        if (before_ns + 1..last.at_ns).contains(&received.last_ns) {
+            last.at_ns = received.last_ns;
+        }
+        self.senders[at].truncate(first_with_all + 1);
     }
 
     /// A flow's receiver over the measured part: bytes and ns, from the end of the warm-up to the last
@@ -649,12 +670,25 @@ mod tests {
         };
         let mut early = Timeline::new([flow()], &ticks(0.0), false);
         early.push(&received(0, 0));
-        early.close(&record(3_000_000, 250_000_000));
+        early.close(&record(3_000_000, 250_000_000), true);
         assert_eq!(early.measured(0).unwrap().elapsed_ns, 250_000_000);
         let mut whole = Timeline::new([flow()], &ticks(0.0), false);
         (0..=4).for_each(|tick| whole.push(&received(tick, tick * 10)));
-        whole.close(&record(90, 4_100_000_000));
+        whole.close(&record(90, 4_100_000_000), true);
         assert_eq!(whole.measured(0).unwrap().bytes, 40);
+        let by_bytes = || {
+            let ticks = Ticks::new(Duration::from_secs(1), Duration::ZERO, None);
+            let mut timeline = Timeline::new([flow()], &ticks, false);
+            for (tick, bytes) in [0, 50, 80, 80, 80].into_iter().enumerate() {
+                timeline.push(&received(tick as u64, bytes));
+            }
+            timeline
+        };
+        let (mut through, mut cut_short) = (by_bytes(), by_bytes());
+        through.close(&record(80, 1_600_000_000), true);
+        assert_eq!(through.measured(0).unwrap().elapsed_ns, 1_600_000_000);
+        cut_short.close(&record(80, 1_600_000_000), false);
+        assert_eq!(cut_short.measured(0).unwrap().elapsed_ns, 4_000_000_000);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Values and arithmetic: units, plans, samples, statistics, predictions. Pure.
 #![forbid(unsafe_code)]
 
+pub mod contention;
 mod cut;
 pub mod delay;
 pub mod echo;
+pub mod experiment;
 pub mod framing;
 pub mod host;
 pub mod interval;

@@ -13,7 +13,7 @@ use crate::stats::{Estimate, batch_means, mann_kendall, mser, wilson};
 use crate::units::{BitRate, ByteCount};
 use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge, judge_losses};
 use crate::warning::Warning;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Datagrams of a flow below which its rate is too coarse to be held against the one asked for.
@@ -51,7 +51,7 @@ pub struct Context<'a> {
 }
 
 /// What the wire could carry.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// Payload the link carries at most, bit/s; `None` when it cannot be told.
     pub goodput_bps: Option<f64>,
@@ -62,7 +62,7 @@ pub struct Ceiling {
 }
 
 /// Where datagrams were lost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossPlaces {
     /// Refused by the sender's own kernel; `None` where the sender does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub struct LossPlaces {
 }
 
 /// The account of datagrams over the whole test, its warm-up included.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Whether every receiver gave its last account; without it what is missing cannot be told from what
     /// was not yet read.
@@ -118,7 +118,7 @@ pub struct Loss {
 }
 
 /// TCP over the measured part of one direction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TcpSummary {
     /// Segments retransmitted.
     pub retransmits: u64,
@@ -135,7 +135,7 @@ pub struct TcpSummary {
 }
 
 /// One direction of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectionSummary {
     /// The direction.
     pub direction: Direction,

@@ -7,7 +7,7 @@
 use crate::interval::Measured;
 use crate::sample::TcpState;
 use crate::summary::LossPlaces;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The share of a thread's time on a processor from which it counts as out of CPU.
 pub const CPU_BOUND: f64 = 0.85;
@@ -20,7 +20,7 @@ const SHORTEST_NS: u64 = 50_000_000;
 pub const REACHED: f64 = 0.98;
 
 /// What limited a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The network: the congestion window (TCP), or loss before the receiving socket (UDP).
@@ -56,7 +56,7 @@ impl Limit {
 }
 
 /// What limited a flow, and on what evidence.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LimitedBy {
     /// What limited it.
     pub limit: Limit,

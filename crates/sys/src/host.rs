@@ -23,6 +23,28 @@ pub fn cpu_model() -> Option<String> {
         .map(str::to_owned)
 }
 
+/// What the kernel reads the time from, such as `tsc`.
+pub fn clock_source() -> Option<String> {
+    line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+}
+
+/// How the first processor's frequency is chosen, such as `performance`; virtual machines do not say.
+pub fn cpu_governor() -> Option<String> {
+    line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// The memory of this machine, in bytes.
+pub fn memory_bytes() -> Option<u64> {
+    let memory = fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = value_of(&memory, "MemTotal")?.strip_suffix("kB")?;
+    kibibytes.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The only line of a file of the kernel's.
+fn line(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim_end().to_owned())
+}
+
 /// A name for the time since this machine was started, new with every start.
 pub fn boot_id() -> Option<String> {
     sysctl("kernel.random.boot_id")
@@ -204,7 +226,8 @@ mod tests {
         assert!(cpu_times().unwrap().user > Duration::ZERO);
         assert!(steal_ns().is_some());
         assert!(memory_peak_bytes().unwrap() > 100_000);
-        let _ = (is_root(), cpu_model());
+        assert!(memory_bytes().unwrap() > memory_peak_bytes().unwrap());
+        let _ = (is_root(), cpu_model(), clock_source(), cpu_governor());
     }
 
     #[test]

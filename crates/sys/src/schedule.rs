@@ -1,6 +1,8 @@
 //! How soon the kernel lets a thread run.
 
 use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use crate::raw::number;
 
@@ -38,6 +40,12 @@ pub fn prefer_this_thread() -> Preference {
 pub fn die_with_parent() -> io::Result<()> {
     // SAFETY: the call takes numbers and changes nothing but the calling process.
     number(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
+}
+
+/// Lets `command` be killed when the thread that starts it ends.
+pub fn bound_to_parent(command: &mut Command) -> &mut Command {
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(die_with_parent) }
 }
 
 /// Raises the number of files this process may have open as far as it is allowed, and answers it.

@@ -70,11 +70,20 @@ pub fn ignore_sigpipe() -> io::Result<()> {
 
 /// Kills a process; nothing happens when it is gone or not ours.
 pub fn kill(process: u32) {
+    send(process, libc::SIGKILL);
+}
+
+/// Asks a process to end, as ^C would; nothing happens when it is gone or not ours.
+pub fn interrupt(process: u32) {
+    send(process, libc::SIGINT);
+}
+
+fn send(process: u32, signal: i32) {
     if let Ok(process) = libc::pid_t::try_from(process)
         && process > 0
     {
         // SAFETY: the call takes numbers.
-        unsafe { libc::kill(process, libc::SIGKILL) };
+        unsafe { libc::kill(process, signal) };
     }
 }
 

@@ -170,6 +170,29 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The ratio of two means of independent results and the interval it lies in at `confidence`.
+///
+/// `x̄/ȳ ± t(ν) · √(s²x/(nx ȳ²) + x̄² s²y/(ny ȳ⁴))`, with Welch's and Satterthwaite's ν: the interval to first order (delta method),
+/// good while the mean below is many of its standard errors away from zero. `None` for fewer than two results on either side, a
+/// confidence outside 0 to 1, and a mean of zero below.
+#[must_use]
+pub fn ratio_interval(above: &[f64], below: &[f64], confidence: f64) -> Option<Estimate> {
+    let (x, y): (Welford, Welford) = (above.iter().collect(), below.iter().collect());
+    let (mean_x, mean_y) = (x.mean()?, y.mean()?);
+    let part_x = x.variance()? / x.n() as f64 / mean_y.powi(2);
+    let part_y = y.variance()? / y.n() as f64 * mean_x.powi(2) / mean_y.powi(4);
+    let both = part_x + part_y;
+    let ratio = mean_x / mean_y;
+    let n = above.len() + below.len();
+    if both == 0.0 {
+        return Estimate::around(ratio, 0.0, confidence, n, Method::RatioT);
+    }
+    let degrees = both.powi(2)
+        / (part_x.powi(2) / (x.n() as f64 - 1.0) + part_y.powi(2) / (y.n() as f64 - 1.0));
+    let half_width = two_sided_t(confidence, degrees)? * both.sqrt();
+    Estimate::around(ratio, half_width, confidence, n, Method::RatioT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,5 +279,21 @@ mod tests {
             prop_assert_eq!(one.u + other.u, (first.len() * second.len()) as f64);
             prop_assert!((0.0..=1.0).contains(&one.p));
         }
+    }
+
+    #[test]
+    fn a_ratio_knows_the_spread_of_both_sides() {
+        let exact_below = ratio_interval(&[1.0, 2.0, 3.0], &[2.0, 2.0], 0.95).unwrap();
+        let above = super::super::mean_interval(&[1.0, 2.0, 3.0], 0.95).unwrap();
+        assert_eq!(exact_below.mean, 1.0);
+        assert!((exact_below.half_width() - above.half_width() / 2.0).abs() < 1e-9);
+        let both = ratio_interval(&[9.0, 10.0, 11.0], &[99.0, 100.0, 101.0], 0.95).unwrap();
+        // √(1/3 / 100² + 10² / 3 / 100⁴) with 2.04 degrees of freedom.
+        assert!(
+            (both.half_width() / 0.005_802_3 - 4.24).abs() < 0.04,
+            "{both:?}"
+        );
+        assert_eq!(ratio_interval(&[1.0], &[1.0, 2.0], 0.95), None);
+        assert_eq!(ratio_interval(&[1.0, 2.0], &[-1.0, 1.0], 0.95), None);
     }
 }

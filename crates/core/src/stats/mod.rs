@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod compare;
+pub mod contrast;
 pub mod estimate;
 pub mod histogram;
 pub mod proportion;
@@ -12,7 +13,10 @@ pub mod series;
 mod special;
 
 pub use clock::{ClockEstimate, OffsetAndRtt, offset_and_rtt};
-pub use compare::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, welch};
+pub use compare::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, ratio_interval, welch};
+pub use contrast::{
+    Cannot, Contrast, Drift, Equivalence, Order, Ratio, Reading, Spread, contrast, contrasts,
+};
 pub use estimate::{
     Estimate, Method, StopRule, Verdict, Welford, mean_interval, normal_quantile,
     prediction_interval, runs_needed, student_t_quantile,
