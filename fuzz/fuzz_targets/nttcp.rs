@@ -1,7 +1,7 @@
 //! Lines of nttcp and its formats: no text panics, none makes an endless row.
 #![no_main]
 
-use caudal_wire::nttcp::{Request, Row, read_data_port, title};
+use caudal_wire::nttcp::{FORMAT, Request, Row, Told, read_data_port, title};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -10,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let _ = read_data_port(text);
     let _ = title(text);
+    let _ = Told::read(text, FORMAT);
     let row = Row {
         bytes: u64::MAX,
         calls: u64::MAX,

@@ -51,6 +51,8 @@ pub struct Manner {
     pub file: Option<PathBuf>,
     /// Set while a test runs, it ends the test as an interrupt would.
     pub quit: Arc<AtomicBool>,
+    /// When traffic is to begin, ns since 1970; at once when that is past, or `None`.
+    pub at_ns: Option<u64>,
 }
 
 /// Answers a datagram of the opening dialogue that comes in again on an open flow.

@@ -39,6 +39,10 @@ pub struct EchoManner {
     pub seed: u64,
     /// Whether some more messages are sent that the kernel stamps.
     pub kernel_stamps: bool,
+    /// When the first message is to leave, ns since 1970; at once when that is past, or `None`.
+    pub at_ns: Option<u64>,
+    /// How long messages are exchanged at most; `None` until all were.
+    pub time: Option<Duration>,
 }
 
 impl Default for EchoManner {
@@ -47,6 +51,8 @@ impl Default for EchoManner {
             affinity: Vec::new(),
             seed: 0,
             kernel_stamps: true,
+            at_ns: None,
+            time: None,
         }
     }
 }
@@ -120,6 +126,7 @@ impl Client {
             None
         };
         let mut crew = Crew::muster(&plan, links, tag(token), manner)?;
+        self.await_moment(manner.at_ns)?;
         self.conversation.say(&ToServer::Start)?;
         match self.hear(
             Duration::from_nanos(WORD_NS),
@@ -131,7 +138,10 @@ impl Client {
         let meter = Meter::start(self.peer().ip());
         let start_ns = crew.start();
         on_event(Event::Started);
-        let watched = self.attend_echo(&mut crew, on_event);
+        let end_ns = manner.time.map(|time| {
+            start_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+        });
+        let watched = self.attend_echo(&mut crew, end_ns, on_event);
         let took = Duration::from_nanos(monotonic_ns() - start_ns);
         crew.stop();
         let mut unstamped = crew.unstamped.clone();
@@ -256,6 +266,7 @@ impl Client {
     fn attend_echo(
         &mut self,
         crew: &mut Crew,
+        mut end_ns: Option<u64>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(Option<CutShort>, Option<LastWord>), RunError> {
         let mut cut_short = None;
@@ -264,7 +275,8 @@ impl Client {
             let until = self
                 .conversation
                 .heartbeat_due_ns()
-                .min(deadline.unwrap_or(u64::MAX));
+                .min(deadline.unwrap_or(u64::MAX))
+                .min(end_ns.unwrap_or(u64::MAX));
             let heard = {
                 let mut waiting = wakers(self.interrupt.filter(|_| cut_short.is_none()));
                 waiting.push(crew.bell.fd());
@@ -303,6 +315,11 @@ impl Client {
                 crew.stop();
             }
             let now = monotonic_ns();
+            if end_ns.is_some_and(|end| now >= end) {
+                // The time is over, as was asked for: nothing is cut short.
+                end_ns = None;
+                crew.stop();
+            }
             if deadline.is_none() && crew.is_over() {
                 on_event(Event::Ending);
                 let stop = ToServer::Stop {

@@ -439,6 +439,60 @@ impl Row {
     }
 }
 
+/// What a row tells that another side has printed; what its columns do not have is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Told {
+    /// Payload bytes that moved.
+    pub bytes: Option<u64>,
+    /// Calls of read or write.
+    pub calls: Option<u64>,
+    /// Time, s.
+    pub real_s: Option<f64>,
+    /// Payload bits per second, in 10^6.
+    pub real_mbps: Option<f64>,
+}
+
+impl Told {
+    /// Reads a row that was printed in `format`, its mark in front; `None` when it is no such row.
+    ///
+    /// Columns that are too narrow for what is in them touch, so each is read to the decimals it has.
+    #[must_use]
+    pub fn read(line: &str, format: &str) -> Option<Self> {
+        let mut told = Self::default();
+        let mark = line.chars().next().filter(char::is_ascii_alphanumeric)?;
+        let mut rest = &line[mark.len_utf8()..];
+        for piece in columns(format)? {
+            match piece {
+                Piece::Literal(text) => rest = rest.strip_prefix(text)?,
+                Piece::Column { decimals, name, .. } => {
+                    let is_whole = matches!(name, "l" | "n" | "b" | "c");
+                    let decimals = if is_whole { 0 } else { decimals.unwrap_or(6) };
+                    rest = rest.trim_start_matches(' ');
+                    let digits = rest
+                        .find(|c: char| !c.is_ascii_digit())
+                        .unwrap_or(rest.len());
+                    let length = if decimals > 0 {
+                        digits + 1 + decimals
+                    } else {
+                        digits
+                    };
+                    let number = rest.get(..length).filter(|_| digits > 0)?;
+                    rest = &rest[length..];
+                    match name {
+                        "b" => told.bytes = Some(number.parse().ok()?),
+                        "c" => told.calls = Some(number.parse().ok()?),
+                        "rt" => told.real_s = Some(number.parse().ok()?),
+                        "rbr" => told.real_mbps = Some(number.parse().ok()?),
+                        // Not asked for, and yet a number.
+                        _ => drop(number.parse::<f64>().ok()?),
+                    }
+                }
+            }
+        }
+        rest.trim().is_empty().then_some(told)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -478,6 +532,38 @@ mod tests {
             ..local
         };
         assert_eq!(tenths.show('l', "%.4rbr"), "l94.5195");
+    }
+
+    #[test]
+    fn a_row_is_read_back_even_where_its_columns_touch() {
+        let row = Row {
+            length: 524_288,
+            count: 512,
+            bytes: 268_435_456,
+            calls: 512,
+            real_s: 0.02,
+            cpu_s: 0.000_02,
+        };
+        let line = row.show('1', FORMAT);
+        assert!(line.contains("107374.1824107374182.4000"), "{line}");
+        let told = Told::read(&line, FORMAT).unwrap();
+        assert_eq!((told.bytes, told.calls), (Some(268_435_456), Some(512)));
+        assert_eq!(
+            (told.real_s, told.real_mbps),
+            (Some(0.02), Some(107_374.182_4))
+        );
+        let many = Row {
+            calls: 65_536,
+            ..row
+        };
+        let line = many.show('1', FORMAT);
+        assert!(line.contains("655363276800.00"), "{line}");
+        assert_eq!(Told::read(&line, FORMAT), None, "nobody can part these");
+        let some = Told::read("1 took 0.5 s", " took %.1rt s").unwrap();
+        assert_eq!((some.real_s, some.bytes), (Some(0.5), None));
+        for strange in ["", "1", "nttcp: cannot", "1 1 2 3 x", "1  8388608    0.71"] {
+            assert_eq!(Told::read(strange, FORMAT), None, "{strange:?}");
+        }
     }
 
     #[test]
@@ -566,6 +652,17 @@ mod tests {
             let _ = title(&format);
             let shown = Row { bytes: u64::MAX, calls: u64::MAX, ..Row::default() }.show('l', &format);
             prop_assert!(shown.len() < 4096);
+            let _ = Told::read(&line, &format);
+        }
+
+        #[test]
+        fn a_row_is_read_as_it_was_shown(bytes in 0..=1_000_000_000_u64, calls in 0..=1_000_000_u64, real_s in 1e-3..9999.0) {
+            let row = Row { bytes, calls, real_s, cpu_s: real_s, length: 1, count: 1 };
+            let format = "%9b%8.2rt%12.4rbr %8c";
+            let told = Told::read(&row.show('1', format), format).unwrap();
+            prop_assert_eq!((told.bytes, told.calls), (Some(bytes), Some(calls)));
+            prop_assert!((told.real_s.unwrap() - real_s).abs() <= 0.005 + 1e-9);
+            prop_assert!((told.real_mbps.unwrap() - bytes as f64 / 125e3 / real_s).abs() <= 1e-4);
         }
     }
 }
