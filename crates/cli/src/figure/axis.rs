@@ -35,6 +35,10 @@ pub struct Axis {
     pub scale: Scale,
     /// Whether zero must be in sight (linear).
     pub from_zero: bool,
+    /// Further values that must be in sight.
+    pub holds: Vec<f64>,
+    /// The names of its places, where it has no scale: the first at 0, the next at 1. From the left, or from the top.
+    pub categories: Option<Vec<String>>,
 }
 
 /// A mark on an axis.
@@ -50,16 +54,70 @@ pub(super) struct Tick {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ranged {
     scale: Scale,
-    low: f64,
-    high: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
     pub(super) ticks: Vec<Tick>,
 }
 
 impl Axis {
+    /// An axis of a scale.
+    #[must_use]
+    pub fn new(label: &str, quantity: Quantity, scale: Scale) -> Self {
+        Self {
+            label: label.to_owned(),
+            quantity,
+            scale,
+            from_zero: false,
+            holds: Vec::new(),
+            categories: None,
+        }
+    }
+
+    /// An axis of equal steps for equal differences.
+    #[must_use]
+    pub fn linear(label: &str, quantity: Quantity) -> Self {
+        Self::new(label, quantity, Scale::Linear)
+    }
+
+    /// An axis of equal steps for equal ratios.
+    #[must_use]
+    pub fn log(label: &str, quantity: Quantity) -> Self {
+        Self::new(label, quantity, Scale::Log)
+    }
+
+    /// An axis of named places.
+    #[must_use]
+    pub fn categories(label: &str, names: Vec<String>) -> Self {
+        Self {
+            categories: Some(names),
+            ..Self::linear(label, Quantity::Number)
+        }
+    }
+
+    /// The axis with zero in sight.
+    #[must_use]
+    pub fn from_zero(mut self) -> Self {
+        self.from_zero = true;
+        self
+    }
+
+    /// The axis with these values in sight: that figures side by side share a range, or that time goes on to its end.
+    #[must_use]
+    pub fn holding(mut self, values: &[f64]) -> Self {
+        self.holds.extend_from_slice(values);
+        self
+    }
+
     /// Whether a value has a place on this axis.
     pub(super) fn shows(&self, value: f64) -> bool {
-        // Beyond that the differences and percentages of an axis are no numbers any more.
-        value.abs() < 1e300 && (self.scale == Scale::Linear || value > 0.0)
+        match &self.categories {
+            Some(names) => (-0.5..=names.len() as f64 - 0.5).contains(&value),
+            // Beyond that differences, percentages and ratios of values are no numbers any more.
+            None => match self.scale {
+                Scale::Linear => value.abs() < 1e300,
+                Scale::Log => value > 1e-150 && value < 1e150,
+            },
+        }
     }
 
     /// The axis with a range that holds all `values`, and about `most` labelled ticks. With `round`, the range ends
@@ -70,23 +128,32 @@ impl Axis {
         most: usize,
         round: bool,
     ) -> Ranged {
+        if let Some(names) = &self.categories {
+            return named(names);
+        }
         let (mut low, mut high) = values
+            .chain(self.holds.iter().copied())
             .filter(|value| self.shows(*value))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(value), high.max(value))
             });
         if low > high {
-            (low, high) = match self.scale {
-                Scale::Linear => (0.0, 1.0),
-                Scale::Log => (1.0, 10.0),
+            // Nothing is known: an axis without numbers.
+            return Ranged {
+                scale: Scale::Linear,
+                low: 0.0,
+                high: 1.0,
+                ticks: Vec::new(),
             };
         }
         if self.scale == Scale::Linear && self.from_zero {
             (low, high) = (low.min(0.0), high.max(0.0));
         }
-        if low == high {
+        // Values that differ by rounding alone are one: an axis between them has no round numbers.
+        let close = (high - low) <= 1e-9 * low.abs().max(high.abs());
+        if close || high - low < 1e-300 && self.scale == Scale::Linear {
             (low, high) = match self.scale {
-                Scale::Linear if low == 0.0 => (0.0, 1.0),
+                Scale::Linear if high.abs() < 1e-290 => (0.0, 1.0),
                 Scale::Linear => (low - low.abs() * 0.1, high + high.abs() * 0.1),
                 Scale::Log => (low / 2.0, high * 2.0),
             };
@@ -94,15 +161,21 @@ impl Axis {
         match self.scale {
             // Under a factor of 8 a logarithmic axis has too few round numbers of its own.
             Scale::Log if high / low >= 8.0 => self.logarithmic(low, high, most, round),
-            _ => self.linear(low, high, most, round),
+            _ => self.linear_steps(low, high, most, round),
         }
     }
 
-    fn linear(&self, low: f64, high: f64, most: usize, round: bool) -> Ranged {
+    fn linear_steps(&self, low: f64, high: f64, most: usize, round: bool) -> Ranged {
         let step = round_step((high - low) / most.max(2) as f64);
         let (low, high) = if round {
+            let rounded = (low / step + 1e-9).floor() * step;
             (
-                (low / step + 1e-9).floor() * step,
+                // A logarithmic axis has no zero.
+                if self.scale == Scale::Log && rounded <= 0.0 {
+                    low
+                } else {
+                    rounded
+                },
                 (high / step - 1e-9).ceil() * step,
             )
         } else {
@@ -110,12 +183,13 @@ impl Axis {
         };
         let (first, last) = ((low / step - 1e-9).ceil(), (high / step + 1e-9).floor());
         let count = ((last - first) as usize).min(4 * most.max(2));
+        let largest = first.abs().max(last.abs()) * step;
         let ticks = (0..=count)
             .map(|nth| {
                 let value = (first + nth as f64) * step;
                 Tick {
                     value,
-                    label: self.quantity.tick(value, step),
+                    label: self.quantity.tick(value, step, largest),
                 }
             })
             .collect();
@@ -128,54 +202,49 @@ impl Axis {
     }
 
     fn logarithmic(&self, low: f64, high: f64, most: usize, round: bool) -> Ranged {
+        let near = 1e-9;
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-        let decades = (last - first).max(1) as usize;
-        let in_reach = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);
+        let decades = (high / low).log10();
+        let (mut low, mut high) = (low, high);
+        if round {
+            let ends: Vec<f64> = (first - 1..=last + 1)
+                .flat_map(|power| [1.0, 2.0, 5.0].map(|part| part * 10_f64.powi(power)))
+                .collect();
+            let below = ends
+                .iter()
+                .copied()
+                .filter(|end| *end <= low * (1.0 + near));
+            let above = ends
+                .iter()
+                .copied()
+                .filter(|end| *end >= high * (1.0 - near));
+            (low, high) = (
+                below.fold(f64::NEG_INFINITY, f64::max),
+                above.fold(f64::INFINITY, f64::min),
+            );
+        }
         // 1, 2, 5 in each decade while they fit; else decades, if need be only every other.
-        let labelled: &[f64] = if decades * 3 <= most {
+        let labelled: &[f64] = if decades * 3.0 <= most as f64 + 0.5 {
             &[1.0, 2.0, 5.0]
         } else {
             &[1.0]
         };
-        let every = decades.div_ceil(most.max(1)).max(1) as i32;
-        let (mut low, mut high) = (low, high);
-        if round {
-            let ends: Vec<f64> = (first - 1..=last + 1)
-                .flat_map(|power| labelled.iter().map(move |part| part * 10_f64.powi(power)))
-                .collect();
-            low = ends
-                .iter()
-                .copied()
-                .filter(|end| *end <= low * (1.0 + 1e-9))
-                .fold(f64::NEG_INFINITY, f64::max);
-            high = ends
-                .iter()
-                .copied()
-                .filter(|end| *end >= high * (1.0 - 1e-9))
-                .fold(f64::INFINITY, f64::min);
-        }
-        let in_range = |value: f64| {
-            if round {
-                value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9)
-            } else {
-                in_reach(value)
-            }
-        };
+        let every = (decades / most.max(1) as f64).ceil().max(1.0) as i32;
         let mut ticks = Vec::new();
         for power in first - 1..=last {
             for part in 1..10 {
                 let value = f64::from(part) * 10_f64.powi(power);
-                if !in_range(value) {
+                if value < low * (1.0 - near) || value > high * (1.0 + near) {
                     continue;
                 }
                 let named = labelled.contains(&f64::from(part)) && power.rem_euclid(every) == 0;
                 let label = if named {
-                    self.quantity.tick(value, value)
+                    self.quantity.tick(value, value, value)
                 } else {
                     String::new()
                 };
                 // Short marks only where they can be told apart.
-                if named || decades <= 8 {
+                if named || decades <= 8.0 {
                     ticks.push(Tick { value, label });
                 }
             }
@@ -199,6 +268,23 @@ impl Ranged {
     }
 }
 
+/// An axis of names: half a place before the first and after the last.
+fn named(names: &[String]) -> Ranged {
+    Ranged {
+        scale: Scale::Linear,
+        low: -0.5,
+        high: names.len().max(1) as f64 - 0.5,
+        ticks: names
+            .iter()
+            .enumerate()
+            .map(|(nth, name)| Tick {
+                value: nth as f64,
+                label: name.clone(),
+            })
+            .collect(),
+    }
+}
+
 /// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
@@ -210,16 +296,50 @@ fn round_step(step: f64) -> f64 {
 }
 
 impl Quantity {
-    /// A tick in words, with as many digits as steps of `step` need.
-    fn tick(self, value: f64, step: f64) -> String {
-        let (value, step) = if self == Self::Percent {
-            (value * 100.0, step * 100.0)
+    /// A tick in words: in the unit that suits `largest`, with as many digits as steps of `step` need.
+    fn tick(self, value: f64, step: f64, largest: f64) -> String {
+        let (value, step, largest) = if self == Self::Percent {
+            (value * 100.0, step * 100.0, largest * 100.0)
         } else {
-            (value, step)
+            (value, step, largest)
         };
         if value.abs() < step * 1e-6 {
             return "0".to_owned();
         }
+        let (unit, suffix) = self.unit(largest);
+        let number = plain(value.abs() / unit, step / unit);
+        let sign = if value < 0.0 { "−" } else { "" };
+        format!("{sign}{number}{suffix}")
+    }
+
+    /// A value in words with about four digits, for who asks for it.
+    pub(super) fn exact(self, value: f64) -> String {
+        let value = if self == Self::Percent {
+            value * 100.0
+        } else {
+            value
+        };
+        if value == 0.0 || !value.is_finite() {
+            return if value == 0.0 {
+                "0".to_owned()
+            } else {
+                "?".to_owned()
+            };
+        }
+        let (unit, suffix) = self.unit(value);
+        let value = value / unit;
+        // Whole numbers have all their digits.
+        let step = if value == value.round() && value.abs() < 1e6 {
+            1.0
+        } else {
+            value.abs() * 1e-3
+        };
+        format!("{}{suffix}", plain(value, step))
+    }
+
+    /// The unit in which a value of this size is a short number, and how it is written.
+    fn unit(self, value: f64) -> (f64, &'static str) {
+        let value = value.abs();
         let prefixes: &[(f64, &str)] = match self {
             Self::Rate => &[
                 (1e12, " Tbit/s"),
@@ -228,37 +348,39 @@ impl Quantity {
                 (1e3, " kbit/s"),
                 (1.0, " bit/s"),
             ],
-            // Packets and messages are known by their bytes, beyond that by their prefix.
-            Self::Bytes => &[(1e9, " GB"), (1e6, " MB"), (1e5, " kB"), (1.0, " B")],
+            Self::Bytes => &[(1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")],
             Self::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")],
-            Self::Percent => return format!("{} %", plain(value, step)),
-            Self::Number => return plain(value, step),
+            Self::Percent => return (1.0, " %"),
+            Self::Number => &[
+                (1e12, " T"),
+                (1e9, " G"),
+                (1e6, " M"),
+                (1e3, " k"),
+                (1.0, ""),
+            ],
         };
-        let (unit, suffix) = prefixes
+        // Packets and messages are known by their bytes, and counts by their digits, until there are many.
+        let late = match self {
+            Self::Bytes | Self::Number => 100.0,
+            _ => 1.0,
+        };
+        prefixes
             .iter()
-            .find(|(unit, _)| value.abs() >= unit * (1.0 - 1e-9))
+            .find(|(unit, _)| value >= unit * (1.0 - 1e-9) * if *unit == 1e3 { late } else { 1.0 })
             .or(prefixes.last())
             .copied()
-            .unwrap_or((1.0, ""));
-        let unit = if self == Self::Bytes && unit == 1e5 {
-            1e3
-        } else {
-            unit
-        };
-        // The first of a larger unit would carry the digits of the smaller one's steps.
-        if (value / unit - 1.0).abs() < 1e-9 {
-            return format!("1{suffix}");
-        }
-        format!("{}{suffix}", plain(value / unit, step / unit))
+            .unwrap_or((1.0, ""))
     }
 }
 
 /// A number with the digits a step of this size calls for.
 fn plain(value: f64, step: f64) -> String {
+    let finest = (step * (1.0 + 1e-9)).log10().floor();
     if value.abs() >= 1e6 || value.abs() < 1e-4 {
-        return format!("{value:.0e}");
+        let digits = (value.abs().log10().floor() - finest).clamp(0.0, 6.0) as usize;
+        return format!("{value:.digits$e}");
     }
-    let decimals = (-(step * (1.0 + 1e-9)).log10().floor()).clamp(0.0, 6.0) as usize;
+    let decimals = (-finest).clamp(0.0, 6.0) as usize;
     format!("{value:.decimals$}")
 }
 
@@ -267,12 +389,7 @@ mod tests {
     use super::*;
 
     fn axis(quantity: Quantity, scale: Scale) -> Axis {
-        Axis {
-            label: String::new(),
-            quantity,
-            scale,
-            from_zero: false,
-        }
+        Axis::new("", quantity, scale)
     }
 
     fn labels(axis: &Axis, values: &[f64], most: usize) -> Vec<String> {

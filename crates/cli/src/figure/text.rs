@@ -12,25 +12,41 @@ const ADVANCES: [u16; 95] = [
     1300, 842, 1067, 803, 1298, 1212, 1675, 1212, 1212, 1075, 1303, 690, 1303, 1716,
 ];
 
-/// The advance taken for any other character: wide enough for nearly all of them.
-const OTHER: u16 = 1640;
+/// The advance taken for other letters of Latin alphabets.
+const LATIN: u16 = 1640;
+
+/// The advance taken for any other character: the size itself, as ideographs have it.
+const OTHER: u16 = 2048;
+
+/// The advance of a character in 1/2048 of the size.
+fn advance(c: char) -> u16 {
+    match c {
+        ' '..='~' => ADVANCES[c as usize - 0x20],
+        '\u{a0}' | '·' => 651,
+        'µ' => 1303,
+        '×' | '≤' | '≥' | '→' | '−' => 1716,
+        '–' | '°' => 1024,
+        '\u{a1}'..='\u{24f}' => LATIN,
+        _ => OTHER,
+    }
+}
 
 /// The width of a text in pixels at a font size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
-    let units: u64 = text
-        .chars()
-        .map(|c| {
-            let at = (c as usize).wrapping_sub(0x20);
-            u64::from(ADVANCES.get(at).copied().unwrap_or(OTHER))
-        })
-        .sum();
+    let units: u64 = text.chars().map(|c| u64::from(advance(c))).sum();
     units as f64 / 2048.0 * size
+}
+
+/// The words of a text: what stands between blanks, but for the no-break space.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() && c != '\u{a0}')
+        .filter(|word| !word.is_empty())
 }
 
 /// A text in lines of at most `room` pixels, broken at blanks; a word too long for a line is cut with an ellipsis.
 pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in words(text) {
         let word = cut(word, size, room);
         match lines.last_mut() {
             Some(line) if width(line, size) + width(" ", size) + width(&word, size) <= room => {
@@ -100,7 +116,8 @@ mod tests {
         assert_eq!(width("", 12.0), 0.0);
         assert!((width("0", 2048.0) - 1303.0).abs() < 1e-9);
         assert!((width("~", 2048.0) - 1716.0).abs() < 1e-9);
-        assert!((width("µ", 2048.0) - 1640.0).abs() < 1e-9);
+        assert!((width("µ", 2048.0) - 1303.0).abs() < 1e-9);
+        assert!((width("网", 2048.0) - 2048.0).abs() < 1e-9);
         assert!(width("WWW", 12.0) > width("iii", 12.0));
     }
 
