@@ -277,8 +277,15 @@ impl Peer {
     ) -> Result<TrafficRun, RunError> {
         match &mut self.far {
             Far::Native(client) => client.run(plan, manner, on_event),
-            Far::Iperf2(guise) => guise.run(plan, manner, on_event),
-            Far::Iperf3(far) => far.run(plan, manner, on_event),
+            // Their dialogues leave no room between opening and starting: the moment is that of the opening.
+            Far::Iperf2(guise) => {
+                sleep_to(manner);
+                guise.run(plan, manner, on_event)
+            }
+            Far::Iperf3(far) => {
+                sleep_to(manner);
+                far.run(plan, manner, on_event)
+            }
         }
     }
 
@@ -306,6 +313,14 @@ impl Peer {
         } else {
             IpVersion::V6
         }
+    }
+}
+
+/// Waits until the moment at which traffic is to begin, some seconds at most.
+fn sleep_to(manner: &Manner) {
+    if let Some(at) = manner.at_ns {
+        let left = at.saturating_sub(caudal_sys::clock::realtime_ns());
+        caudal_sys::clock::sleep_until(caudal_sys::clock::monotonic_ns() + left);
     }
 }
 

@@ -1,7 +1,8 @@
 //! `caudal rtt`: round-trip times by message size, from flags to a plan to what is shown.
 
-use crate::args::{OutputArgs, ProtocolArg, TargetArgs};
+use crate::args::{Moment, OutputArgs, ProtocolArg, TargetArgs, moment};
 use crate::exit::{Exit, Failure};
+use crate::keeping::{Keeping, Outcome};
 use crate::output::json::{self, Environment, Header};
 use crate::output::round_trips::{self, Closing};
 use crate::output::sink::{Sink, Sinks};
@@ -10,7 +11,10 @@ use crate::peer::Peer;
 use crate::traffic::why;
 use caudal_core::echo::{SizeSummary, Summarise};
 use caudal_core::framing::Framing;
-use caudal_core::plan::{EchoPlan, EchoSchedule, LARGEST_DATAGRAM, MOST_SIZES, Plan, Transport};
+use caudal_core::plan::{
+    EchoPlan, EchoSchedule, LARGEST_DATAGRAM, MOST_ECHO_VALUES, MOST_MESSAGES, MOST_SIZES, Plan,
+    Transport,
+};
 use caudal_core::predict::echo::EchoPath;
 use caudal_core::predict::round_trips::{Facts, compare};
 use caudal_core::predict::wire::{link_mtu, link_rate, timestamps};
@@ -32,6 +36,10 @@ const SCHEDULED_DEFAULT: u32 = 64;
 const UDP_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a reply may take over TCP unless told otherwise: enough for a few retransmissions.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Messages of each size unless told otherwise.
+const COUNT: u64 = 1000;
+/// No round trip through two kernels takes less.
+const FASTEST: Duration = Duration::from_micros(4);
 /// About what a message over the control connection holds that measures the idle path.
 const PROBE_BYTES: u32 = 64;
 /// Sizes told at most of those that took other times than predicted.
@@ -71,15 +79,21 @@ pub struct RttArgs {
     )]
     pub clients: u32,
     /// Messages of each size from each client, after a first one that counts apart
+    /// [default: 1000; with --time as many as it has room for]
     #[arg(
         short = 'n',
         long,
         value_name = "N",
-        default_value_t = 1000,
         help_heading = "Test",
         allow_negative_numbers = true
     )]
-    pub count: u64,
+    pub count: Option<u64>,
+    /// End after this time, however many messages remain [default: when all are through]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
+    pub time: Option<Duration>,
+    /// Begin to send at this moment: seconds since 1970, or from now on as +2s; at once when it is past
+    #[arg(long, value_name = "TIME", value_parser = moment, help_heading = "Test")]
+    pub at: Option<Moment>,
     /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
     #[arg(short = 'l', long, value_name = "SIZE,…", value_parser = sizes, help_heading = "Test", allow_hyphen_values = true)]
     pub sizes: Option<Sizes>,
@@ -234,16 +248,22 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let manner = EchoManner {
         affinity: args.affinity.clone(),
         seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
-        ..EchoManner::default()
+        at_ns: args.at.map(|at| at.0),
+        time: args.time,
+        kernel_stamps: args.time.is_none(),
     };
+    if let Some(at) = args.at {
+        at.approach(interrupt)?;
+    }
     let mut sinks = Sinks::open(&args.output)?;
     let mut raw = args.raw.as_deref().map(Sink::file).transpose()?;
     let mut peer = Peer::connect(&args.target, interrupt)?;
     let header = Header::now();
+    let keeping = Keeping::start(&args.output.store);
     if !args.output.quiet {
-        sinks.text.line(&headline(&peer, &plan));
+        sinks.text.line(&headline(&peer, &plan, args));
     }
-    let run = carry_out(&mut peer, &plan, &manner, args, &mut sinks)?;
+    let (run, began_ns) = carry_out(&mut peer, &plan, &manner, args, &mut sinks)?;
     let sizes = run.record.summarise(Summarise {
         confidence: args.output.confidence,
         include_first: args.include_first,
@@ -255,6 +275,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         unpredicted,
         sizes,
         run,
+        began_ns,
     };
     if let Some(raw) = &mut raw {
         raw.line(round_trips::RAW_COLUMNS);
@@ -266,7 +287,17 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     for line in &lines {
         sinks.text.line(line);
     }
-    let result = done.data(args, &peer, &header, manner.seed, &mut sinks);
+    let document = (keeping.is_wanted() || args.output.json || args.output.json_stream)
+        .then(|| done.to_json(args, &peer, &header, manner.seed));
+    let result = done.data(args, document.as_ref(), &mut sinks);
+    if let Some(document) = &document {
+        let outcome = Outcome::of(done.exit(), done.run.cut_short.is_some());
+        let samples = || round_trips::series(&done.run.record);
+        let kept = keeping.keep(&peer, &header, document, outcome, samples);
+        if let (Some(note), false) = (kept, args.output.quiet) {
+            sinks.text.line(&note);
+        }
+    }
     sinks.finish(&result.unwrap_or_else(|| lines.join("\n")))?;
     if let Some(raw) = &mut raw {
         raw.finish()?;
@@ -318,11 +349,12 @@ fn plan(args: &RttArgs) -> Result<(EchoPlan, Vec<u32>), Failure> {
         Transport::Tcp => TCP_TIMEOUT,
         Transport::Udp => UDP_TIMEOUT,
     });
+    let count = count(args, sizes.len())?;
     let plan = EchoPlan {
         transport,
         clients: args.clients,
         sizes,
-        count: args.count,
+        count,
         schedule,
         timeout,
         no_delay: !args.nagle,
@@ -333,6 +365,35 @@ fn plan(args: &RttArgs) -> Result<(EchoPlan, Vec<u32>), Failure> {
     plan.check()
         .map_err(|error| Failure::usage(error.to_string(), "see --help"))?;
     Ok((plan, left_out))
+}
+
+/// How many messages of each size; with a time and no number as many as there can be in it.
+fn count(args: &RttArgs, sizes: usize) -> Result<u64, Failure> {
+    let Some(time) = args.time else {
+        return Ok(args.count.unwrap_or(COUNT));
+    };
+    if time.is_zero() {
+        return Err(Failure::usage("--time is 0", "it must be longer"));
+    }
+    if let Some(count) = args.count {
+        return Ok(count);
+    }
+    if sizes > 1 {
+        return Err(Failure::usage(
+            format!("--time alone does not tell how it is shared by {sizes} sizes"),
+            "give --count as well, or one size with --sizes",
+        ));
+    }
+    let (each, values) = match args.every {
+        Some(period) => (period, 6),
+        None => (FASTEST, 1),
+    };
+    let fits = (time.as_nanos() / each.as_nanos().max(1)).max(1);
+    let room = MOST_ECHO_VALUES / (u64::from(args.clients.max(1)) * values);
+    Ok(u64::try_from(fits)
+        .unwrap_or(u64::MAX)
+        .min(room.saturating_sub(1))
+        .clamp(1, MOST_MESSAGES))
 }
 
 const fn protocol(plan: &EchoPlan) -> &'static str {
@@ -346,7 +407,16 @@ fn plural(count: u64, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-fn headline(peer: &Peer, plan: &EchoPlan) -> String {
+fn headline(peer: &Peer, plan: &EchoPlan, args: &RttArgs) -> String {
+    let number = match (args.time, args.count) {
+        (Some(time), None) => format!("for {}, messages", format_duration(time)),
+        (Some(time), Some(count)) => format!(
+            "for up to {}, {}",
+            format_duration(time),
+            plural(count, "message")
+        ),
+        (None, _) => plural(plan.count, "message"),
+    };
     let sizes = match plan.sizes.as_slice() {
         [size] => format!("{size} B"),
         sizes => format!("each of {} sizes", sizes.len()),
@@ -368,7 +438,7 @@ fn headline(peer: &Peer, plan: &EchoPlan) -> String {
             protocol(plan),
             peer.describe(),
             plural(u64::from(plan.clients), "client"),
-            plural(plan.count, "message"),
+            number,
         ),
         4,
     )
@@ -380,7 +450,8 @@ fn carry_out(
     manner: &EchoManner,
     args: &RttArgs,
     sinks: &mut Sinks,
-) -> Result<EchoRun, RunError> {
+) -> Result<(EchoRun, Option<u64>), RunError> {
+    let mut began_ns = None;
     let rewrites = sinks.text.is_terminal() && !args.output.quiet;
     let stream = args.output.json_stream;
     let all = plan.sizes.len() as u64 * u64::from(plan.clients);
@@ -391,7 +462,12 @@ fn carry_out(
                 .data
                 .line(&json!({"event": "agreed", "plan": plan, "changed": changed}).to_string());
         }
-        Event::Started if stream => sinks.data.line(&json!({"event": "started"}).to_string()),
+        Event::Started => {
+            began_ns = Some(caudal_sys::clock::realtime_ns());
+            if stream {
+                sinks.data.line(&json!({"event": "started"}).to_string());
+            }
+        }
         Event::Echoed {
             client,
             size,
@@ -422,12 +498,14 @@ fn carry_out(
     if rewrites && series > 0 {
         sinks.text.write("\r\x1b[K");
     }
-    outcome
+    Ok((outcome?, began_ns))
 }
 
 /// A run with its arithmetic done.
 struct Done {
     run: EchoRun,
+    /// When the first message left, ns since 1970.
+    began_ns: Option<u64>,
     sizes: Vec<SizeSummary>,
     /// What larger messages should have taken, beside what they took.
     predictions: Vec<Compared>,
@@ -532,14 +610,7 @@ impl Done {
     }
 
     /// What programs read, written where it belongs; `None` when text was asked for.
-    fn data(
-        &self,
-        args: &RttArgs,
-        peer: &Peer,
-        header: &Header,
-        seed: u64,
-        sinks: &mut Sinks,
-    ) -> Option<String> {
+    fn data(&self, args: &RttArgs, run: Option<&Value>, sinks: &mut Sinks) -> Option<String> {
         if args.output.csv {
             let transport = protocol(&self.run.plan).to_lowercase();
             let connecting = self.connecting();
@@ -554,9 +625,9 @@ impl Done {
         if !args.output.json && !args.output.json_stream {
             return None;
         }
-        let run = self.to_json(args, peer, header, seed);
+        let run = run?;
         let text = if args.output.json {
-            serde_json::to_string_pretty(&run).unwrap_or_default()
+            serde_json::to_string_pretty(run).unwrap_or_default()
         } else {
             json!({"event": "finished", "run": run}).to_string()
         };
@@ -626,6 +697,7 @@ impl Done {
         });
         if let (Value::Object(map), Value::Object(common)) = (&mut value, json!(header)) {
             map.extend(common);
+            map.extend(self.began_ns.map(json::began));
         }
         value
     }

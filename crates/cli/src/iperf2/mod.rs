@@ -1,16 +1,22 @@
 //! `caudal iperf`: iperf 2's command line and output over our engines.
 
+mod kept;
 pub mod options;
 pub mod text;
 pub mod units;
 
 use crate::exit::Exit;
+use crate::import::log::Log;
+use crate::keeping::Keeping;
+use crate::output::json::command_of;
 use caudal_engine::RunError;
 use caudal_engine::guests::Guests;
-use caudal_engine::iperf2::{Client, ClientOptions, Event, Server, ServerOptions, Tell};
+use caudal_engine::iperf2::{Client, ClientOptions, Event, Outcome, Server, ServerOptions, Tell};
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::interface::local_addresses;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf2::Way;
+use kept::Book;
 use options::Options;
 use std::fs::File;
 use std::io::Write;
@@ -141,7 +147,10 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
     if options.server {
         serve(&options, &mut shown, interrupt)
     } else {
-        run(options, &mut shown, interrupt)
+        let command = ["iperf"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str));
+        run(options, &command_of(command), &mut shown, interrupt)
     }
 }
 
@@ -217,7 +226,7 @@ impl Shown {
         };
         Ok(Self {
             printer: Printer::new(options, std::process::id(), device_of, || {
-                caudal_sys::clock::realtime_ns() / 1_000_000_000
+                realtime_ns() / 1_000_000_000
             }),
             into,
         })
@@ -407,7 +416,13 @@ fn test(options: &mut Options) -> Result<ClientOptions, String> {
     })
 }
 
-fn run(mut options: Options, shown: &mut Shown, interrupt: &'static Interrupt) -> Exit {
+fn run(
+    mut options: Options,
+    command: &str,
+    shown: &mut Shown,
+    interrupt: &'static Interrupt,
+) -> Exit {
+    let keeping = Keeping::by_environment();
     let test = match test(&mut options) {
         Ok(test) => test,
         Err(why) => return fail(&why),
@@ -422,6 +437,8 @@ fn run(mut options: Options, shown: &mut Shown, interrupt: &'static Interrupt) -
     shown.printer.set_options(&options);
     let (sender, events) = channel();
     let tell = teller(sender);
+    let peer = test.peer;
+    let mut book = Book::open(&test, monotonic_ns(), realtime_ns());
     let runner = std::thread::Builder::new()
         .name("iperf".to_owned())
         .spawn(move || Client::run(&test, &tell, interrupt.fd()));
@@ -431,28 +448,52 @@ fn run(mut options: Options, shown: &mut Shown, interrupt: &'static Interrupt) -
     };
     // The channel ends with the test.
     while let Ok(event) = events.recv() {
+        book.take(&event, monotonic_ns());
         if let Event::Trouble { what, .. } = &event {
             let _ = fail(what);
         }
         shown.take(&event);
     }
-    match runner.join() {
+    let outcome = runner.join();
+    let (exit, error) = ending(outcome, options.udp, interrupt);
+    let log = book.close(error.as_deref(), interrupt.count() > 0);
+    keeping.keep_made(
+        Log {
+            command: Some(command.to_owned()),
+            ..log
+        },
+        Some(peer.ip().to_canonical()),
+    );
+    exit
+}
+
+/// Says what went wrong with a test, if anything did: how the program ends, and why.
+fn ending(
+    outcome: std::thread::Result<Result<Outcome, RunError>>,
+    udp: bool,
+    interrupt: &'static Interrupt,
+) -> (Exit, Option<String>) {
+    match outcome {
         Ok(Ok(outcome)) => {
-            for failure in outcome.failures.iter().filter(|_| interrupt.count() == 0) {
+            let was_ended = interrupt.count() > 0;
+            for failure in outcome.failures.iter().filter(|_| !was_ended) {
                 let _ = fail(failure);
             }
-            if outcome.failures.is_empty() || interrupt.count() > 0 {
-                Exit::Done
-            } else {
-                Exit::Failed
+            match outcome.failures.into_iter().next() {
+                Some(failure) if !was_ended => (Exit::Failed, Some(failure)),
+                _ => (Exit::Done, None),
             }
         }
         Ok(Err(RunError::Connect { cause, .. })) => {
-            let what = if options.udp { "udp" } else { "tcp" };
-            let _ = writeln!(std::io::stderr(), "{what} connect failed: {cause}");
-            Exit::Failed
+            let what = if udp { "udp" } else { "tcp" };
+            let line = format!("{what} connect failed: {cause}");
+            let _ = writeln!(std::io::stderr(), "{line}");
+            (Exit::Failed, Some(line))
         }
-        Ok(Err(error)) => fail(&error.to_string()),
-        Err(_) => fail("the test ended in an error of the program"),
+        Ok(Err(error)) => (fail(&error.to_string()), Some(error.to_string())),
+        Err(_) => {
+            let what = "the test ended in an error of the program";
+            (fail(what), Some(what.to_owned()))
+        }
     }
 }

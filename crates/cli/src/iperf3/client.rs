@@ -1,12 +1,14 @@
 //! `caudal iperf3 -c`: a test with any server of iperf3.
 
 use super::json::{self, Preface};
+use super::kept;
 use super::login;
 use super::options::{ClientSettings, Settings};
 use super::printer::Printer;
 use super::report::Report;
 use super::text::Text;
 use super::{SHOWN_VERSION, rfc1123, system_info};
+use crate::keeping::Keeping;
 use caudal_engine::iperf3::{Iperf3Client, Iperf3Error, Iperf3Event, Request};
 use caudal_engine::{Manner, Origin, RunError, Target};
 use caudal_sys::affinity;
@@ -54,8 +56,10 @@ const fn libc_timed_out() -> i32 {
 pub(super) fn run(
     settings: &Settings,
     wanted: &ClientSettings,
+    command: &str,
     interrupt: &'static Interrupt,
 ) -> ExitCode {
+    let keeping = Keeping::by_environment();
     let mut printer = match Printer::open(&settings.look) {
         Ok(printer) => printer,
         Err(cause) => {
@@ -84,6 +88,14 @@ pub(super) fn run(
     let outcome = session.go(&mut printer, interrupt);
     let error = outcome.err();
     session.close(&mut printer, error.as_deref());
+    // Who ended the test early has not made it fail.
+    let was_ended = interrupt.count() > 0;
+    let report = &session.text.report;
+    let failure = error.as_deref().filter(|_| !was_ended);
+    let mut log = kept::log(report, &session.preface, failure);
+    log.is_complete = error.is_none() && !was_ended;
+    log.command = Some(command.to_owned());
+    keeping.keep_made(log, report.peer.map(|peer| peer.ip()));
     if error.is_some() {
         ExitCode::FAILURE
     } else {

@@ -5,6 +5,7 @@
 mod client;
 pub mod far;
 mod json;
+mod kept;
 pub mod login;
 mod options;
 mod printer;
@@ -13,6 +14,7 @@ mod serve;
 mod text;
 mod units;
 
+use crate::output::json::command_of;
 use caudal_sys::clock::format_time;
 use caudal_sys::host;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
@@ -51,6 +53,11 @@ fn system_info() -> String {
 /// Runs `iperf3` with these words.
 #[must_use]
 pub fn main(words: Vec<String>) -> ExitCode {
+    let command = command_of(
+        ["iperf3"]
+            .into_iter()
+            .chain(words.iter().map(String::as_str)),
+    );
     let failed = |message: &str| {
         let _ = writeln!(std::io::stderr(), "iperf3: {message}");
         ExitCode::FAILURE
@@ -86,7 +93,7 @@ pub fn main(words: Vec<String>) -> ExitCode {
         ));
     }
     let code = match &settings.end {
-        End::Client(wanted) => client::run(&settings, wanted, interrupt),
+        End::Client(wanted) => client::run(&settings, wanted, &command, interrupt),
         End::Server(wanted) => serve::run(&settings, wanted, interrupt),
     };
     if let Some(path) = &settings.pid_file {

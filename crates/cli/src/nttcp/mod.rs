@@ -1,8 +1,13 @@
 //! `caudal nttcp`: nttcp's command line and rows of figures over our engines.
 
+mod kept;
+
 use crate::exit::Exit;
+use crate::keeping::Keeping;
+use crate::output::json::command_of;
 use caudal_engine::guests::Guests;
 use caudal_engine::nttcp::{Event, Server, ServerOptions, run};
+use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{Request, title};
 use std::io::Write;
@@ -168,6 +173,8 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
             line.local.bytes()
         );
     }
+    let keeping = Keeping::by_environment();
+    let began_ns = realtime_ns();
     match run(peer, &line.local, &line.remote, interrupt.fd()) {
         Ok(outcome) => {
             if line.local.title {
@@ -187,10 +194,22 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
                 };
                 let _ = writeln!(out, "{prefix}{clean}");
             }
+            let mut log = kept::log(&outcome, peer, &line.local, &line.remote);
+            let was_ended = interrupt.count() > 0;
+            let mut exit = Exit::Done;
             if outcome.remote.is_empty() {
-                return fail("the other side gave no figures");
+                let what = "the other side gave no figures";
+                exit = fail(what);
+                log.error = (!was_ended).then(|| what.to_owned());
             }
-            Exit::Done
+            log.is_complete = exit == Exit::Done && !was_ended;
+            log.started_ns = i64::try_from(began_ns).ok();
+            let words = ["nttcp"]
+                .into_iter()
+                .chain(words.iter().map(String::as_str));
+            log.command = Some(command_of(words));
+            keeping.keep_made(log, Some(peer.ip().to_canonical()));
+            exit
         }
         Err(error) => fail(&error.to_string()),
     }

@@ -43,6 +43,9 @@ pub struct Header {
     pub id: String,
     /// When it was started, RFC 3339, UTC.
     pub started: String,
+    /// The same, ns since 1970.
+    #[serde(skip)]
+    pub started_ns: u64,
     /// What measured.
     pub tool: Tool,
     /// What repeats it.
@@ -53,34 +56,46 @@ impl Header {
     /// A header for a run that starts now.
     #[must_use]
     pub fn now() -> Self {
-        let mut id = [0_u8; 16];
-        let _ = std::fs::File::open("/dev/urandom")
-            .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut id));
+        let started_ns = caudal_sys::clock::realtime_ns();
         Self {
             schema: SCHEMA,
-            id: id.iter().map(|byte| format!("{byte:02x}")).collect(),
-            started: rfc3339(caudal_sys::clock::realtime_ns()),
+            id: new_id(),
+            started: rfc3339(started_ns),
+            started_ns,
             tool: Tool::this(),
             command: command_line(),
         }
     }
 }
 
+/// A name for a run: random, 32 hexadecimal digits.
+#[must_use]
+pub fn new_id() -> String {
+    let mut id = [0_u8; 16];
+    let _ = std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| std::io::Read::read_exact(&mut source, &mut id));
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The command line of this program, quoted for a shell.
 #[must_use]
 pub fn command_line() -> String {
-    std::env::args_os()
-        .enumerate()
-        .map(|(nth, word)| {
-            let word = word.to_string_lossy().into_owned();
-            if nth == 0 {
-                "caudal".to_owned()
-            } else {
-                quoted(&word)
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = std::env::args_os().skip(1);
+    let words: Vec<String> = words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    command_of(words.iter().map(String::as_str))
+}
+
+/// A command line of this program with these words, quoted for a shell.
+#[must_use]
+pub fn command_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut line = "caudal".to_owned();
+    for word in words {
+        line.push(' ');
+        line.push_str(&quoted(word));
+    }
+    line
 }
 
 fn quoted(word: &str) -> String {
@@ -329,6 +344,12 @@ pub struct Run<'a> {
     /// Each repetition's goodput a direction, when there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<Value>,
+}
+
+/// The key that tells when traffic began, from ns since 1970.
+#[must_use]
+pub fn began(ns: u64) -> (String, Value) {
+    ("began_s".to_owned(), json!((ns / 1000) as f64 / 1e6))
 }
 
 /// The plan with its kind by protocol and the peer's address.

@@ -2,8 +2,10 @@
 //! closing block, comma-separated values, and every sample.
 
 use crate::output::text::{fold, percent, time_us};
-use caudal_core::echo::{EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
+use crate::store::Series;
+use caudal_core::echo::{Departure, EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
 use caudal_core::stats::Distribution;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Digits a number of the table may take.
@@ -446,6 +448,17 @@ fn csv_row(
 /// apply is empty, as is the round trip of a lost message. Times after the clocks' offset is taken out.
 pub const RAW_COLUMNS: &str = "client,size_bytes,index,rtt_ns,intended_ns,late_ns,up_ns,down_ns";
 
+/// How long each way of a scheduled message took, ns, after the clocks' offset is taken out.
+fn ways(record: &EchoRecord, departure: &Departure) -> Option<(i64, i64)> {
+    let at = i64::try_from(departure.intended_ns).unwrap_or(i64::MAX);
+    let offset = record.clock.map(|clock| clock.offset_ns(at))?;
+    let way = departure.one_way?;
+    Some((
+        way.up_ns.saturating_sub(offset),
+        way.down_ns.saturating_add(offset),
+    ))
+}
+
 /// Every sample of a run, a text for each series so that none of them grows too large.
 pub fn raw(record: &EchoRecord) -> impl Iterator<Item = String> + '_ {
     record.series.iter().map(|series| {
@@ -457,15 +470,7 @@ pub fn raw(record: &EchoRecord) -> impl Iterator<Item = String> + '_ {
             let departure = index
                 .checked_sub(1)
                 .and_then(|nth| series.departures.get(nth));
-            let way = departure.and_then(|departure| {
-                let at = i64::try_from(departure.intended_ns).unwrap_or(i64::MAX);
-                let offset = record.clock.map(|clock| clock.offset_ns(at))?;
-                let way = departure.one_way?;
-                Some((
-                    way.up_ns.saturating_sub(offset),
-                    way.down_ns.saturating_add(offset),
-                ))
-            });
+            let way = departure.and_then(|departure| ways(record, departure));
             let (up, down) = way.map_or_else(Default::default, |(up, down)| {
                 (up.to_string(), down.to_string())
             });
@@ -479,6 +484,58 @@ pub fn raw(record: &EchoRecord) -> impl Iterator<Item = String> + '_ {
         }
         text
     })
+}
+
+/// Every sample of a run as the store keeps them, ns: for each client and size `rtt`, and on a schedule `due`,
+/// `late` and, where they were measured, the ways `up` and `down`, each with its size, as `rtt 64 B`; for each client
+/// `first`, the round trips of the first messages in the order of the sizes, which count apart.
+#[must_use]
+pub fn series(record: &EchoRecord) -> Vec<Series> {
+    let ns = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
+    let mut all = Vec::new();
+    let mut firsts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for one in &record.series {
+        let mut put = |name: &str, values: Vec<f64>| {
+            all.push(Series {
+                flow: one.client,
+                name: format!("{name} {} B", one.size),
+                unit: "ns".to_owned(),
+                values,
+            });
+        };
+        put(
+            "rtt",
+            one.replies.iter().map(|reply| ns(reply.ns())).collect(),
+        );
+        if !one.departures.is_empty() {
+            let due = one.departures.iter().map(|left| left.intended_ns as f64);
+            put("due", due.collect());
+            let late = one.departures.iter().map(|left| left.late_ns as f64);
+            put("late", late.collect());
+            let both: Vec<(f64, f64)> = one
+                .departures
+                .iter()
+                .map(|left| {
+                    ways(record, left)
+                        .map_or((f64::NAN, f64::NAN), |(up, down)| (up as f64, down as f64))
+                })
+                .collect();
+            if both.iter().any(|(up, _)| !up.is_nan()) {
+                put("up", both.iter().map(|(up, _)| *up).collect());
+                put("down", both.iter().map(|(_, down)| *down).collect());
+            }
+        }
+        if let Some(first) = one.first {
+            firsts.entry(one.client).or_default().push(ns(first.ns()));
+        }
+    }
+    all.extend(firsts.into_iter().map(|(client, values)| Series {
+        flow: client,
+        name: "first".to_owned(),
+        unit: "ns".to_owned(),
+        values,
+    }));
+    all
 }
 
 #[cfg(test)]

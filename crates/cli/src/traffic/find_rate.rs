@@ -3,6 +3,7 @@
 use super::{Wanted, headline, one_run, why};
 use crate::args::{OutputArgs, RateArg};
 use crate::exit::{Exit, Failure};
+use crate::keeping::{self, Keeping};
 use crate::output::json::{self, Header, Tool};
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text;
@@ -32,6 +33,7 @@ pub(super) fn find_rate(
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
     let header = Header::now();
+    let keeping = Keeping::start(&wanted.output.store);
     // Enough readings to see in the second half of a trial whether what arrives keeps up.
     let each = plan.duration().unwrap_or(TRIAL) / READINGS;
     let plan = &TrafficPlan {
@@ -193,12 +195,18 @@ pub(super) fn find_rate(
             .data
             .line(&json!({"event": "finished", "run": result}).to_string());
     }
-    sinks.finish(&verdict)?;
-    Ok(match cut {
+    let exit = match cut {
         None => Exit::Done,
         Some(CutShort::Lost(_)) => Exit::Peer,
         Some(_) => Exit::Failed,
-    })
+    };
+    let outcome = keeping::Outcome::of(exit, cut.is_some());
+    let kept = keeping.keep(peer, &header, &result, outcome, Vec::new);
+    if let (Some(note), false) = (kept, wanted.output.quiet) {
+        sinks.text.line(&note);
+    }
+    sinks.finish(&verdict)?;
+    Ok(exit)
 }
 
 /// A line of the table of trials, in 80 columns.

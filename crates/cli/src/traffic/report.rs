@@ -142,6 +142,11 @@ impl Report {
         }
     }
 
+    /// Whether the last of the runs ended before its time.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.last().is_none_or(|done| done.run.cut_short.is_some())
+    }
+
     /// The run that is shown, with its number: the last that was not cut short, where one was not.
     fn shown(&self) -> Option<(usize, &Done)> {
         let whole = |done: &Done| done.run.cut_short.is_none();
@@ -223,6 +228,9 @@ impl Report {
             warnings: &self.warnings,
             repeats,
         });
+        if let Value::Object(map) = &mut value {
+            map.extend(done.began_ns.map(json::began));
+        }
         if let (Value::Object(map), false) = (&mut value, self.over_runs.is_empty()) {
             let over: Vec<Value> = self
                 .over_runs
