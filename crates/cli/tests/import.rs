@@ -1,0 +1,415 @@
+//! Logs that the real tools print here, kept by `caudal report import` and held against one another: what a tool
+//! prints for people and what it prints for programs must come to the same.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use serde_json::Value;
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::{Ended, SOON, caudal, is_installed, run, trial};
+
+fn main() -> ExitCode {
+    let missing = |program: &str| (!is_installed(program)).then(|| format!("no {program} here"));
+    let three = missing("iperf3");
+    let tests: Vec<Trial> = vec![
+        trial(
+            "text_and_json_of_a_server_of_iperf3_come_to_the_same",
+            three.clone(),
+            servers_of_iperf3,
+        ),
+        trial(
+            "text_of_a_client_of_iperf3_agrees_with_its_server",
+            three,
+            client_of_iperf3,
+        ),
+        trial(
+            "a_client_and_a_server_of_iperf_2_tell_of_the_same_test",
+            missing("iperf"),
+            iperf2,
+        ),
+        trial(
+            "a_file_that_is_no_log_costs_the_others_nothing",
+            None,
+            mixed,
+        ),
+        trial("what_is_imported_twice_is_kept_once", None, twice),
+        trial("two_sides_are_compared_by_their_tags", None, tags),
+        trial("one_run_each_is_no_comparison", None, single),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// A directory with a store, taken away at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+        let at = std::env::temp_dir().join(format!("caudal-import-{}-{nth}", std::process::id()));
+        fs::create_dir_all(&at).unwrap();
+        Self(at)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let at = self.0.join(name);
+        fs::write(&at, text).unwrap();
+        at.display().to_string()
+    }
+
+    fn report(&self, words: &[&str]) -> Ended {
+        let mut command = caudal(["report"]);
+        command
+            .args(words)
+            .arg("--store")
+            .arg(self.0.join("store.db"));
+        run(&mut command, SOON)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server of another tool, ended when dropped.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn start(program: &str, words: &[&str], log: &std::path::Path) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let child = Command::new(program)
+            .args(["-s", "-p", &port.to_string()])
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(log).unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { child, port };
+        let began = Instant::now();
+        while !is_listening(port) {
+            assert!(began.elapsed() < SOON, "{program} does not listen");
+            thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+}
+
+/// Whether somebody listens on a TCP port, seen without connecting, which a server that takes one test would count.
+fn is_listening(port: u16) -> bool {
+    let wanted = format!(":{port:04X} ");
+    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
+        let table = fs::read_to_string(table).unwrap_or_default();
+        table
+            .lines()
+            .any(|line| line.contains(&wanted) && line.contains(" 0A "))
+    })
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn output(program: &str, words: &[&str]) -> String {
+    let ended = run(Command::new(program).args(words), SOON);
+    assert_eq!(ended.code, Some(0), "{program} {words:?}: {ended:#?}");
+    ended.stdout
+}
+
+/// The tests in a text, as they would be kept.
+fn imported(text: &str) -> Vec<Value> {
+    let runs = caudal_cli::import::read(text.as_bytes(), "log")
+        .unwrap_or_else(|error| panic!("{error}: {text}"));
+    runs.into_iter().map(|run| run.document).collect()
+}
+
+/// Whether two numbers are the same as far as three digits go.
+#[track_caller]
+fn agree(a: &Value, b: &Value, what: &str) {
+    let (Some(a), Some(b)) = (a.as_f64(), b.as_f64()) else {
+        panic!("{what}: {a} and {b}");
+    };
+    assert!(
+        (a - b).abs() <= 0.0051 * a.abs().max(b.abs()) + 1e-9,
+        "{what}: {a} and {b}"
+    );
+}
+
+const TESTS: [&[&str]; 6] = [
+    &["-b", "20M"],
+    &["-b", "20M", "-P", "2"],
+    &["-b", "20M", "-R"],
+    &["-b", "20M", "--bidir"],
+    &["-u", "-b", "10M", "-l", "1000"],
+    &["-u", "-b", "10M", "-l", "1000", "-R"],
+];
+
+/// A server's own text comes to the client as well, so one test is there in both forms, and can be compared exactly.
+fn servers_of_iperf3() {
+    let place = Place::new();
+    let server = Server::start(
+        "iperf3",
+        &["--forceflush", "-i", "0.5"],
+        &place.0.join("server.txt"),
+    );
+    let port = server.port.to_string();
+    for words in TESTS {
+        let mut all = vec![
+            "-c",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-t",
+            "1",
+            "-i",
+            "0.5",
+            "-J",
+            "--get-server-output",
+        ];
+        all.extend(words);
+        let json = output("iperf3", &all);
+        let whole: Value = serde_json::from_str(&json).unwrap();
+        let text = whole["server_output_text"].as_str().unwrap();
+        let (ours, theirs) = (imported(&json), imported(text));
+        let (client, server) = (&ours[0], &theirs[0]);
+        assert_eq!(
+            client["plan"]["directions"], server["plan"]["directions"],
+            "{words:?}"
+        );
+        assert_eq!(client["plan"]["kind"], server["plan"]["kind"], "{words:?}");
+        let flows = |run: &Value| run["flows"].as_array().unwrap().clone();
+        assert_eq!(flows(client).len(), flows(server).len(), "{words:?}");
+        for (here, there) in flows(client).iter().zip(&flows(server)) {
+            assert_eq!(here["direction"], there["direction"]);
+            // The server knows its own end of each flow; the client was told of it.
+            let (end, rate) = match there["counted_by"].as_str().unwrap() {
+                "sender" => ("sender", "sent_bps"),
+                _ => ("receiver", "goodput_bps"),
+            };
+            assert_ne!(here["counted_by"], there["counted_by"]);
+            for key in ["bytes", rate] {
+                agree(
+                    &here[end][key],
+                    &there[end][key],
+                    &format!("{words:?} {end} {key}"),
+                );
+            }
+            if words.contains(&"-u") && end == "receiver" {
+                assert_eq!(here[end]["lost"], there[end]["lost"], "{words:?}");
+                assert_eq!(here[end]["datagrams"], there[end]["datagrams"], "{words:?}");
+            }
+            let rows = there["intervals"].as_array().unwrap().len();
+            assert!(rows >= 2, "{words:?}: {text}");
+        }
+    }
+}
+
+fn client_of_iperf3() {
+    let place = Place::new();
+    let log = place.0.join("server.json");
+    let server = Server::start("iperf3", &["-J", "--forceflush"], &log);
+    let port = server.port.to_string();
+    let mut clients = Vec::new();
+    for words in TESTS {
+        let mut all = vec!["-c", "127.0.0.1", "-p", &port, "-t", "1", "-i", "0.5"];
+        all.extend(words);
+        clients.extend(imported(&output("iperf3", &all)));
+        thread::sleep(Duration::from_millis(300));
+    }
+    let servers = imported(&fs::read_to_string(&log).unwrap());
+    assert_eq!((clients.len(), servers.len()), (TESTS.len(), TESTS.len()));
+    for ((client, server), words) in clients.iter().zip(&servers).zip(TESTS) {
+        let flows = |run: &Value| run["flows"].as_array().unwrap().clone();
+        assert_eq!(flows(client).len(), flows(server).len(), "{words:?}");
+        for (here, there) in flows(client).iter().zip(&flows(server)) {
+            let (end, rate) = match there["counted_by"].as_str().unwrap() {
+                "sender" => ("sender", "sent_bps"),
+                _ => ("receiver", "goodput_bps"),
+            };
+            for key in ["bytes", rate] {
+                agree(
+                    &here[end][key],
+                    &there[end][key],
+                    &format!("{words:?} {end} {key}"),
+                );
+            }
+        }
+    }
+}
+
+fn iperf2() {
+    let place = Place::new();
+    let log = place.0.join("server.txt");
+    let server = Server::start("iperf", &["-i", "0.5"], &log);
+    let port = server.port.to_string();
+    let words = [
+        "-c",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-t",
+        "1",
+        "-i",
+        "0.5",
+        "-b",
+        "20M",
+    ];
+    let client = output("iperf", &words);
+    let began = Instant::now();
+    let found = loop {
+        let text = fs::read_to_string(&log).unwrap();
+        // The server prints its sum when it has seen the end.
+        if text.contains("sec") && text.matches(" sec ").count() >= 3 || began.elapsed() > SOON {
+            break imported(&text);
+        }
+        thread::sleep(Duration::from_millis(50));
+    };
+    let client = imported(&client);
+    assert_eq!((client.len(), found.len()), (1, 1));
+    assert_eq!(client[0]["flows"][0]["counted_by"], "sender");
+    assert_eq!(found[0]["flows"][0]["counted_by"], "receiver");
+    agree(
+        &client[0]["flows"][0]["sender"]["bytes"],
+        &found[0]["flows"][0]["receiver"]["bytes"],
+        "bytes",
+    );
+    assert!(client[0]["summary"]["goodput_bps"].is_null());
+    assert!(found[0]["summary"]["goodput_bps"]["mean"].as_f64().unwrap() > 1e7);
+}
+
+/// A server's log of iperf 2 with one flow at so many Mbit/s.
+fn log(rate: f64, second: u32) -> String {
+    let amount = rate * 1e6 / 8.0 * 10.0 / f64::from(1 << 20);
+    format!(
+        "Server listening on TCP port 5001\n\
+         [  4] local 192.0.2.1 port 5001 connected with 192.0.2.2 port {}\n\
+         [ ID] Interval       Transfer     Bandwidth\n\
+         [  4]  0.0-10.0 sec  {amount:.1} MBytes  {rate:.1} Mbits/sec\n",
+        40_000 + second
+    )
+}
+
+fn mixed() {
+    let place = Place::new();
+    let good = place.write("a.txt", &log(94.1, 1));
+    let bad = place.write("b.txt", "PING 192.0.2.1\n");
+    let missing = place.0.join("c.txt").display().to_string();
+    let ended = place.report(&["import", &bad, &missing, &good]);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert_eq!(ended.stdout.lines().count(), 1, "{ended:#?}");
+    assert!(
+        ended.stdout.starts_with("kept ")
+            && ended
+                .stdout
+                .ends_with(": iperf, TCP up, 10.0 s, 94.10 Mbit/s\n")
+    );
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("b.txt: it is no log"),
+        "{ended:#?}"
+    );
+    assert!(lines[1].contains("cannot read"), "{ended:#?}");
+}
+
+fn twice() {
+    let place = Place::new();
+    let file = place.write("a.txt", &log(94.1, 1));
+    let first = place.report(&["import", &file]).done().stdout;
+    let again = place.report(&["import", &file]).done().stdout;
+    assert_eq!(again, first.replacen("kept", "already kept", 1));
+}
+
+fn import(place: &Place, tag: &str, rates: &[f64]) {
+    for (nth, rate) in rates.iter().enumerate() {
+        let nth = u32::try_from(nth).unwrap();
+        let file = place.write(&format!("{tag}{nth}.txt"), &log(*rate, nth));
+        place.report(&["import", &file, "--tag", tag]).done();
+    }
+}
+
+fn tags() {
+    let place = Place::new();
+    import(&place, "before", &[941.2, 938.7, 940.1, 942.3, 939.9]);
+    import(&place, "after", &[925.0, 930.2, 928.8, 934.1, 927.5]);
+    let words = ["compare", "tag:before", "tag:after"];
+    let text = place.report(&words).done().stdout;
+    let verdict = "goodput: B is 11.32 Mbit/s (1.2 %) slower: 95 % interval 7.195 Mbit/s to 15.45";
+    assert!(text.replace("\n  ", " ").contains(verdict), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let json = place
+        .report(&[
+            "compare",
+            "tag:before",
+            "tag:after",
+            "--json",
+            "--margin",
+            "5%",
+        ])
+        .done()
+        .json();
+    assert_eq!(json["schema"], "caudal.comparison/1");
+    let cell = &json["cells"][0];
+    assert_eq!(
+        (&cell["metric"], &cell["result"]["differs"]),
+        (&"goodput".into(), &true.into())
+    );
+    assert_eq!(cell["result"]["equivalence"]["holds"], true);
+    let figure = place.0.join("a.svg").display().to_string();
+    place
+        .report(&["compare", "tag:before", "tag:after", "--svg", &figure])
+        .done();
+    assert!(fs::read_to_string(&figure).unwrap().starts_with("<svg"));
+    let same = place
+        .report(&["compare", "tag:before", "tag:before", "--margin", "5%"])
+        .done()
+        .stdout;
+    assert!(
+        same.contains("no difference that matters: within 5 % of A"),
+        "{same}"
+    );
+    assert!(same.contains("the same runs are on both sides"), "{same}");
+    place
+        .report(&["compare", "tag:before", "tag:never"])
+        .failed(2, &["nothing is kept as", "tag:never"]);
+}
+
+fn single() {
+    let place = Place::new();
+    import(&place, "a", &[94.1]);
+    import(&place, "b", &[80.3]);
+    let text = place.report(&["compare", "tag:a", "tag:b"]).done().stdout;
+    assert!(
+        text.contains("cannot tell: one run each cannot be compared"),
+        "{text}"
+    );
+    assert!(!text.contains("interval"), "{text}");
+    let figure = place.0.join("a.svg").display().to_string();
+    place
+        .report(&["compare", "tag:a", "tag:b", "--svg", &figure])
+        .failed(1, &["no interval to draw"]);
+    place
+        .report(&["compare", "tag:a", "tag:b", "--metric", "rtt"])
+        .failed(1, &["nothing in common"]);
+}
