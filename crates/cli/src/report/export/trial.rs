@@ -1,0 +1,66 @@
+//! A single trial as a study of one case, so that it has a report of its own.
+
+use crate::study::findings::{CaseFindings, Findings, MetricFindings, SCHEMA};
+use crate::study::trial::Trial;
+use caudal_core::experiment::expression::unit_of;
+use caudal_core::stats::Estimate;
+use serde_json::Value;
+
+/// What a trial by itself says: each metric once, without intervals.
+#[must_use]
+pub fn findings(trial: &Trial) -> Findings {
+    let metrics = trial.metrics.iter().map(|(name, value)| {
+        let known = MetricFindings {
+            unit: unit_of(name).map_or("", caudal_core::predict::Unit::name),
+            observed: Some(Estimate::single(*value)),
+            values: vec![*value],
+            predicted: trial.predicted.get(name).copied(),
+            simulated: None,
+            published: None,
+        };
+        (name.clone(), known)
+    });
+    let case = CaseFindings {
+        key: trial.case.clone(),
+        title: None,
+        parameters: trial.parameters.clone(),
+        alone: None,
+        n: 1,
+        reached: None,
+        metrics: metrics.collect(),
+        trials: vec![trial.id.clone()],
+    };
+    // The machines, as the first flow that ran knows them.
+    let environment = trial
+        .flows
+        .iter()
+        .find_map(|flow| flow.run.as_ref()?.get("environment").cloned());
+    let id = |id: &str| id.chars().take(12).collect::<String>();
+    Findings {
+        schema: SCHEMA,
+        id: trial.id.clone(),
+        name: format!("trial {} of study {}", trial.position, id(&trial.study)),
+        title: format!("{}, trial {}", trial.case, trial.repeat),
+        question: None,
+        method: None,
+        source: None,
+        started: trial.started.clone(),
+        command: format!("caudal report show {}", id(&trial.study)),
+        seed: 0,
+        quick: false,
+        complete: true,
+        confidence: 0.95,
+        trials: 1,
+        spoiled: u64::from(trial.spoiled.is_some()),
+        verdict: Vec::new(),
+        cases: vec![case],
+        expectations: Vec::new(),
+        published: Vec::new(),
+        contention: Vec::new(),
+        tables: Vec::new(),
+        figures: Vec::new(),
+        conclusions: Vec::new(),
+        environment: environment.unwrap_or(Value::Null),
+        warnings: Vec::new(),
+    }
+}

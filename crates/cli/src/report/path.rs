@@ -1,0 +1,54 @@
+//! `caudal report path`: where the store is, and how much is in it.
+
+use super::AnswerArgs;
+use crate::exit::Failure;
+use crate::output::text;
+use crate::store::{Store, StoreError};
+use serde_json::json;
+use std::path::Path;
+
+/// `caudal report path`
+#[derive(Debug, Clone, clap::Args)]
+pub struct PathArgs {
+    /// How it is shown.
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// Shows it.
+pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
+    let amounts = match Store::open_to_read(at) {
+        Ok(store) => Some(store.amounts()?),
+        Err(StoreError::Missing { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let mut lines = vec![at.display().to_string()];
+    lines.push(match &amounts {
+        None => "nothing has been kept there yet".to_owned(),
+        Some(amounts) => text::fold(
+            &format!(
+                "{}: {} of no study, {} with {}, {}; tables of version {}",
+                text::bytes(amounts.bytes),
+                count(amounts.runs, "run"),
+                if amounts.studies == 1 {
+                    "1 study".to_owned()
+                } else {
+                    format!("{} studies", amounts.studies)
+                },
+                count(amounts.trials, "trial"),
+                count(amounts.samples, "raw sample"),
+                amounts.version
+            ),
+            4,
+        ),
+    });
+    let data = args.answer.json.then(|| {
+        json!({"schema": "caudal.store/1", "path": at.display().to_string(), "amounts": amounts})
+    });
+    let data = data.map(|data| serde_json::to_string_pretty(&data).unwrap_or_default());
+    args.answer.deliver(&lines, data.as_deref())
+}
+
+fn count(count: u64, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}

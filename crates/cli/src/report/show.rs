@@ -1,0 +1,630 @@
+//! `caudal report show`: a run as its command closed with it, and the machines it was measured on; a study with
+//! how it stands and what its trials came to.
+
+use super::{AnswerArgs, list};
+use crate::exit::Failure;
+use crate::keeping::short;
+use crate::output::json::rfc3339;
+use crate::output::round_trips::{self, Closing};
+use crate::output::text;
+use crate::store::{Entry, Filter, Kept, KeptRun, KeptStudy, Store};
+use caudal_core::echo::SizeSummary;
+use caudal_core::plan::Transport;
+use caudal_core::stats::Estimate;
+use caudal_core::summary::DirectionSummary;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Rows of a study's cases and of a run's flows at most; JSON has them all.
+const MOST_ROWS: usize = 100;
+
+/// `caudal report show`
+#[derive(Debug, Clone, clap::Args)]
+pub struct ShowArgs {
+    /// The run or study
+    #[arg(value_name = "ID", default_value = "last")]
+    pub id: String,
+    /// How it is shown.
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// Shows it.
+pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
+    let kept = store.find(&args.id)?;
+    let tags = store.tags(kept.id())?;
+    let (lines, document) = match kept {
+        Kept::Run(run) => (run_lines(&run, &tags), run.document),
+        Kept::Study(study) => {
+            let trials = store.list(&Filter {
+                study: Some(study.id.clone()),
+                ..Filter::default()
+            })?;
+            let lines = study_lines(&study, &trials, &tags);
+            (lines, study_json(&study, &trials, &tags))
+        }
+    };
+    let data = args
+        .answer
+        .json
+        .then(|| serde_json::to_string_pretty(&document).unwrap_or_default());
+    let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
+    args.answer.deliver(&lines, data.as_deref())
+}
+
+/// Text without what could steer a terminal: names and messages are other machines' words.
+fn plain(text: &str) -> String {
+    let steers = |c: char| c.is_control() && c != '\n';
+    text.chars()
+        .map(|c| if steers(c) { ' ' } else { c })
+        .collect()
+}
+
+/// When something began, for people.
+fn moment(ns: i64) -> String {
+    let text = rfc3339(ns.max(0) as u64);
+    format!("{} UTC", text[..19].replace('T', " "))
+}
+
+fn marked(tags: &[String]) -> String {
+    if tags.is_empty() {
+        String::new()
+    } else {
+        format!("; tags: {}", tags.join(", "))
+    }
+}
+
+fn run_lines(run: &KeptRun, tags: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |text: String| lines.push(text::fold(&text, 4));
+    let title = run
+        .title
+        .as_ref()
+        .map_or_else(String::new, |title| format!(": {title}"));
+    say(format!(
+        "{} {} of {}, {}{title}{}",
+        run.kind,
+        run.id,
+        moment(run.started_ns),
+        run.outcome,
+        marked(tags)
+    ));
+    let with = run
+        .peer
+        .as_ref()
+        .map_or_else(String::new, |peer| format!(", with {peer}"));
+    say(format!("  by {}{with}", run.tool));
+    if !run.command.is_empty() {
+        say(format!("  command: {}", run.command));
+    }
+    if let Some(of) = &run.of {
+        let baseline = if of.baseline { ", by itself" } else { "" };
+        say(format!(
+            "  case {}{baseline}, time {}, trial {} of study {}",
+            of.case,
+            of.repeat,
+            of.position,
+            short(&of.study)
+        ));
+    }
+    let document = &run.document;
+    lines.extend(results(document));
+    lines.extend(flows(document));
+    lines.extend(predictions(document));
+    lines.extend(warnings(document));
+    lines.extend(machines(&run.environment));
+    if !run.series.is_empty() {
+        let values: usize = run.series.iter().map(|series| series.values.len()).sum();
+        lines.push(format!(
+            "raw samples: {values} in {} series",
+            run.series.len()
+        ));
+    }
+    lines
+}
+
+/// Part of a document as the type it was made from, where it is all there.
+fn as_made<T: DeserializeOwned>(value: Option<&Value>) -> Option<T> {
+    serde_json::from_value(value?.clone()).ok()
+}
+
+fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn number(value: &Value, path: &str) -> Option<f64> {
+    value.pointer(path).and_then(Value::as_f64)
+}
+
+fn word<'a>(value: &'a Value, path: &str) -> Option<&'a str> {
+    value.pointer(path).and_then(Value::as_str)
+}
+
+/// What a run came to, in the words its command closed with.
+fn results(document: &Value) -> Vec<String> {
+    let summary = document.get("summary").unwrap_or(&Value::Null);
+    let mut lines = Vec::new();
+    let transport = match word(document, "/plan/transport").or_else(|| word(document, "/plan/kind"))
+    {
+        Some("udp") => Transport::Udp,
+        _ => Transport::Tcp,
+    };
+    for direction in list_of(summary, "directions") {
+        match as_made::<DirectionSummary>(Some(direction)) {
+            Some(direction) => lines.extend(text::closing(&direction, &[], transport)),
+            None => lines.extend(told(direction)),
+        }
+    }
+    if list_of(summary, "directions").is_empty()
+        && let Some(goodput) = rate(summary.get("goodput_bps"))
+    {
+        lines.push(format!("{goodput} of goodput"));
+    }
+    for over in list_of(document, "over_repeats") {
+        let name = word(over, "/direction").unwrap_or("");
+        let shown = rate(over.get("goodput_bps")).unwrap_or_else(|| "no run was finished".into());
+        lines.push(text::fold(&format!("over all runs, {name}: {shown}"), 4));
+    }
+    if let Some(sizes) = as_made::<Vec<SizeSummary>>(summary.get("sizes")) {
+        let confidence = number(summary, "/loss/confidence").unwrap_or(0.98);
+        lines.push(round_trips::header(confidence));
+        lines.extend(sizes.iter().flat_map(|size| round_trips::rows(size, false)));
+        let period = number(document, "/plan/schedule/every/period_ns")
+            .map(|ns| std::time::Duration::from_nanos(ns as u64));
+        let closing = Closing {
+            sizes: &sizes,
+            connecting: &[],
+            unstamped: word(summary, "/kernel_stamps_missing"),
+            period,
+        };
+        lines.extend(closing.lines());
+    }
+    if let Some(search) = document.get("search") {
+        let limit = text::percent(number(search, "/loss_limit").unwrap_or(0.0));
+        let trials = list_of(search, "trials").len();
+        let found = number(search, "/rate_bps").map_or_else(
+            || format!("no rate loses at most {limit}"),
+            |rate| {
+                format!(
+                    "{} of payload a flow loses at most {limit}",
+                    text::bits(rate)
+                )
+            },
+        );
+        let failed = number(search, "/failed_bps").map_or_else(String::new, |rate| {
+            format!("; {} was too much", text::bits(rate))
+        });
+        lines.push(text::fold(
+            &format!("found in {trials} trials: {found}{failed}"),
+            4,
+        ));
+    }
+    if let Some(metrics) = document.get("metrics").and_then(Value::as_object) {
+        let rows = metrics.iter().take(MOST_ROWS);
+        lines.extend(rows.map(|(name, value)| format!("  {name} = {value}")));
+    }
+    lines
+}
+
+/// A direction of which not all is known that our own runs know.
+fn told(direction: &Value) -> Vec<String> {
+    let way = match word(direction, "/direction") {
+        Some("down") => "download",
+        _ => "upload",
+    };
+    let mut lines = vec![format!(
+        "{way}: {}",
+        rate(direction.get("goodput_bps")).map_or_else(
+            || "no rate can be given".into(),
+            |rate| format!("{rate} of goodput")
+        )
+    )];
+    let count = |path: &str| direction.pointer(path).and_then(Value::as_u64);
+    if let Some(bytes) = count("/bytes") {
+        let time = number(direction, "/measured_s")
+            .map_or_else(String::new, |s| format!(" in {}", text::time_us(s * 1e6)));
+        lines.push(format!("  moved: {} received{time}", text::bytes(bytes)));
+    }
+    if let Some(retransmits) = count("/tcp/retransmits") {
+        lines.push(format!("  tcp: {retransmits} segments retransmitted"));
+    }
+    if let (Some(lost), Some(sent)) = (count("/loss/lost"), count("/loss/sent")) {
+        let share = if sent > 0 {
+            format!(" ({})", text::percent(lost as f64 / sent as f64))
+        } else {
+            String::new()
+        };
+        lines.push(format!("  datagrams: {lost} of {sent} lost{share}"));
+    }
+    lines.iter().map(|line| text::fold(line, 4)).collect()
+}
+
+/// A rate with its interval, or the bare rate of a log that knows none.
+fn rate(value: Option<&Value>) -> Option<String> {
+    match as_made::<Estimate>(value) {
+        Some(estimate) => Some(text::estimate(&estimate, text::bits)),
+        None => value?.as_f64().map(text::bits),
+    }
+}
+
+/// A line for each flow, where there are several.
+fn flows(document: &Value) -> Vec<String> {
+    let flows = list_of(document, "flows");
+    if flows.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = vec![format!("{} flows:", flows.len())];
+    for flow in flows.iter().take(MOST_ROWS) {
+        let mut parts = Vec::new();
+        let name = word(flow, "/name").map_or_else(
+            || flow.get("id").map_or_else(String::new, Value::to_string),
+            str::to_owned,
+        );
+        parts.extend(word(flow, "/direction").map(str::to_owned));
+        let bytes = |path: &str| flow.pointer(path).and_then(Value::as_u64);
+        let received = bytes("/receiver/bytes").or_else(|| bytes("/bytes"));
+        parts.extend(received.map(|count| format!("{} received", text::bytes(count))));
+        parts.extend(
+            number(flow, "/receiver/goodput_bps")
+                .or_else(|| number(flow, "/goodput_bps"))
+                .map(text::bits),
+        );
+        parts.extend(bytes("/receiver/lost").map(|lost| format!("{lost} lost")));
+        parts
+            .extend(bytes("/sender/tcp/retransmits").map(|count| format!("{count} retransmitted")));
+        parts.extend(
+            number(flow, "/connect_us").map(|us| format!("connected in {}", text::time_us(us))),
+        );
+        parts.extend(word(flow, "/failure").map(str::to_owned));
+        lines.push(text::fold(&format!("  {name}: {}", parts.join(", ")), 4));
+    }
+    if flows.len() > MOST_ROWS {
+        lines.push(format!("  and {} more (--json)", flows.len() - MOST_ROWS));
+    }
+    lines
+}
+
+fn predictions(document: &Value) -> Vec<String> {
+    let shown = |unit: &str, value: f64| match unit {
+        "bit/s" | "bps" => text::bits(value),
+        "s" => text::time_us(value * 1e6),
+        "share" => text::percent(value),
+        unit => format!("{value} {unit}"),
+    };
+    list_of(document, "predictions")
+        .iter()
+        .filter_map(|one| {
+            let unit = word(one, "/unit").unwrap_or("");
+            let predicted = shown(unit, number(one, "/value")?);
+            let observed = shown(unit, number(one, "/observed")?);
+            let far = number(one, "/difference").map_or_else(String::new, |difference| {
+                format!(", {}", caudal_core::predict::compare::far(difference))
+            });
+            let title = word(one, "/title").or_else(|| word(one, "/name"))?;
+            let line = format!("predicted: {title} {predicted}; observed {observed}{far}");
+            Some(text::fold(&line, 4))
+        })
+        .collect()
+}
+
+fn warnings(document: &Value) -> Vec<String> {
+    let mut lines: Vec<String> = word(document, "/spoiled")
+        .map(|why| format!("spoiled: {why}"))
+        .into_iter()
+        .collect();
+    lines.extend(list_of(document, "warnings").iter().filter_map(|one| {
+        let message = one.as_str().or_else(|| word(one, "/message"))?;
+        let remedy = word(one, "/remedy").map_or_else(String::new, |remedy| format!("; {remedy}"));
+        Some(text::fold(&format!("warning: {message}{remedy}"), 4))
+    }));
+    lines
+}
+
+/// The machines in a line or two each.
+fn machines(environment: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (key, name) in [("client", "here"), ("server", "there")] {
+        let Some(host) = environment.get(key) else {
+            continue;
+        };
+        let mut parts: Vec<String> = Vec::new();
+        parts.extend(word(host, "/name").map(str::to_owned));
+        parts.extend(
+            word(host, "/kernel")
+                .filter(|kernel| !kernel.is_empty())
+                .map(|kernel| format!("Linux {kernel}")),
+        );
+        if let (Some(cpu), Some(cpus)) = (word(host, "/cpu"), number(host, "/cpus")) {
+            parts.push(format!("{cpus} × {cpu}"));
+        }
+        if let Some(interface) = word(host, "/interface") {
+            let mut about = vec![interface.to_owned()];
+            about.extend(number(host, "/mtu").map(|mtu| format!("MTU {mtu}")));
+            about.extend(number(host, "/speed_mbps").map(|speed| text::bits(speed * 1e6)));
+            about.extend(word(host, "/driver").map(str::to_owned));
+            about.extend(word(host, "/qdisc").map(str::to_owned));
+            parts.push(about.join(" "));
+        }
+        parts.extend(word(host, "/congestion_control").map(str::to_owned));
+        parts.extend(number(host, "/load_average").map(|load| format!("load {load}")));
+        parts.extend(word(host, "/tool").map(str::to_owned));
+        if !parts.is_empty() {
+            lines.push(text::fold(&format!("{name}: {}", parts.join(", ")), 4));
+        }
+    }
+    if let Some(meanwhile) = environment.pointer("/machine/meanwhile") {
+        let mut parts: Vec<String> = Vec::new();
+        if let (Some(before), Some(after)) = (
+            number(meanwhile, "/load_average_before/0"),
+            number(meanwhile, "/load_average_after/0"),
+        ) {
+            parts.push(format!("load {before} before and {after} after"));
+        }
+        for (part, name) in [
+            ("idle", "idle"),
+            ("soft_irq", "in interrupts"),
+            ("steal", "stolen"),
+        ] {
+            parts.extend(
+                number(meanwhile, &format!("/cpu/{part}"))
+                    .map(|share| format!("processors {name} {}", text::percent(share))),
+            );
+        }
+        if !parts.is_empty() {
+            lines.push(text::fold(&format!("meanwhile: {}", parts.join(", ")), 4));
+        }
+    }
+    lines
+}
+
+/// What a study came to: the sentences that its findings begin with, where there are findings.
+fn findings(study: &KeptStudy) -> Vec<String> {
+    let found = study
+        .events
+        .iter()
+        .rev()
+        .find(|(_, event, _)| event == "findings");
+    found.map_or_else(Vec::new, |(_, _, findings)| {
+        let verdict = list_of(findings, "verdict").iter();
+        verdict
+            .filter_map(|sentence| Some(text::fold(sentence.as_str()?, 4)))
+            .collect()
+    })
+}
+
+fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut say = |text: String| lines.push(text::fold(&text, 4));
+    say(format!(
+        "study {} {} of {}, {}: {}{}",
+        study.name,
+        study.id,
+        moment(study.started_ns),
+        study.state(),
+        study.title,
+        marked(tags)
+    ));
+    say(format!("  command: {}", study.command));
+    say(format!("  seed: {}", study.seed));
+    if study.state() != "done" {
+        say(format!(
+            "  go on with: caudal study resume {}",
+            short(&study.id)
+        ));
+    }
+    lines.extend(findings(study));
+    // Cases in the order of the campaign, then what else was carried out, each once.
+    let mut cases: Vec<&str> = list_of(&study.campaign, "cases")
+        .iter()
+        .filter_map(|case| word(case, "/key"))
+        .collect();
+    for trial in trials.iter().rev() {
+        if let Some(of) = &trial.of
+            && !cases.contains(&of.case.as_str())
+        {
+            cases.push(&of.case);
+        }
+    }
+    lines.push(format!(
+        "{} cases, {} trials so far:",
+        cases.len(),
+        trials.len()
+    ));
+    for case in cases.iter().take(MOST_ROWS) {
+        let of_case = |entry: &&Entry| entry.of.as_ref().is_some_and(|of| of.case == **case);
+        let done: Vec<&Entry> = trials.iter().filter(of_case).collect();
+        let last = done.first().map_or_else(
+            || "not yet".to_owned(),
+            |entry| format!("{}×, last {}", done.len(), list::result(entry)),
+        );
+        lines.push(text::fold(&format!("  {case}: {last}"), 4));
+    }
+    if cases.len() > MOST_ROWS {
+        lines.push(format!("  and {} more (--json)", cases.len() - MOST_ROWS));
+    }
+    for (at, event, detail) in &study.events {
+        let detail = match detail {
+            Value::String(text) => format!(": {text}"),
+            _ => String::new(),
+        };
+        lines.push(text::fold(&format!("{}: {event}{detail}", moment(*at)), 4));
+    }
+    lines.extend(machines(&study.environment));
+    lines
+}
+
+fn study_json(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Value {
+    let events: Vec<Value> = study
+        .events
+        .iter()
+        .map(|(at, event, detail)| json!({"at_ns": at, "event": event, "detail": detail}))
+        .collect();
+    let trials: Vec<Value> = trials.iter().rev().map(list::to_json).collect();
+    json!({
+        "schema": "caudal.kept-study/1",
+        "id": study.id,
+        "name": study.name,
+        "title": study.title,
+        "started": rfc3339(study.started_ns.max(0) as u64),
+        "started_ns": study.started_ns,
+        "seed": study.seed,
+        "command": study.command,
+        "state": study.state(),
+        "tags": tags,
+        "experiment": study.experiment,
+        "campaign": study.campaign,
+        "environment": study.environment,
+        "events": events,
+        "trials": trials,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::text::WIDTH;
+    use crate::store::Headline;
+
+    fn kept(document: Value) -> KeptRun {
+        KeptRun {
+            id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
+            kind: "tcp".into(),
+            started_ns: 1_795_295_439_123_000_000,
+            tool: "iperf3 3.12 (imported)".into(),
+            peer: Some("192.0.2.1:5201".into()),
+            title: Some(
+                "A title that goes on and on, beyond what one line of a terminal holds".into(),
+            ),
+            command: "iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into(),
+            outcome: "done".into(),
+            of: None,
+            headline: Headline::default(),
+            environment: json!({
+                "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
+                "machine": {"meanwhile": {"load_average_before": [0.5, 0, 0], "load_average_after": [1.5, 0, 0],
+                    "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
+            }),
+            document,
+            series: Vec::new(),
+        }
+    }
+
+    fn shown(document: Value) -> String {
+        let lines = run_lines(&kept(document), &["golden".into()]);
+        for line in lines.iter().flat_map(|line| line.lines()) {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+        plain(&lines.join("\n"))
+    }
+
+    #[test]
+    fn an_imported_run_is_shown_by_what_its_log_tells() {
+        let text = shown(json!({
+            "plan": {"kind": "udp"},
+            "flows": [
+                {"id": 0, "direction": "up", "receiver": {"bytes": 1_000_000, "lost": 3}},
+                {"id": 1, "direction": "up", "sender": {"tcp": {"retransmits": 7}}},
+            ],
+            "summary": {"goodput_bps": 1e9, "directions": [
+                {"direction": "up", "goodput_bps": 941e6, "bytes": 1_000_000, "loss": {"lost": 3, "sent": 100}},
+            ]},
+            "warnings": [{"code": "x", "message": "the log ends in the middle", "remedy": "copy all of it"}],
+        }));
+        for expected in [
+            "upload: 941.0 Mbit/s of goodput",
+            "moved: 1.00 MB received",
+            "3 of 100 lost (3.00 %)",
+            "2 flows:",
+            "0: up, 1.00 MB received, 3 lost",
+            "1: up, 7 retransmitted",
+            "warning: the log ends in the middle; copy all of it",
+            "tags: golden",
+            "load 0.5 before and 1.5 after",
+            "processors stolen 25.0 %",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is missing:\n{text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+
+    #[test]
+    fn a_document_that_tells_nothing_is_shown_by_what_is_known_of_the_run() {
+        for document in [
+            json!(null),
+            json!({}),
+            json!({"summary": 1, "flows": {}, "search": {}}),
+        ] {
+            let text = shown(document);
+            assert!(text.contains("1a2b3c4d5e6f708192a3b4c5d6e7f809"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_study_is_shown_with_its_cases_and_how_it_stands() {
+        let study = KeptStudy {
+            id: "5".repeat(32),
+            name: "starvation".into(),
+            title: "Who starves".into(),
+            started_ns: 1_795_295_439_123_000_000,
+            seed: 7,
+            command: "caudal study run starvation".into(),
+            experiment: Value::Null,
+            campaign: json!({"cases": [{"key": "udp=0"}, {"key": "udp=100"}]}),
+            environment: Value::Null,
+            events: vec![
+                (1_795_295_439_123_000_000, "begun".into(), Value::Null),
+                (
+                    1_795_295_539_123_000_000,
+                    "interrupted".into(),
+                    json!("after 1 trial"),
+                ),
+                (
+                    1_795_295_539_123_000_001,
+                    "findings".into(),
+                    json!({"verdict": ["TCP starves."]}),
+                ),
+            ],
+        };
+        let trial = Entry {
+            id: "7".repeat(32),
+            kind: "trial".into(),
+            started_ns: 0,
+            tool: String::new(),
+            peer: None,
+            title: None,
+            name: None,
+            command: String::new(),
+            outcome: "done".into(),
+            of: Some(crate::store::TrialOf {
+                study: study.id.clone(),
+                case: "udp=0".into(),
+                repeat: 1,
+                position: 1,
+                baseline: false,
+            }),
+            headline: Headline {
+                goodput_bps: Some(240e6),
+                ..Headline::default()
+            },
+            trials: None,
+            tags: Vec::new(),
+        };
+        let text = study_lines(&study, &[trial], &[]).join("\n");
+        let text: Vec<&str> = text.split_whitespace().collect();
+        let text = text.join(" ");
+        for expected in [
+            "2026-11-21 21:10:39 UTC, interrupted",
+            "caudal study resume 55555555",
+            "TCP starves.",
+            "2 cases, 1 trials so far",
+            "udp=0: 1×, last 240.0 Mbit/s",
+            "udp=100: not yet",
+            "interrupted: after 1 trial",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is missing:\n{text}");
+        }
+    }
+}

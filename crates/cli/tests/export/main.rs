@@ -1,0 +1,506 @@
+//! Reports of runs and studies: what they say, that nothing is missing in them, and that nothing somebody wrote can break them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod command;
+mod example;
+mod reference;
+
+use caudal_cli::report::export::{self, CSV_COLUMNS, Format};
+use caudal_cli::store::Series;
+use caudal_cli::study::findings::Findings;
+use caudal_core::experiment::{FigureKind, Scalar};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const FORMATS: [Format; 5] = [
+    Format::Html,
+    Format::Markdown,
+    Format::Csv,
+    Format::Json,
+    Format::Svg,
+];
+
+fn none(_: &str) -> Vec<Series> {
+    Vec::new()
+}
+
+/// Holds a text against the file that tells what it was when somebody last looked at it.
+#[track_caller]
+fn assert_is_as_before(name: &str, text: &str) {
+    let before = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/export")
+        .join(name);
+    let now = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&now, text).unwrap();
+    let known = std::fs::read_to_string(&before).unwrap_or_default();
+    if known != text {
+        let line = known.lines().zip(text.lines()).position(|(a, b)| a != b);
+        panic!(
+            "{name} differs from line {} on; look at {} and copy it to {} if it is right",
+            line.map_or(0, |line| line + 1),
+            now.display(),
+            before.display()
+        );
+    }
+}
+
+#[test]
+fn a_study_as_markdown_reads_as_it_did() {
+    let trials = example::trials();
+    let findings = example::findings(&trials);
+    let text = export::study(&findings, &trials, &example::series, Format::Markdown);
+    assert_is_as_before("study.md", &text);
+}
+
+#[test]
+fn a_study_as_values_has_every_value_once() {
+    let trials = example::trials();
+    let findings = example::findings(&trials);
+    let text = export::study(&findings, &trials, &example::series, Format::Csv);
+    let (head, tail) = text.split_at(text.find("interval").unwrap());
+    assert_is_as_before("study.csv", head);
+    let columns = CSV_COLUMNS.len() + 2;
+    assert!(
+        head.lines()
+            .next()
+            .unwrap()
+            .ends_with("parameter_congestion,parameter_udp_load")
+    );
+    for line in tail.lines() {
+        assert_eq!(line.split(',').count(), columns, "{line}");
+    }
+    // Intervals of the 36 trials: 15 each, of two flows where UDP takes part, one of them missing.
+    let rates = tail
+        .lines()
+        .filter(|line| line.contains(",goodput,bit/s,") && line.starts_with("interval"));
+    assert_eq!(rates.count(), (6 * 15 + 30 * 30) - 1);
+}
+
+#[test]
+fn runs_of_every_kind_read_as_they_did() {
+    let (echo, series) = example::echo();
+    let text = export::run(&echo, &series, Format::Markdown);
+    assert_is_as_before("echo.md", &text);
+    let text = export::run(&example::imported(), &[], Format::Markdown);
+    assert_is_as_before("imported.md", &text);
+}
+
+/// Pages for who wants to look at them: in the directory of the tests' output.
+#[test]
+fn pages_are_whole_files_without_scripts_or_addresses() {
+    let trials = example::trials();
+    let findings = example::findings(&trials);
+    let (echo, series) = example::echo();
+    for (name, page) in [
+        (
+            "study",
+            export::study(&findings, &trials, &example::series, Format::Html),
+        ),
+        ("echo", export::run(&echo, &series, Format::Html)),
+        (
+            "imported",
+            export::run(&example::imported(), &[], Format::Html),
+        ),
+    ] {
+        std::fs::write(
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")),
+            &page,
+        )
+        .unwrap();
+        assert_well_formed(&page);
+        for foreign in [
+            "<script",
+            "javascript:",
+            "src=",
+            "http://",
+            "https://",
+            "@import",
+            "url(",
+        ] {
+            let page = page.replace("http://www.w3.org/2000/svg", "");
+            assert!(!page.contains(foreign), "{name} has {foreign}");
+        }
+        assert!(page.contains("lang=\"en\"") && page.contains("@media print"));
+    }
+    for (name, svg) in export::study_figures(&findings, &trials, &example::series) {
+        std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), svg).unwrap();
+    }
+}
+
+#[test]
+fn every_kind_of_figure_is_drawn_and_says_what_it_shows() {
+    let trials = example::trials();
+    let findings = example::findings(&trials);
+    let page = export::study(&findings, &trials, &example::series, Format::Html);
+    for figure in example::figures() {
+        assert!(
+            page.contains(&format!(">{}</", figure.title)),
+            "{}",
+            figure.title
+        );
+    }
+    let drawn = page.matches("<figure>").count();
+    assert_eq!(drawn, page.matches("<figcaption>").count());
+    assert!(!page.contains("<figcaption></figcaption>") && !page.contains("<figcaption><small>"));
+    // One of sweep, two of bars (TCP, UDP), one of boxes, six of rates, one of shares, two of latency, six of windows,
+    // two of loss, one each of distribution, first round trips and interfaces.
+    assert_eq!(drawn, 24);
+    assert_eq!(
+        export::study_figures(&findings, &trials, &example::series).len(),
+        24
+    );
+}
+
+#[test]
+fn a_study_that_asks_for_no_figures_gets_those_that_suit_it() {
+    let trials = example::trials();
+    let mut findings = example::findings(&trials);
+    findings.figures.clear();
+    let page = export::study(&findings, &trials, &example::series, Format::Html);
+    for title in [
+        "Goodput of tcp by udp_load",
+        "Goodput by case",
+        "Goodput over time",
+        "Who gets how much",
+        "Congestion window",
+        "Loss and reordering",
+        "Distribution of round-trip times",
+        "Round-trip time over time",
+    ] {
+        assert!(page.contains(&format!(">{title}</")), "{title}");
+    }
+}
+
+#[test]
+fn what_failed_comes_before_what_holds() {
+    let trials = example::trials();
+    let page = export::study(
+        &example::findings(&trials),
+        &trials,
+        &none,
+        Format::Markdown,
+    );
+    let at = |text: &str| {
+        page.find(text)
+            .unwrap_or_else(|| panic!("{text} is in the report"))
+    };
+    assert!(at("1 fails") < at("**fails:**"));
+    assert!(at("**fails:**") < at("TCP starves from UDP load 100 % on"));
+    assert!(at("**fails:**") < at("**cannot tell:**"));
+    assert!(at("**cannot tell:**") < at("1 expectation that holds"));
+}
+
+#[test]
+fn an_unknown_unit_of_time_or_a_failed_flow_costs_no_report() {
+    let mut trials = example::trials();
+    let findings = example::findings(&trials);
+    for trial in &mut trials {
+        trial.flows[0].run = None;
+        trial.flows[0].failure = Some("the peer went away".to_owned());
+    }
+    let page = export::study(&findings, &trials, &none, Format::Html);
+    assert!(page.contains("TCP failed: the peer went away. (36 times)"));
+    assert_well_formed(&page);
+}
+
+#[test]
+fn findings_survive_being_kept() {
+    let trials = example::trials();
+    let findings = example::findings(&trials);
+    let text = export::study(&findings, &trials, &none, Format::Json);
+    let read: Findings = serde_json::from_str(&text).unwrap();
+    assert_eq!(export::study(&read, &trials, &none, Format::Json), text);
+    let other = text.replace("caudal.study/1", "caudal.study/9");
+    let refused = serde_json::from_str::<Findings>(&other).unwrap_err();
+    assert!(refused.to_string().contains("caudal.study/9"));
+}
+
+/// Tags against a stack: every element is closed where it should be, and every attribute is quoted.
+#[track_caller]
+fn assert_well_formed(page: &str) {
+    let page = page.strip_prefix("<!DOCTYPE html>").unwrap_or(page);
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').expect("a tag ends");
+        let tag = &rest[at + 1..end];
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        assert!(!tag[..].contains('<'), "{tag}");
+        rest = &rest[end + 1..];
+        if tag.starts_with('/') {
+            let name = tag.trim_start_matches('/');
+            assert_eq!(open.pop(), Some(name), "closes what was opened last");
+        } else if !tag.ends_with('/') {
+            let name = tag.split([' ', '\n']).next().unwrap();
+            if name == "style" {
+                let close = rest.find("</style>").expect("a style ends");
+                rest = &rest[close + "</style>".len()..];
+            } else {
+                open.push(name);
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    for c in page.chars() {
+        let forbidden = c.is_control() && c != '\n' && c != '\t' && (c as u32) < 0x80;
+        assert!(!forbidden, "{c:?} may not stand in XML");
+    }
+    // An ampersand begins one of four names.
+    for part in page.split('&').skip(1) {
+        assert!(
+            ["amp;", "lt;", "gt;", "quot;"]
+                .iter()
+                .any(|name| part.starts_with(name)),
+            "&{}",
+            &part[..part.len().min(20)]
+        );
+    }
+}
+
+/// Every text of a document replaced, but those that a program looks at.
+fn poisoned(value: &mut Value, key: &str, poison: &str) {
+    const LOOKED_AT: [&str; 14] = [
+        "schema",
+        "kind",
+        "method",
+        "unit",
+        "over",
+        "by",
+        "when",
+        "metrics",
+        "direction",
+        "metric",
+        "name",
+        "victim",
+        "load",
+        "id",
+    ];
+    match value {
+        Value::String(text) if !LOOKED_AT.contains(&key) => poison.clone_into(text),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| poisoned(item, key, poison)),
+        Value::Object(map) => map
+            .iter_mut()
+            .for_each(|(key, item)| poisoned(item, key, poison)),
+        _ => {}
+    }
+}
+
+const HOSTILE: [&str; 5] = [
+    "</title></style><script>alert(1)</script>",
+    "\" onload=\"alert(1)\" x=\"",
+    "a\u{0}b\u{1b}[2J\u{ffff}\r\nc",
+    "| pipe `code` <b> &amp; [x](javascript:alert(1)) ```",
+    "=cmd|' /C calc'!A0,\"\n\"",
+];
+
+#[test]
+fn nothing_that_somebody_wrote_is_taken_for_markup() {
+    for poison in HOSTILE {
+        let mut trials = example::trials();
+        let mut whole = serde_json::to_value(example::findings(&trials)).unwrap();
+        poisoned(&mut whole, "", poison);
+        let mut findings: Findings = serde_json::from_value(whole).unwrap();
+        findings.name = poison.to_owned();
+        for (case, nth) in findings.cases.iter_mut().zip(0..) {
+            case.key = format!("{poison}{nth}");
+            case.alone = None;
+        }
+        for (nth, trial) in trials.iter_mut().enumerate() {
+            trial.case = format!("{poison}{}", nth % 12);
+            trial.parameters[0].1 = Scalar::Text(poison.to_owned());
+            for flow in &mut trial.flows {
+                flow.name = poison.to_owned();
+            }
+            trial.warnings.push(poison.to_owned());
+        }
+        let page = export::study(&findings, &trials, &example::series, Format::Html);
+        assert_well_formed(&page);
+        assert!(
+            !page.contains("<script") && !page.contains("onload=\"alert"),
+            "{poison}"
+        );
+        let svg = export::study(&findings, &trials, &example::series, Format::Svg);
+        assert_well_formed(&svg);
+        let text = export::study(&findings, &trials, &example::series, Format::Markdown);
+        // The command stands in a fence, where nothing is markup.
+        let text = text.split("## Repeat it").next().unwrap();
+        assert!(
+            !text.contains('\u{0}') && !text.contains("<script") && !text.contains("[x]("),
+            "{poison}"
+        );
+        let lines = export::study(&findings, &trials, &example::series, Format::Csv);
+        assert!(lines.lines().count() > 100 && !lines.contains('\u{0}'));
+        let (mut echo, series) = example::echo();
+        poisoned(&mut echo, "", poison);
+        assert_well_formed(&export::run(&echo, &series, Format::Html));
+    }
+}
+
+#[test]
+fn studies_of_nothing_or_of_one_trial_have_reports() {
+    let all = example::trials();
+    for count in [0, 1, 2] {
+        let trials = &all[..count];
+        let mut findings = example::findings(&all);
+        findings.trials = count as u64;
+        findings.complete = false;
+        for kept in [true, false] {
+            if !kept {
+                findings.cases.clear();
+                findings.figures.clear();
+                findings.tables.clear();
+                findings.contention.clear();
+                findings.published.clear();
+                findings.expectations.clear();
+                findings.verdict.clear();
+                findings.conclusions.clear();
+                findings.environment = Value::Null;
+            }
+            for format in FORMATS {
+                let text = export::study(&findings, trials, &example::series, format);
+                assert!(!text.is_empty());
+                if matches!(format, Format::Html | Format::Svg) {
+                    assert_well_formed(&text);
+                    assert!(
+                        !shown(&text).contains("NaN") && !shown(&text).contains("inf "),
+                        "{count} {format:?}"
+                    );
+                }
+            }
+            let page = export::study(&findings, trials, &example::series, Format::Markdown);
+            assert!(page.contains("not complete"));
+        }
+    }
+}
+
+/// What people see of a page: without its tags and styles.
+fn shown(page: &str) -> String {
+    let mut text = String::new();
+    for part in page.split('<').skip(1) {
+        if !part.starts_with("style") {
+            text.push_str(part.split_once('>').map_or("", |part| part.1));
+            text.push(' ');
+        }
+    }
+    text
+}
+
+#[test]
+fn numbers_that_are_none_are_not_shown() {
+    let odd = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -0.0,
+        1e300,
+        1e-300,
+        0.0,
+    ];
+    let mut trials = example::trials();
+    let mut findings = example::findings(&trials);
+    for (nth, case) in findings.cases.iter_mut().enumerate() {
+        let value = odd[nth % odd.len()];
+        for known in case.metrics.values_mut() {
+            known.values[0] = value;
+            known.predicted = Some(odd[(nth + 1) % odd.len()]);
+            if let Some(estimate) = &mut known.observed {
+                (estimate.mean, estimate.low, estimate.high) =
+                    (value, value, odd[(nth + 2) % odd.len()]);
+            }
+        }
+    }
+    for one in &mut findings.published {
+        (one.difference, one.published) = (Some(f64::NAN), Some(f64::INFINITY));
+    }
+    for (nth, trial) in trials.iter_mut().enumerate() {
+        trial.warm_up_s = odd[nth % odd.len()];
+        trial.measured_s = odd[(nth + 3) % odd.len()];
+        for value in trial.metrics.values_mut() {
+            *value = odd[nth % odd.len()];
+        }
+        trial.flows[0].offset_s = Some(odd[(nth + 1) % odd.len()]);
+    }
+    let series = |id: &str| {
+        let mut all = example::series(id);
+        all[0].values[..odd.len()].copy_from_slice(&odd);
+        all
+    };
+    for format in [Format::Html, Format::Svg] {
+        let page = export::study(&findings, &trials, &series, format);
+        assert_well_formed(&page);
+        let text = shown(&page);
+        assert!(
+            !text.contains("NaN") && !text.contains(" inf") && !text.contains("-inf"),
+            "{format:?}"
+        );
+        for attribute in page.split("d=\"").skip(1) {
+            let path = attribute.split('"').next().unwrap();
+            assert!(!path.contains("NaN") && !path.contains("inf"), "{path}");
+        }
+    }
+    let text = export::study(&findings, &trials, &series, Format::Csv);
+    assert!(!text.contains("NaN") && !text.contains("inf"));
+}
+
+#[test]
+fn documents_of_any_shape_have_reports() {
+    let values = [
+        json!(null),
+        json!({}),
+        json!([]),
+        json!("text"),
+        json!({"flows": 3, "summary": [], "plan": "tcp"}),
+        json!({"plan": {"kind": "udp"}, "flows": [{}, null, {"intervals": [null, {}, {"start_s": 1, "end_s": 0}]}]}),
+        json!({"plan": {"kind": "rtt"}, "summary": {"sizes": [{}, {"size_bytes": 1, "pooled": {"rtt_us": {"n": 1, "mean": 5}}}]}}),
+        json!({"flows": [{"intervals": [{"start_s": 0, "end_s": 1e300, "bytes": 1}, {"start_s": -5, "end_s": 1}]}]}),
+        json!({"search": {"rate_bps": null, "trials": []}, "plan": {"kind": "udp"}}),
+    ];
+    for value in values {
+        for format in FORMATS {
+            let text = export::run(&value, &[], format);
+            assert!(!text.is_empty());
+            if matches!(format, Format::Html | Format::Svg) {
+                assert_well_formed(&text);
+                assert!(!shown(&text).contains("NaN"), "{value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unknown_figure_condition_is_said_and_not_drawn() {
+    let trials = example::trials();
+    let mut findings = example::findings(&trials);
+    findings.figures.truncate(1);
+    findings.figures[0].when = Some("udp_load >= ".to_owned());
+    assert_eq!(findings.figures[0].kind, FigureKind::Sweep);
+    let page = export::study(&findings, &trials, &none, Format::Markdown);
+    assert!(page.contains("Not drawn: its condition"), "{page}");
+}
+
+#[test]
+fn the_reference_says_what_a_study_and_a_trial_are() {
+    let mut trials = example::trials();
+    let findings = example::findings(&trials);
+    let mut study = serde_json::to_value(&findings).unwrap();
+    assert_eq!(
+        reference::disagreements("study", &study),
+        Vec::<String>::new()
+    );
+    trials[0].spoiled = Some("the emulator stood still".to_owned());
+    trials[0].alone = Some("tcp".to_owned());
+    trials[1].flows[0].failure = Some("refused".to_owned());
+    for trial in &trials {
+        let trial = serde_json::to_value(trial).unwrap();
+        assert_eq!(
+            reference::disagreements("trial", &trial),
+            Vec::<String>::new()
+        );
+    }
+    study["colour"] = json!("red");
+    study["cases"][0].as_object_mut().unwrap().remove("key");
+    assert!(!reference::disagreements("study", &study).is_empty());
+}
