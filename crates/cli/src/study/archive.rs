@@ -1,0 +1,134 @@
+//! Where a study's trials go as they end: into the store, and into memory where there is none.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde_json::Value;
+
+use super::trial::Trial;
+use crate::args::StoreArgs;
+use crate::exit::{Exit, Failure};
+use crate::store::{KeptRun, KeptStudy, Series, Store, StoreError};
+
+/// Where trials go.
+pub struct Archive {
+    store: Option<RefCell<Store>>,
+    /// Samples of trials that the store does not have.
+    series: BTreeMap<String, Vec<Series>>,
+    study: String,
+}
+
+impl Archive {
+    /// The archive of a study that begins; without a store that can be written there is one line on standard error.
+    #[must_use]
+    pub fn begin(args: &StoreArgs, study: &KeptStudy) -> Self {
+        let store = if args.no_store {
+            None
+        } else {
+            Store::path(args.store.as_deref()).and_then(|at| {
+                let opened = Store::open(&at).and_then(|mut store| {
+                    store.begin_study(study)?;
+                    Ok(store)
+                });
+                opened.map_err(|error| warn(&error)).ok()
+            })
+        };
+        Self {
+            store: store.map(RefCell::new),
+            series: BTreeMap::new(),
+            study: study.id.clone(),
+        }
+    }
+
+    /// The archive of a study that goes on.
+    #[must_use]
+    pub const fn resume(store: Store, study: String) -> Self {
+        Self {
+            store: Some(RefCell::new(store)),
+            series: BTreeMap::new(),
+            study,
+        }
+    }
+
+    /// Whether what is measured outlives this process.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// Keeps a trial. A store that fails is left, with one line on standard error; the study goes on in memory.
+    pub fn keep(&mut self, run: KeptRun) {
+        if let Some(store) = &self.store {
+            match store.borrow_mut().keep(&run) {
+                Ok(()) => return,
+                Err(error) => warn(&error),
+            }
+            self.store = None;
+        }
+        self.series.insert(run.id, run.series);
+    }
+
+    /// Notes that something happened to the study.
+    pub fn note(&mut self, event: &str, detail: &Value) {
+        let Some(store) = &self.store else { return };
+        let noted = store.borrow_mut().note(&self.study, event, detail);
+        if let Err(error) = noted {
+            warn(&error);
+            self.store = None;
+        }
+    }
+
+    /// The samples of a trial.
+    #[must_use]
+    pub fn series(&self, trial: &str) -> Vec<Series> {
+        if let Some(series) = self.series.get(trial) {
+            return series.clone();
+        }
+        let kept = self
+            .store
+            .as_ref()
+            .map(|store| store.borrow().series(trial));
+        kept.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+/// The trials that a store has of a study.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn trials(store: &Store, study: &str) -> Result<Vec<Trial>, Failure> {
+    let kept = store.trials(study).map_err(|error| failure(&error))?;
+    kept.into_iter()
+        .map(|run| {
+            serde_json::from_value(run.document).map_err(|error| {
+                Failure::new(
+                    Exit::Failed,
+                    format!(
+                        "trial {} in the store is not one of this version: {error}",
+                        run.id
+                    ),
+                    "resume it with the version that began it",
+                )
+            })
+        })
+        .collect()
+}
+
+/// A store that cannot be used, as a failure.
+#[must_use]
+pub fn failure(error: &StoreError) -> Failure {
+    Failure::new(Exit::Failed, error.to_string(), error.advice())
+}
+
+fn warn(error: &StoreError) {
+    let failure = Failure::new(
+        Exit::Done,
+        format!("the study is not kept: {error}"),
+        error.advice(),
+    );
+    let line = failure
+        .to_string()
+        .replacen("caudal: ", "caudal: warning: ", 1);
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
