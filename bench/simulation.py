@@ -24,6 +24,8 @@ CAUDAL = os.environ.get("CAUDAL", os.path.join(TARGET, "release/caudal"))
 SIMULATE = os.environ.get("SIMULATE", os.path.join(TARGET, "release/examples/topology"))
 SEEDS = int(os.environ.get("SEEDS", "5"))
 SECONDS = 12
+# What is measured here is not kept among the user's own runs.
+os.environ["CAUDAL_STORE"] = "none"
 # What is asked of the simulation: parts of the measured goodput and of the measured loss.
 GOODPUT, LOSS = 0.05, 0.2
 # What an emulator's deliveries and a host's scheduling add.

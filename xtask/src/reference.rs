@@ -7,6 +7,7 @@ use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
 use caudal_cli::output::{csv, round_trips};
 use caudal_cli::predict::output as predict;
+use caudal_cli::report::export::CSV_COLUMNS;
 use caudal_core::warning;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write as _;
@@ -24,7 +25,9 @@ fn pages() -> Vec<(&'static str, String)> {
         ("warnings.md", warnings()),
         ("exit-codes.md", exit_codes()),
         ("csv.md", csv_columns()),
+        ("metrics.md", metrics()),
         ("topology.schema.json", caudal_cli::lab::schema()),
+        ("experiment.schema.json", caudal_cli::study::schema()),
     ]
 }
 
@@ -43,6 +46,31 @@ pub fn write(root: &Path) -> io::Result<Vec<PathBuf>> {
             Ok(path)
         })
         .collect()
+}
+
+/// The metrics of studies.
+fn metrics() -> String {
+    let mut page = format!(
+        "{NOTE}# Metrics of studies\n\nWhat expectations, tables and figures of an experiment may name, as `tcp.goodput` for the \
+         goodput of the flow called tcp. Values are in the base unit; shares go from 0 to 1 and are shown in percent. A metric is \
+         absent where it could not be told, never 0.\n\n| metric | on | unit | better | what it is |\n|---|---|---|---|---|\n"
+    );
+    for metric in caudal_core::experiment::METRICS {
+        let better = match metric.more_is_better {
+            Some(true) => "more",
+            Some(false) => "less",
+            None => "",
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | {better} | {} |",
+            metric.name,
+            metric.on.about(),
+            metric.unit.name(),
+            metric.about
+        );
+    }
+    page
 }
 
 fn cli() -> String {
@@ -184,7 +212,7 @@ fn warnings() -> String {
 }
 
 /// Every exit code with what it means and when it comes.
-const EXITS: [(Exit, &str, &str); 5] = [
+const EXITS: [(Exit, &str, &str); 6] = [
     (
         Exit::Done,
         "done",
@@ -201,7 +229,8 @@ const EXITS: [(Exit, &str, &str); 5] = [
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
          read or is empty, a --bind of another address family than the host; \
-         a topology that cannot be built, no lab of that name, a program that is not there",
+         a topology that cannot be built, no lab of that name, a program that is not there; no or more than one run \
+         of that id",
     ),
     (
         Exit::Peer,
@@ -215,6 +244,11 @@ const EXITS: [(Exit, &str, &str); 5] = [
         "a privileged option without the privilege, a congestion control or a device this kernel does not \
          have, a port already in use, a file that may not be written; no network namespaces, no memory or \
          files left for a lab",
+    ),
+    (
+        Exit::Unmet,
+        "an expectation was not met",
+        "`caudal study` carried everything out, and something that the experiment expects does not hold: the report says what",
     ),
 ];
 
@@ -439,11 +473,21 @@ fn csv_columns() -> String {
         let (unit, meaning) = raw_column(name).unwrap_or(("", "NOT DESCRIBED"));
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
+    page += "\n## caudal report list\n\nA line for each run and study, the newest first.\n\n| column | unit | meaning |\n|---|---|---|\n";
+    for (name, unit, meaning) in caudal_cli::report::LIST_COLUMNS {
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
     page += "\n## caudal predict\n\nA line for each prediction, of every value of a sweep.\n\n| column | unit | meaning |\n|---|---|---|\n";
     for name in predict::COLUMNS {
         let (unit, meaning) = predict_column(name).unwrap_or(("", "NOT DESCRIBED"));
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
+    page += "\n## caudal report export --csv\n\nA line for each value of a run or study. A value that is not known has no line.\n\n\
+        | column | unit | meaning |\n|---|---|---|\n";
+    for (name, unit, meaning) in CSV_COLUMNS {
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "| `parameter_NAME` | that of the parameter | a study has one for each parameter: its value as the experiment writes it |\n";
     page
 }
 
@@ -521,6 +565,6 @@ mod tests {
     #[test]
     fn every_exit_code_is_listed_once_and_in_order() {
         let codes: Vec<u8> = EXITS.iter().map(|(exit, _, _)| exit.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
 use caudal_engine::allow::Network;
+use caudal_sys::signal::Interrupt;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use std::time::Duration;
                   `caudal serve` on the far host.",
     after_help = "Rates take decimal suffixes (k, M, G, T); sizes take those and binary ones (Ki, Mi, Gi).\n\
                   Exit codes: 0 done; 1 the test failed or was cut short; 2 bad usage; 3 peer unreachable \
-                  or refused; 4 not permitted here.",
+                  or refused; 4 not permitted here; 5 a study's expectation was not met.",
     max_term_width = 100
 )]
 pub struct Cli {
@@ -48,8 +49,12 @@ pub enum Command {
     Nttcp(ForeignArgs),
     /// A test network of hosts and emulated links on this machine
     Lab(crate::lab::LabArgs),
+    /// An experiment as code: carried out, repeated until believable, compared with what was expected
+    Study(crate::study::args::StudyArgs),
     /// What theory expects of a link, a window, a loss rate, a mix of flows
     Predict(crate::predict::PredictArgs),
+    /// Runs and studies that were kept: listed, shown and marked
+    Report(crate::report::ReportArgs),
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
     #[command(disable_help_flag = true)]
     Iperf3(ForeignArgs),
@@ -154,6 +159,40 @@ pub struct OutputArgs {
     /// The confidence of intervals, as 0.95 or 95%
     #[arg(long, value_name = "P", default_value = "0.95", value_parser = confidence, allow_hyphen_values = true)]
     pub confidence: f64,
+    /// Where the run is kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+impl Default for OutputArgs {
+    /// Text on standard output, nothing kept.
+    fn default() -> Self {
+        Self {
+            json: false,
+            json_stream: false,
+            csv: false,
+            output: None,
+            quiet: false,
+            verbose: false,
+            confidence: 0.95,
+            store: StoreArgs {
+                store: None,
+                no_store: true,
+            },
+        }
+    }
+}
+
+/// Where runs are kept.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Store")]
+pub struct StoreArgs {
+    /// Keep the run in FILE, for `caudal report` [default: CAUDAL_STORE, or caudal/store.db in the user's data directory]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// Do not keep the run; CAUDAL_STORE=none says the same
+    #[arg(long, conflicts_with = "store")]
+    pub no_store: bool,
 }
 
 /// What the throughput tests have in common.
@@ -199,6 +238,9 @@ pub struct TrafficArgs {
     /// Speak another program's language with its server; without it that is found out where it is iperf3's
     #[arg(long = "as", value_name = "PROGRAM")]
     pub language: Option<crate::peer::Language>,
+    /// Begin to send at this moment: seconds since 1970, or from now on as +2s; at once when it is past
+    #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with_all = ["repeat", "until"])]
+    pub at: Option<Moment>,
     /// The rate of the link, to compare with, where the interface does not say it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub link_rate: Option<BitRate>,
@@ -210,7 +252,7 @@ pub struct TrafficArgs {
         allow_negative_numbers = true
     )]
     pub repeat: u32,
-    /// Repeat until the interval of the mean is within this part of it, as 5% (5 to 100 runs unless --repeat says more)
+    /// Repeat until the interval of the mean is within this part of it, as 5% (10 to 100 runs unless --repeat says more)
     #[arg(long, value_name = "PART", value_parser = parse_fraction, allow_hyphen_values = true)]
     pub until: Option<f64>,
 }
@@ -450,6 +492,63 @@ pub enum ProtocolArg {
     Udp,
 }
 
+/// A moment of the wall clock, ns since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// How long before it a server is connected to: what opening takes, and less than a server waits for the word to start.
+    const BEFORE: Duration = Duration::from_secs(3);
+
+    /// Waits until shortly before it, or until the user ends the wait.
+    ///
+    /// # Errors
+    /// When the user did.
+    pub fn approach(self, interrupt: &Interrupt) -> Result<(), Failure> {
+        loop {
+            let now = caudal_sys::clock::realtime_ns();
+            let left =
+                Duration::from_nanos(self.0.saturating_sub(now)).saturating_sub(Self::BEFORE);
+            if left.is_zero() {
+                return Ok(());
+            }
+            let ready = caudal_sys::signal::poll_readable(&[interrupt.fd()], Some(left));
+            if interrupt.count() > 0 || ready.is_err() {
+                return Err(Failure::new(crate::exit::Exit::Failed, "interrupted", ""));
+            }
+        }
+    }
+}
+
+/// Reads a moment: seconds since 1970, or from now on with a plus.
+///
+/// # Errors
+/// Says what would be accepted.
+pub fn moment(text: &str) -> Result<Moment, String> {
+    let wrong = || {
+        format!(
+            "{text:?} is no moment; give seconds since 1970 such as 1795295439.5, or from now on such as +2s"
+        )
+    };
+    if let Some(later) = text.strip_prefix('+') {
+        let later = parse_duration(later).map_err(|_| wrong())?;
+        let later = u64::try_from(later.as_nanos()).map_err(|_| wrong())?;
+        let at = caudal_sys::clock::realtime_ns().checked_add(later);
+        return at.map(Moment).ok_or_else(wrong);
+    }
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 9 {
+        return Err(wrong());
+    }
+    let seconds: u64 = whole.parse().map_err(|_| wrong())?;
+    let nanos: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
+    let at = seconds
+        .checked_mul(1_000_000_000)
+        .and_then(|ns| ns.checked_add(nanos));
+    at.map(Moment).ok_or_else(wrong)
+}
+
 fn omit(text: &str) -> Result<OmitArg, String> {
     if text == "auto" {
         return Ok(OmitArg::Auto);
@@ -487,4 +586,34 @@ fn loss(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|loss| *loss <= 0.5)
         .ok_or_else(|| format!("{text:?} is not a loss between 0 and 50%, such as 0.1%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_read_to_the_nanosecond() {
+        for (text, ns) in [
+            ("0", 0),
+            ("1795295439.5", 1_795_295_439_500_000_000),
+            ("1795295439.000000001", 1_795_295_439_000_000_001),
+        ] {
+            assert_eq!(moment(text), Ok(Moment(ns)), "{text}");
+        }
+        for bad in [
+            "",
+            "soon",
+            "-1",
+            "1.5.5",
+            "1e9",
+            ".5",
+            "+",
+            "+x",
+            "99999999999999",
+            "1.0123456789",
+        ] {
+            assert!(moment(bad).is_err(), "{bad}");
+        }
+    }
 }

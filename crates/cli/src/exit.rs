@@ -18,6 +18,8 @@ pub enum Exit {
     Peer,
     /// This user or this machine is not permitted, or not able, to do that.
     NotPermitted,
+    /// Everything was carried out, and something that was expected does not hold.
+    Unmet,
     /// As the command that was run in a lab ended.
     OfCommand(u8),
 }
@@ -32,6 +34,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Peer => 3,
             Self::NotPermitted => 4,
+            Self::Unmet => 5,
             Self::OfCommand(code) => code,
         }
     }
@@ -208,10 +211,11 @@ mod tests {
             Exit::Usage,
             Exit::Peer,
             Exit::NotPermitted,
+            Exit::Unmet,
         ]
         .into_iter()
         .map(Exit::code)
         .collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5]);
     }
 }

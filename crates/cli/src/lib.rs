@@ -6,16 +6,22 @@ mod dialects;
 pub mod exit;
 pub mod figure;
 pub mod getopt;
+pub mod import;
 pub mod iperf2;
 pub mod iperf3;
+pub mod keeping;
 pub mod lab;
+pub mod machine;
 pub mod nttcp;
 pub mod output;
 pub mod peer;
 pub mod personality;
 pub mod predict;
+pub mod report;
 pub mod rtt;
 pub mod serve;
+pub mod store;
+pub mod study;
 pub mod topology;
 pub mod traffic;
 
@@ -109,7 +115,9 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Udp(args) => traffic::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
+        Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
+        Command::Report(args) => report::report(args),
         // Have their own ways of ending.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }

@@ -59,23 +59,29 @@ pub(crate) fn read(what: &WhatArgs) -> Result<TopologyFile, Failure> {
         file.seed = what.seed;
     }
     Topology::resolve(&file).map_err(|error| {
-        let place = text
-            .as_deref()
-            .and_then(|text| line_of(text, &error.at))
-            .map_or_else(|| what.what.clone(), |line| format!("{}:{line}", what.what));
-        let key = if error.at.0.is_empty() {
-            String::new()
-        } else {
-            format!("{}: ", error.at)
-        };
-        Failure::usage(format!("{place}: {key}{}", error.problem), error.remedy)
+        misplaced(
+            &what.what,
+            text.as_deref(),
+            &error.at,
+            &error.problem,
+            &error.remedy,
+        )
     })?;
     Ok(file)
 }
 
 fn text_of(path: &str) -> Result<String, Failure> {
-    use std::io::Read;
     let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    read_text(
+        path,
+        &format!("a topology file or a preset: {}", names.join(", ")),
+        "a topology file",
+    )
+}
+
+/// The text of a file; `alternatives` and `kind` say what may be named instead.
+pub(crate) fn read_text(path: &str, alternatives: &str, kind: &str) -> Result<String, Failure> {
+    use std::io::Read;
     let file = std::fs::File::open(path).map_err(|cause| {
         let exit = match cause.kind() {
             std::io::ErrorKind::PermissionDenied => Exit::NotPermitted,
@@ -84,7 +90,7 @@ fn text_of(path: &str) -> Result<String, Failure> {
         Failure::new(
             exit,
             format!("cannot read {path}: {cause}"),
-            format!("name a topology file or a preset: {}", names.join(", ")),
+            format!("name {alternatives}"),
         )
     })?;
     let mut bytes = Vec::new();
@@ -92,20 +98,29 @@ fn text_of(path: &str) -> Result<String, Failure> {
     read.map_err(|cause| {
         Failure::usage(
             format!("cannot read {path}: {cause}"),
-            "name a topology file",
+            format!("name {kind}"),
         )
     })?;
     if bytes.len() as u64 > LONGEST {
         return Err(Failure::usage(
             format!("{path} is longer than 16 MiB"),
-            "that is no topology",
+            format!("that is not {kind}"),
         ));
     }
     String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{path} is not text"), "name a topology file"))
+        .map_err(|_| Failure::usage(format!("{path} is not text"), format!("name {kind}")))
 }
 
 fn parse(path: &str, text: &str) -> Result<TopologyFile, Failure> {
+    parse_as(path, text, "caudal lab schema")
+}
+
+/// A file of any kind, refused with its line; `schema` is the command that tells what may be written.
+pub(crate) fn parse_as<T: serde::de::DeserializeOwned>(
+    path: &str,
+    text: &str,
+    schema: &str,
+) -> Result<T, Failure> {
     toml::from_str(text).map_err(|error| {
         let place = error.span().map_or_else(
             || path.to_owned(),
@@ -115,9 +130,28 @@ fn parse(path: &str, text: &str) -> Result<TopologyFile, Failure> {
         let message = error.message().trim().replace('\n', " ");
         Failure::usage(
             format!("{place}: {message}"),
-            "`caudal lab schema` tells what may be written",
+            format!("`{schema}` tells what may be written"),
         )
     })
+}
+
+/// A mistake in a file, with line and key.
+pub(crate) fn misplaced(
+    path: &str,
+    text: Option<&str>,
+    at: &Location,
+    problem: &str,
+    remedy: &str,
+) -> Failure {
+    let place = text
+        .and_then(|text| line_of(text, at))
+        .map_or_else(|| path.to_owned(), |line| format!("{path}:{line}"));
+    let key = if at.0.is_empty() {
+        String::new()
+    } else {
+        format!("{at}: ")
+    };
+    Failure::usage(format!("{place}: {key}{problem}"), remedy)
 }
 
 fn line_at(text: &str, offset: usize) -> usize {
@@ -145,7 +179,7 @@ fn line_of(text: &str, location: &Location) -> Option<usize> {
 }
 
 /// `file` with one key of one or all links changed.
-fn changed(file: &TopologyFile, change: &str) -> Result<TopologyFile, Failure> {
+pub(crate) fn changed(file: &TopologyFile, change: &str) -> Result<TopologyFile, Failure> {
     let wrong = |problem: String| Failure::usage(problem, "write it as bottleneck.rate=5M");
     let (path, value) = change
         .split_once('=')

@@ -902,6 +902,18 @@ fn interrupted_before_anything_was_measured_is_said_in_one_line() {
 }
 
 #[test]
+fn word_that_all_is_open_may_overtake_the_answer_of_a_connection() {
+    let fake = Fake::server(Step::Attach, Instead::Late);
+    let client = Running::start(&mut client_of(fake.port, "tcp -t 30"));
+    thread::sleep(Duration::from_millis(1500));
+    client.signal("INT");
+    thread::sleep(Duration::from_millis(300));
+    client.signal("INT");
+    let ended = client.wait(Duration::from_millis(2500));
+    assert!(!ended.stderr.contains("protocol"), "{ended:#?}");
+}
+
+#[test]
 fn a_second_interrupt_does_not_wait_for_a_peer_that_is_silent() {
     let fake = Fake::server(Step::Finish, Instead::Nothing);
     let client = Running::start(&mut client_of(fake.port, "tcp -t 30"));

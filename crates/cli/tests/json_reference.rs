@@ -211,7 +211,9 @@ fn disagreements(value: &Value, rows: &[Row], words: &[&str]) -> Vec<String> {
 
 /// What the program prints for these arguments.
 fn printed(arguments: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_caudal"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
+    support::keep_nothing(&mut command);
+    let output = command
         .args(arguments.split_whitespace())
         .output()
         .expect("the program was built for this test");

@@ -324,7 +324,7 @@ fn goodput_is_in_the_capture() {
     let _server = network.serve("");
     let file = std::env::temp_dir().join(format!("caudal-test-{}.pcap", std::process::id()));
     let words = format!(
-        "-i v0 -n -U -s 64 -B 16384 -w {} udp port 5201",
+        "-i v0 -n -U --immediate-mode -s 64 -B 16384 -w {} udp port 5201",
         file.display()
     );
     let mut tcpdump = support::network::inside(&network.server, "tcpdump");

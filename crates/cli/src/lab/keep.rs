@@ -55,7 +55,7 @@ pub(super) fn up(
 }
 
 /// Starts the process that keeps a lab and waits until it is up; the process, and what is to be known about the lab.
-fn start(
+pub(crate) fn start(
     registry: &Registry,
     topology: TopologyFile,
     name: &str,
@@ -147,7 +147,7 @@ pub(super) fn run(
     let topology = crate::topology::read(&args.what)?;
     let base = file::name(&args.what, None)?;
     let name = format!("{base}-{}", std::process::id());
-    let (mut keeper, warnings) = start(registry, topology, &name, true)?;
+    let (keeper, warnings) = start(registry, topology, &name, true)?;
     for warning in &warnings {
         eprintln!("caudal: {warning}");
     }
@@ -175,13 +175,18 @@ pub(super) fn run(
         }
         Ok(status)
     })();
+    end(registry, keeper, &name);
+    ended.map(Exit::OfCommand)
+}
+
+/// Ends the process that keeps an attached lab, and afterwards nothing of the lab is left.
+pub(crate) fn end(registry: &Registry, mut keeper: Child, name: &str) {
     // The keeper ends when its input does; take_down waits for that and looks after it.
     keeper.stdin = None;
     let _ = keeper.wait();
-    if let Ok(card) = registry.find(Some(&name)) {
+    if let Ok(card) = registry.find(Some(name)) {
         registry.take_down(&card);
     }
-    ended.map(Exit::OfCommand)
 }
 
 /// Waits for a command, and ends it when this process is told to end.
@@ -230,7 +235,7 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     }
 }
 
-fn command(card: &Card, host: &str, words: &[String]) -> Command {
+pub(crate) fn command(card: &Card, host: &str, words: &[String]) -> Command {
     let mut command = Command::new(&words[0]);
     command
         .args(&words[1..])

@@ -2,7 +2,7 @@
 
 mod drawing;
 mod file;
-mod keep;
+pub(crate) mod keep;
 mod show;
 mod stats;
 

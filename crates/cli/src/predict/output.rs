@@ -61,12 +61,9 @@ pub(super) fn deliver(
 ) -> Result<(), Failure> {
     let output = OutputArgs {
         json: args.json,
-        json_stream: false,
         csv: args.csv,
         output: args.output.clone(),
-        quiet: false,
-        verbose: false,
-        confidence: 0.95,
+        ..OutputArgs::default()
     };
     let mut sinks = Sinks::open(&output)?;
     for line in lines {
@@ -526,9 +523,11 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
         })
         .collect();
     let values = || {
-        layers.iter().flat_map(|layer| match layer {
-            Layer::Line { points, .. } => points.iter().map(|point| point.1),
-        })
+        let points = layers.iter().flat_map(|layer| match layer {
+            Layer::Line { points, .. } => points.iter(),
+            _ => [].iter(),
+        });
+        points.map(|point| point.1)
     };
     let (low, high) = values()
         .filter(|value| value.is_finite())
@@ -571,8 +570,8 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
     Ok(Figure {
         title: format!("{subject}: {fixed}"),
         description: format!("{}; {fixed}; by formula, no measurement", question.words()),
-        x: Axis {
-            label: match parameter.name {
+        x: Axis::new(
+            &match parameter.name {
                 "mtu" => "MTU".to_owned(),
                 "rtt" => "round-trip time".to_owned(),
                 "bytes" => "amount".to_owned(),
@@ -580,22 +579,20 @@ fn figure(question: &dyn Question, answered: &Answered) -> Result<Figure, Failur
                 "message" | "sizes" => "message size".to_owned(),
                 name => name.replace('-', " "),
             },
-            quantity: parameter.kind.quantity(),
-            scale: if spread > 100.0 {
+            parameter.kind.quantity(),
+            if spread > 100.0 {
                 Scale::Log
             } else {
                 parameter.kind.scale()
             },
-            from_zero: false,
-        },
+        ),
         y: Axis {
-            label: what.to_owned(),
-            quantity,
-            scale,
             from_zero: low < 0.5 * high,
+            ..Axis::new(what, quantity, scale)
         },
         layers,
         size: Figure::SIZE,
+        note: None,
     })
 }
 

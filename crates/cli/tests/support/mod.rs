@@ -76,6 +76,7 @@ pub struct Running {
 
 impl Running {
     pub fn start(command: &mut Command) -> Self {
+        keep_nothing(command);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -180,6 +181,14 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Has a command keep no run, so that no test writes to the store of whoever runs it. A command that says
+/// otherwise, or that takes the variable away, is one of the store's own tests.
+pub fn keep_nothing(command: &mut Command) {
+    if !command.get_envs().any(|(name, _)| name == "CAUDAL_STORE") {
+        command.env("CAUDAL_STORE", "none");
     }
 }
 

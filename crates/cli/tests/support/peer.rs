@@ -167,11 +167,13 @@ pub enum Instead {
     Chatter,
     /// Numbers at the ends of their ranges in messages of the right form.
     Extremes,
+    /// What is due, but long after what follows it.
+    Late,
 }
 
 fn misbehave(hand: &mut Hand, step: Step, instead: Instead) {
     match instead {
-        Instead::Nothing => {}
+        Instead::Nothing | Instead::Late => {}
         Instead::Close => return,
         Instead::Garbage => {
             let _ = hand
@@ -245,7 +247,9 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
     }
     if let Ok(Purpose::Data { .. }) = Purpose::decode(&preamble) {
         let mut hand = Hand::over(stream);
-        if step == Step::Attach {
+        if step == Step::Attach && instead == Instead::Late {
+            thread::sleep(Duration::from_millis(400));
+        } else if step == Step::Attach {
             return misbehave(&mut hand, step, instead);
         }
         let _ = hand.stream.write_all(&Answer::Attached.encode());
@@ -282,7 +286,9 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
                 if step == Step::Ready {
                     return misbehave(&mut hand, step, instead);
                 }
-                if step == Step::Attach && message["plan"]["transport"] == "tcp" {
+                if step == Step::Attach && instead == Instead::Late {
+                    hand.say(&json!({"say": "alive"}));
+                } else if step == Step::Attach && message["plan"]["transport"] == "tcp" {
                     // The connection that is treated badly is another one.
                     continue;
                 }
