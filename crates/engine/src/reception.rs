@@ -31,6 +31,11 @@ use std::time::Duration;
 const INTRODUCTION_NS: u64 = 5_000_000_000;
 /// How long a connection that was turned away is kept so that it can read why.
 const FAREWELL_NS: u64 = 1_000_000_000;
+/// How long a newcomer waits for a place when all are taken: a client that has its result gives its place
+/// back a moment after, and whoever comes next is not to suffer for that moment.
+const PATIENCE_NS: u64 = 1_000_000_000;
+/// How often the places are looked at while somebody waits for one.
+const LOOK: Duration = Duration::from_millis(5);
 /// Connections that have not said what they are, at most.
 const MOST_PENDING: usize = 512;
 const SESSION_STACK: usize = 512 << 10;
@@ -44,6 +49,8 @@ struct Pending {
     first: [u8; COOKIE],
     filled: usize,
     deadline_ns: u64,
+    /// Until when it waits for a place; `None` while none was refused to it.
+    patience_ns: Option<u64>,
     /// From a network that is not answered: told so in its own protocol.
     denied: bool,
     /// Turned away: only read until it has gone.
@@ -59,7 +66,11 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
     let (mut clients, mut serial) = (0, 0);
     while !shared.is_stopping() && !shared.is_done() {
         let mut waiting: Vec<BorrowedFd<'_>> = vec![tcp.as_fd(), udp.as_fd(), shared.stop_fd()];
-        waiting.extend(pending.iter().map(|pending| pending.stream.as_fd()));
+        // Whoever waits for a place has nothing to say before it has one; its entry only keeps the order.
+        waiting.extend(pending.iter().map(|one| match one.waits_for_a_place() {
+            true => shared.stop_fd(),
+            false => one.stream.as_fd(),
+        }));
         let soonest = pending.iter().map(|pending| pending.deadline_ns).min();
         let mut wait = soonest.map_or(Duration::from_secs(1), |at| {
             Duration::from_nanos(at.saturating_sub(monotonic_ns()))
@@ -67,6 +78,9 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
         if shared.options.one_off {
             // The last client's leaving is seen by looking.
             wait = wait.min(Duration::from_millis(50));
+        }
+        if pending.iter().any(Pending::waits_for_a_place) {
+            wait = wait.min(LOOK);
         }
         let ready = match poll_readable(&waiting, Some(wait)) {
             Ok(ready) => ready,
@@ -81,18 +95,23 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
         let now = monotonic_ns();
         let mut kept = Vec::with_capacity(pending.len());
         for (nth, mut one) in pending.drain(..).enumerate() {
-            if is_ready(3 + nth) {
-                match one.read() {
-                    Reading::More => {}
-                    Reading::Gone => continue,
-                    Reading::Whole => match place(shared, &mut one, &mut clients) {
-                        Placed::Away => one.leaving = true,
-                        Placed::Inside(move_in) => {
-                            move_in(one.stream);
-                            continue;
-                        }
-                    },
-                }
+            let reading = match (one.waits_for_a_place(), is_ready(3 + nth)) {
+                // What it says meanwhile is for whom it is shown to.
+                (true, _) => Reading::Whole,
+                (false, true) => one.read(),
+                (false, false) => Reading::More,
+            };
+            match reading {
+                Reading::More => {}
+                Reading::Gone => continue,
+                Reading::Whole => match place(shared, &mut one, &mut clients) {
+                    Placed::Away => one.leaving = true,
+                    Placed::Later => {}
+                    Placed::Inside(move_in) => {
+                        move_in(one.stream);
+                        continue;
+                    }
+                },
             }
             if now < one.deadline_ns {
                 kept.push(one);
@@ -163,6 +182,7 @@ fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>, serial
             first: [0; COOKIE],
             filled: 0,
             deadline_ns: monotonic_ns() + patience,
+            patience_ns: None,
             denied,
             leaving: false,
         });
@@ -216,6 +236,22 @@ impl Pending {
         }
     }
 
+    const fn waits_for_a_place(&self) -> bool {
+        self.patience_ns.is_some() && !self.leaving
+    }
+
+    /// Whether it may wait (longer) for a place to become free.
+    fn may_wait(&mut self, shared: &Shared) -> bool {
+        // A server for one visit has no second place to give.
+        if shared.options.one_off {
+            return false;
+        }
+        let now = monotonic_ns();
+        let until = *self.patience_ns.get_or_insert(now + PATIENCE_NS);
+        self.deadline_ns = self.deadline_ns.max(until + FAREWELL_NS);
+        now < until
+    }
+
     fn may_be_native(&self) -> bool {
         let known = MAGIC.len().min(self.filled);
         self.first[..known] == MAGIC[..known]
@@ -259,6 +295,8 @@ impl Pending {
 
 enum Placed {
     Away,
+    /// All places are taken, and one may become free soon.
+    Later,
     Inside(Box<dyn FnOnce(TcpStream)>),
 }
 
@@ -333,6 +371,9 @@ fn place_iperf3(
                 iperf3::serve(shared, stream, peer, number, cookie);
             };
             admit(shared, peer, clients, serve).unwrap_or_else(|why| {
+                if one.may_wait(shared) {
+                    return Placed::Later;
+                }
                 one.deny(shared, why);
                 Placed::Away
             })
@@ -363,6 +404,9 @@ fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
                 session::serve(shared, stream, peer, number);
             };
             admit(shared, peer, clients, serve).unwrap_or_else(|message| {
+                if one.may_wait(shared) {
+                    return Placed::Later;
+                }
                 one.turn_away(shared, Refusal::Full, message);
                 Placed::Away
             })
