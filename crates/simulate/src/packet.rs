@@ -62,6 +62,7 @@ mod flag {
     pub(super) const SYN: u8 = 4;
     pub(super) const ACK: u8 = 8;
     pub(super) const REPEATED: u8 = 16;
+    pub(super) const PUSHED: u8 = 32;
 }
 
 /// Numbers one behind the other, little end first.
@@ -116,6 +117,7 @@ impl Packet {
             Body::Segment(segment) => {
                 flags |= if segment.syn { flag::SYN } else { 0 };
                 flags |= if segment.acknowledges { flag::ACK } else { 0 };
+                flags |= if segment.pushed { flag::PUSHED } else { 0 };
                 if segment.blocks.first_repeats() {
                     flags |= flag::REPEATED;
                 }
@@ -151,6 +153,7 @@ impl Packet {
             let mut segment = Segment {
                 syn: flags & flag::SYN != 0,
                 acknowledges: flags & flag::ACK != 0,
+                pushed: flags & flag::PUSHED != 0,
                 sequence: reader.u64()?,
                 length: u32::from_le_bytes(reader.take()?),
                 acknowledged: reader.u64()?,
@@ -185,7 +188,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_packet_is_what_its_bytes_say(
-            flow: u32, far: bool, numbers in prop::array::uniform6(0..u64::MAX), length: u32, flags: (bool, bool, bool),
+            flow: u32, far: bool, numbers in prop::array::uniform6(0..u64::MAX), length: u32, flags: (bool, bool, bool, bool),
             blocks in prop::collection::vec((any::<u64>(), any::<u64>()), 0..=Blocks::MOST), datagram: bool, piece: u16,
         ) {
             let [a, b, c, d, e, f] = numbers;
@@ -206,6 +209,7 @@ mod tests {
                     echoed: (f % 2 == 0).then_some(Moment::from_ns(e)),
                     syn: flags.0,
                     acknowledges: flags.1,
+                    pushed: flags.3,
                     blocks: kept,
                 })
             };

@@ -126,6 +126,26 @@ fn a_window_gives_its_size_a_round_trip() {
 }
 
 #[test]
+fn a_window_of_a_few_segments_fills_a_line_without_delay() {
+    // Whether their number is odd or even, whole or not, and whichever end it is that bounds them: what is held back for a
+    // larger burst leaves once a third of the window is free, and the end of a block is acknowledged at once.
+    let link = pair("rate = \"100M\"");
+    for bytes in [4344, 5792, 8192, 13_032, 13_312, 14_480, 15_928, 26_624] {
+        let (small, large) = (ByteCount::new(bytes), ByteCount::new(4 << 20));
+        for (send_window, receive_window) in [(small, large), (large, small), (small, small)] {
+            let settings = TcpSettings {
+                send_window,
+                receive_window,
+                ..TcpSettings::default()
+            };
+            let flow = Flow::between("a", "b", Traffic::tcp(settings));
+            let outcome = play(&link, vec![flow], 3.0);
+            assert_near("goodput", settled(&outcome.flows[0], 1), 94.15, 0.01);
+        }
+    }
+}
+
+#[test]
 fn a_short_transfer_takes_the_rounds_of_slow_start() {
     // 1 MB at 100 Mbit/s and 40 ms with ten segments first: a handshake, six rounds and the rest are 0.2875 s, and the
     // last byte is 20 ms on its way. Cardwell et al., "Modeling TCP latency", 2000.

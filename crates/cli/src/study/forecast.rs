@@ -10,6 +10,7 @@ use caudal_core::plan::Transport;
 use caudal_core::predict::Prediction;
 use caudal_core::predict::loss::Congestion as Model;
 use caudal_core::predict::topology::{FlowKind, FlowQuestion, topology};
+use caudal_core::predict::window::offered_window;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_simulate::outcome::{Details, FlowOutcome, LinkOutcome};
 use caudal_simulate::run::run;
@@ -114,14 +115,27 @@ fn of_flow(flow: &FlowSpec, place: &Place) -> Framing {
     }
 }
 
+/// The receive window that this machine's kernel gives for what is asked.
+fn granted(asked: ByteCount, framing: &Framing) -> ByteCount {
+    let release = caudal_sys::host::kernel_release().unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map(|part| part.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) if (major, minor) >= (6, 6) => offered_window(asked, framing),
+        _ => asked,
+    }
+}
+
 fn settings(flow: &FlowSpec, place: &Place, net: &Net) -> Option<TcpSettings> {
     // The congestion control of the host is looked at apart, for one that is not modelled.
     let mut settings =
         TcpSettings::between(&net.topology, &flow.from, &flow.to).unwrap_or_default();
     settings.framing.mtu = of_flow(flow, place).mtu;
     if let Some(window) = flow.window {
-        settings.send_window = window;
-        settings.receive_window = window;
+        // The send buffer is doubled as well, and little of it is not payload.
+        settings.send_window = ByteCount::new(window.get().saturating_mul(2));
+        settings.receive_window = granted(window, &settings.framing);
     }
     settings.congestion = Congestion::named(&congestion(flow, net)?).ok()?;
     Some(settings)
@@ -246,9 +260,7 @@ fn loads_by_formula(
                 let usual = settings(flow, place, net).unwrap_or_default();
                 FlowKind::Tcp {
                     congestion: congestion(flow, net).and_then(|name| Model::named(&name)),
-                    window: flow
-                        .window
-                        .unwrap_or_else(|| usual.send_window.min(usual.receive_window)),
+                    window: usual.send_window.min(usual.receive_window),
                 }
             }
         };

@@ -80,6 +80,7 @@ impl Connection {
             echoed: None,
             syn: false,
             acknowledges: false,
+            pushed: false,
             blocks: Blocks::default(),
         }
     }
@@ -122,6 +123,7 @@ impl Connection {
         let mut pieces = std::mem::take(&mut self.pieces);
         for (sequence, length) in pieces.drain(..) {
             let mut segment = self.segment(now, sequence, length);
+            segment.pushed = self.sender.pushes(sequence + u64::from(length));
             self.receiver.tell(&mut segment);
             out.push(segment);
         }

@@ -132,8 +132,10 @@ impl Receiver {
         self.forget_below();
         let gap_closed = had_gaps && self.stretches.is_empty();
         let much = self.next - self.said > u64::from(self.mss);
-        let quick = self.quick > 0 && !self.answers;
-        if gap_closed || much || quick {
+        // Where the sender's block ends it may be waiting for this one (`tcp_measure_rcv_mss()`); the application here
+        // reads at once.
+        let at_once = (self.quick > 0 || segment.pushed) && !self.answers;
+        if gap_closed || much || at_once {
             return Answer::Now;
         }
         if !self.stretches.is_empty() {
@@ -254,6 +256,7 @@ mod tests {
             echoed: None,
             syn: false,
             acknowledges: true,
+            pushed: false,
             blocks: Blocks::default(),
         }
     }
@@ -296,6 +299,20 @@ mod tests {
         assert_eq!(receiver.accept(start, &data(0)), Answer::Later);
         assert_eq!(receiver.deadline(), Some(Moment::from_ns(40_000_005)));
         assert_eq!(receiver.wake(Moment::from_ns(40_000_005)), Answer::Now);
+    }
+
+    #[test]
+    fn the_end_of_a_block_is_acknowledged_at_once_unless_answers_carry_it() {
+        let pushed = Segment {
+            pushed: true,
+            ..data(0)
+        };
+        let mut receiver = receiver();
+        receiver.quick = 0;
+        assert_eq!(receiver.accept(Moment::START, &pushed), Answer::Now);
+        let mut receiver = self::receiver();
+        receiver.answers();
+        assert_eq!(receiver.accept(Moment::START, &pushed), Answer::Later);
     }
 
     #[test]

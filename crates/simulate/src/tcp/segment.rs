@@ -61,6 +61,8 @@ pub(crate) struct Segment {
     pub(crate) echoed: Option<Moment>,
     pub(crate) syn: bool,
     pub(crate) acknowledges: bool,
+    /// The end of what its sender had to send at once (PSH, RFC 9293 section 3.9.1.2).
+    pub(crate) pushed: bool,
     pub(crate) blocks: Blocks,
 }
 

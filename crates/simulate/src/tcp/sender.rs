@@ -21,6 +21,8 @@ const PROBE_ALONE_NS: u64 = super::rtt::RTO_MIN_NS;
 const DUPLICATE_THRESHOLD: u64 = 3;
 /// The most bytes handed to the device at once (`GSO_LEGACY_MAX_SIZE` less the headers).
 const OFFLOAD: u64 = 65_216;
+/// The share of the window from which on there is room enough (`net.ipv4.tcp_tso_win_divisor`).
+const WINDOW_SHARE: u64 = 3;
 /// New data waits for more room only when the last left no longer ago.
 const GATHER_NS: u64 = 1_000_000;
 /// Doublings of the timeout that are told apart.
@@ -88,6 +90,9 @@ pub(super) struct Sender {
     buffer: u64,
     /// The end of the window the receiver gave.
     peer_end: u64,
+    /// That window, and the largest there was.
+    peer_window: u64,
+    most_window: u64,
     window: Window,
     controller: Controller,
     state: State,
@@ -125,6 +130,8 @@ impl Sender {
             written: 0,
             buffer,
             peer_end: 0,
+            peer_window: 0,
+            most_window: 0,
             window: Window::new(INITIAL_CWND),
             controller: Controller::new(congestion),
             state: State::Open,
@@ -151,6 +158,7 @@ impl Sender {
     /// The connection is established: the other side has room for `window` bytes.
     pub(super) fn establish(&mut self, now: Moment, window: u64, handshake_ns: Option<u64>) {
         self.peer_end = window;
+        (self.peer_window, self.most_window) = (window, window);
         if let Some(ns) = handshake_ns {
             self.rtt.sample(ns, 0, 0);
             self.rtt.note_least(ns);
@@ -221,6 +229,8 @@ impl Sender {
         let (una_before, losses_before) = (self.una, self.board.losses);
         let end = acknowledged.saturating_add(segment.window);
         self.peer_end = self.peer_end.max(end);
+        self.peer_window = segment.window;
+        self.most_window = self.most_window.max(segment.window);
         let mut news = News::default();
         let least = self.rtt.least_ns();
         if segment.blocks.first_repeats() {
@@ -733,24 +743,47 @@ impl Sender {
             return false;
         }
         let mss = u64::from(self.mss);
-        let end = self.peer_end.min(self.una.saturating_add(self.buffer));
-        let allowed = self.window.cwnd - self.board.in_flight();
-        let room = allowed.min(end.saturating_sub(self.next) / mss);
-        // The application's data lies in blocks; the rest of one is not waited with.
-        let per_block = (OFFLOAD / mss).max(1);
+        let allowed = (self.window.cwnd - self.board.in_flight()) * mss;
+        let room = allowed.min(self.peer_end.saturating_sub(self.next));
+        // The rest of a block is not waited with.
         let left = self.written - self.next;
-        let in_block = per_block - self.next / mss % per_block;
-        let last = left <= in_block * mss;
-        if left <= mss || room >= burst || (!last && room >= in_block) {
+        let in_block = self.left_in_block();
+        if left <= mss || room >= burst * mss || (left > in_block && room >= in_block) {
             return false;
         }
-        if room >= self.window.cwnd / 3 {
+        let window = self.peer_window.min(self.window.cwnd * mss);
+        if room >= window / WINDOW_SHARE {
             return false;
         }
         // When the next acknowledgement is far, waiting for it is idle.
         let half = self.rtt.smoothed_ns().unwrap_or(0) / 2;
         let head = self.board.head_sent();
         head.is_some_and(|head| ns_between(head, now) >= half)
+    }
+
+    /// Bytes of a block of the application's data: as much as the device takes, and at most half of the largest window the
+    /// receiver gave (`tcp_bound_to_half_wnd()` in Linux).
+    fn block(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        (OFFLOAD.min(self.most_window / 2) / mss).max(1) * mss
+    }
+
+    fn left_in_block(&self) -> u64 {
+        let block = self.block();
+        block - self.next % block
+    }
+
+    /// Whether a segment that ends at `end` says so: the application waits for room in the buffer or has no more, or it is
+    /// the end of a block and over half a window was written since the last that said so (`forced_push()` in Linux
+    /// net/ipv4/tcp.c).
+    pub(super) fn pushes(&self, end: u64) -> bool {
+        let full = self.una.saturating_add(self.buffer);
+        if end >= self.written || end.saturating_add(u64::from(self.mss)) > full {
+            return true;
+        }
+        let block = self.block();
+        let blocks = self.most_window / 2 / block + 1;
+        end.is_multiple_of(block * blocks)
     }
 
     /// After a pause the window is what a path may be trusted with (RFC 5681 section 4.1; `tcp_cwnd_restart()`).
