@@ -357,7 +357,7 @@ pub struct ServeArgs {
     /// End after one client's visit
     #[arg(short = '1', long)]
     pub one_off: bool,
-    /// Clients at once
+    /// Clients at once; one more waits a second for a place, and is refused then
     #[arg(
         long,
         value_name = "N",
