@@ -1,6 +1,6 @@
 //! The command that carries a flow out.
 
-use caudal_core::experiment::{Case, FlowSpec, KindFile};
+use caudal_core::experiment::{Case, FlowSpec, KindFile, MESSAGES};
 use caudal_core::units::format_duration;
 
 use super::super::place::{self, Place};
@@ -8,9 +8,6 @@ use super::ground::Ground;
 use super::times::sizes;
 use super::{Stage, Times};
 use crate::exit::{Exit, Failure};
-
-/// Messages of each size of an echo flow for which the experiment says nothing; within a time as many as there is room for.
-const MESSAGES: u64 = 1000;
 
 impl Ground {
     /// The command of a flow.

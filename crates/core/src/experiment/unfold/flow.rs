@@ -12,10 +12,11 @@ use crate::plan::{LARGEST_BLOCK, LARGEST_DATAGRAM, MOST_FLOWS, MOST_MESSAGES};
 use crate::topology::Location;
 use crate::units::{BitRate, ByteCount, format_duration};
 
-/// Messages of each size of an echo flow that is not told.
-const MESSAGES: u64 = 1000;
+/// Messages of each size of an echo flow for which the experiment says nothing.
+pub const MESSAGES: u64 = 1000;
 
 impl Unfolder<'_> {
+    /// The flow as written, with the parameters in place.
     pub(super) fn flow(
         &self,
         index: usize,
@@ -28,51 +29,14 @@ impl Unfolder<'_> {
         let refuse = |key: &str, problem: String, remedy: &str| {
             Err(ExperimentError::new(at(key), problem, remedy))
         };
-        let echo = matches!(flow.kind, KindFile::Rtt | KindFile::RttUdp);
-        let over_udp = matches!(flow.kind, KindFile::Udp | KindFile::RttUdp);
-        let unfit: [(&str, bool, &str); 8] = [
-            (
-                "rate",
-                flow.rate.is_some() && echo,
-                "echo has no rate; give every",
-            ),
-            ("of", flow.of.is_some() && echo, "leave it out"),
-            (
-                "bytes",
-                flow.bytes.is_some() && echo,
-                "echo sends messages; give messages",
-            ),
-            (
-                "messages",
-                flow.messages.is_some() && !echo,
-                "give bytes, or a stop",
-            ),
-            ("every", flow.every.is_some() && !echo, "give a rate"),
-            (
-                "mss",
-                flow.mss.is_some() && flow.kind != KindFile::Tcp,
-                "leave it out",
-            ),
-            (
-                "congestion",
-                flow.congestion.is_some() && over_udp,
-                "leave it out",
-            ),
-            (
-                "of",
-                flow.of.is_some() && flow.rate.is_none(),
-                "give rate, as 80%",
-            ),
-        ];
-        for (key, given, remedy) in unfit {
-            if given {
-                let kind = kind_name(flow.kind);
-                return refuse(
-                    key,
-                    format!("{key} is nothing for the {kind} flow {}", flow.name),
-                    remedy,
-                );
-            }
+        let echo = is_echo(flow.kind);
+        if let Some((key, remedy)) = misplaced(flow) {
+            let kind = kind_name(flow.kind);
+            return refuse(
+                key,
+                format!("{key} is nothing for the {kind} flow {}", flow.name),
+                remedy,
+            );
         }
         let from = filler.text(&at("from"), &flow.from)?;
         let to = filler.text(&at("to"), &flow.to)?;
@@ -220,6 +184,52 @@ impl Unfolder<'_> {
             probe: flow.probe.unwrap_or(false),
         })
     }
+}
+
+/// The first key that is nothing for a flow of this kind, and what to do about it.
+fn misplaced(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
+    let echo = is_echo(flow.kind);
+    let over_udp = matches!(flow.kind, KindFile::Udp | KindFile::RttUdp);
+    let unfit: [(&'static str, bool, &'static str); 8] = [
+        (
+            "rate",
+            flow.rate.is_some() && echo,
+            "echo has no rate; give every",
+        ),
+        ("of", flow.of.is_some() && echo, "leave it out"),
+        (
+            "bytes",
+            flow.bytes.is_some() && echo,
+            "echo sends messages; give messages",
+        ),
+        (
+            "messages",
+            flow.messages.is_some() && !echo,
+            "give bytes, or a stop",
+        ),
+        ("every", flow.every.is_some() && !echo, "give a rate"),
+        (
+            "mss",
+            flow.mss.is_some() && flow.kind != KindFile::Tcp,
+            "leave it out",
+        ),
+        (
+            "congestion",
+            flow.congestion.is_some() && over_udp,
+            "leave it out",
+        ),
+        (
+            "of",
+            flow.of.is_some() && flow.rate.is_none(),
+            "give rate, as 80%",
+        ),
+    ];
+    let first = unfit.into_iter().find(|(_, given, _)| *given);
+    first.map(|(key, _, remedy)| (key, remedy))
+}
+
+const fn is_echo(kind: KindFile) -> bool {
+    matches!(kind, KindFile::Rtt | KindFile::RttUdp)
 }
 
 const fn kind_name(kind: KindFile) -> &'static str {

@@ -16,6 +16,7 @@ mod texts;
 
 pub use error::ExperimentError;
 pub use filler::fill;
+pub use flow::MESSAGES;
 pub(super) use matrix::describes;
 
 use super::campaign::{Campaign, MOST_CASES, RateSpec};
