@@ -44,7 +44,7 @@ pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
             String::new()
         };
         items.push(Item {
-            mark: Mark::Holds,
+            mark: Mark::None,
             text: format!("Agrees: {}{more}.", words::list(&names)),
             more: Vec::new(),
         });
@@ -61,25 +61,20 @@ pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
         .into_iter()
         .flatten()
         .collect();
+        // "fails" is a word for expectations; here the text says it.
+        let (mark, differs) = match one.agrees {
+            Some(false) => (Mark::None, "Differs: "),
+            agrees => (Mark::of(agrees), ""),
+        };
         items.push(Item {
-            mark: Mark::of(one.agrees),
-            text: format!("{}: {}.", named(one), values.join(", ")),
+            mark,
+            text: format!("{differs}{}: {}.", named(one), values.join(", ")),
             more: vec![
                 one.because
                     .as_deref()
                     .map_or_else(|| "No reason is known.".to_owned(), sentence),
             ],
         });
-    }
-    // "holds" and "fails" are words for expectations; here the text says it.
-    for one in &mut items {
-        if one.mark == Mark::Holds {
-            one.mark = Mark::None;
-        }
-        if one.mark == Mark::Fails {
-            one.mark = Mark::None;
-            one.text = format!("Differs: {}", one.text);
-        }
     }
     blocks.push(Block::List(items));
     if let Some(source) = &findings.source {
