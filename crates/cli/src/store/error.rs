@@ -157,3 +157,53 @@ impl StoreError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_one_line_and_say_what_to_do() {
+        let at = PathBuf::from("/data/store.db");
+        let id = "abcd".to_owned();
+        let all = [
+            StoreError::Open {
+                at: at.clone(),
+                cause: std::io::ErrorKind::PermissionDenied.into(),
+            },
+            StoreError::Missing { at: at.clone() },
+            StoreError::Newer {
+                at: at.clone(),
+                theirs: 3,
+                ours: 2,
+            },
+            StoreError::Foreign { at: at.clone() },
+            StoreError::Corrupt {
+                at: at.clone(),
+                what: "a page".into(),
+            },
+            StoreError::Full { at: at.clone() },
+            StoreError::ReadOnly { at: at.clone() },
+            StoreError::Busy { at: at.clone() },
+            StoreError::Sqlite {
+                at,
+                cause: rusqlite::Error::InvalidQuery,
+            },
+            StoreError::Unknown { id: id.clone() },
+            StoreError::Ambiguous {
+                id: id.clone(),
+                of: vec!["abcd1".into(), "abcd2".into()],
+            },
+            StoreError::NoId { id: id.clone() },
+            StoreError::Exists { id },
+        ];
+        for error in all {
+            let text = error.to_string();
+            assert!(!text.contains('\n') && !text.is_empty(), "{text}");
+            assert!(
+                !error.advice().is_empty() && !error.advice().contains('\n'),
+                "{text}"
+            );
+        }
+    }
+}

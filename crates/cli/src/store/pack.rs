@@ -4,6 +4,7 @@ use super::kept::Series;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use serde_json::Value;
 use std::io::{Read, Write};
 
 /// Samples that are multiples of a power of ten, in whole numbers of it.
@@ -38,6 +39,22 @@ pub(super) fn unpack(packed: &[u8], size: u64) -> Option<Vec<u8>> {
         .read_to_end(&mut text)
         .ok()?;
     (text.len() as u64 == size).then_some(text)
+}
+
+/// A document ready for the store.
+pub(super) struct Packed {
+    pub(super) size: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Packed {
+    pub(super) fn of(value: &Value) -> Self {
+        let text = value.to_string();
+        Self {
+            size: text.len() as u64,
+            bytes: pack(text.as_bytes()),
+        }
+    }
 }
 
 /// Samples as bytes, not yet packed: see docs/store.md for the format.

@@ -169,3 +169,153 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::
     }
     transaction.commit()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Place, count, found, id, is_whole, run, study, trial};
+    use super::super::{Filter, Store};
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_kept_can_be_changed() {
+        let place = Place::new("stays");
+        let mut store = place.store();
+        store.begin_study(&study(1, "echo")).unwrap();
+        store.keep(&trial(2, 1, 0)).unwrap();
+        store.keep(&run(3)).unwrap();
+        store.tag(&id(3), "x").unwrap();
+        for (table, column) in [
+            ("entry", "started_ns"),
+            ("environment", "size"),
+            ("study", "name"),
+            ("event", "event"),
+            ("run", "goodput_bps"),
+            ("document", "size"),
+            ("series", "unit"),
+            ("tag", "held"),
+        ] {
+            assert!(count(&store, table) > 0, "{table} is empty");
+            let sql = format!("UPDATE {table} SET {column} = 1");
+            let error = store.connection.execute(&sql, []).unwrap_err();
+            assert!(
+                error.to_string().contains("only added to"),
+                "{table}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_its_owner_deletes_takes_all_of_it_along() {
+        let place = Place::new("delete");
+        let mut store = place.store();
+        store.begin_study(&study(1, "echo")).unwrap();
+        store.keep(&trial(2, 1, 0)).unwrap();
+        store.keep(&run(3)).unwrap();
+        store.tag(&id(3), "x").unwrap();
+        // As docs/store.md tells.
+        store
+            .connection
+            .execute("DELETE FROM entry WHERE id = ?", [id(3)])
+            .unwrap();
+        assert_eq!((count(&store, "series"), count(&store, "tag")), (0, 0));
+        store
+            .connection
+            .execute(
+                "DELETE FROM entry WHERE id = ?1 OR id IN (SELECT id FROM run WHERE study = ?1)",
+                [id(1)],
+            )
+            .unwrap();
+        for table in ["entry", "run", "study", "event", "document"] {
+            assert_eq!(count(&store, table), 0, "{table}");
+        }
+        drop(store);
+        is_whole(&place.file());
+    }
+
+    /// The tables as version 1 made them, with a run, a study and a trial in them.
+    const VERSION_1: &str = include_str!("version_1.sql");
+
+    #[test]
+    fn a_store_of_version_1_is_brought_up_to_this_with_all_it_holds() {
+        let place = Place::new("version-1");
+        let old = Connection::open(place.file()).unwrap();
+        old.execute_batch(VERSION_1).unwrap();
+        drop(old);
+        // Many come for it at once, and one does it.
+        let at = place.file();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| Store::open(&at).unwrap());
+            }
+        });
+        let mut store = place.store();
+        assert_eq!(store.amounts().unwrap().version, STEPS.len() as i64);
+        let kept = found(&store, "0123");
+        assert_eq!(kept.document["summary"]["goodput_bps"]["mean"], 940e6);
+        assert_eq!(kept.document["environment"]["client"]["name"], "here");
+        assert_eq!(kept.environment["machine"]["meanwhile"]["steal"], 0.25);
+        assert_eq!(kept.series[0].values, [5.0, 3.0, 4.0]);
+        let listed = store
+            .list(&Filter {
+                trials: true,
+                ..Filter::default()
+            })
+            .unwrap();
+        let kinds: Vec<&str> = listed.iter().map(|entry| entry.kind.as_str()).collect();
+        assert_eq!(kinds, ["trial", "study", "tcp"]);
+        assert_eq!(listed[2].tags, ["golden"]);
+        assert_eq!(store.trials(&listed[1].id).unwrap().len(), 1);
+        store.keep(&run(1)).unwrap();
+        store.keep(&trial(2, 1, 1)).unwrap_err();
+        drop(store);
+        is_whole(&at);
+    }
+
+    #[test]
+    fn every_earlier_version_leads_to_the_same_tables() {
+        let place = Place::new("steps");
+        let shape = |connection: &Connection| -> Vec<String> {
+            connection
+                .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+                .unwrap()
+                .query_map([], |row| row.get(0))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap()
+        };
+        let fresh = shape(&place.store().connection);
+        for version in 0..=STEPS.len() {
+            let at = place.0.join(format!("{version}.db"));
+            let mut old = Connection::open(&at).unwrap();
+            if version > 0 {
+                migrate(&mut old, &STEPS[..version]).unwrap();
+                assert_eq!(look(&old).unwrap(), Found::Version(version as i64));
+            }
+            drop(old);
+            assert_eq!(
+                shape(&Store::open(&at).unwrap().connection),
+                fresh,
+                "from {version}"
+            );
+        }
+        // What version 1 was is what the fixture says it was.
+        let mut then = Connection::open_in_memory().unwrap();
+        migrate(&mut then, &STEPS[..1]).unwrap();
+        let fixture = Connection::open_in_memory().unwrap();
+        fixture.execute_batch(VERSION_1).unwrap();
+        assert_eq!(shape(&then), shape(&fixture));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_version_before_it() {
+        let place = Place::new("half");
+        let mut store = place.store();
+        store.keep(&run(1)).unwrap();
+        let steps = [STEPS[0], STEPS[1], "CREATE TABLE more (x) STRICT; nonsense"];
+        assert!(migrate(&mut store.connection, &steps).is_err());
+        drop(store);
+        let store = place.store();
+        assert_eq!(found(&store, &id(1)), run(1));
+        assert_eq!(store.amounts().unwrap().version, 2);
+    }
+}

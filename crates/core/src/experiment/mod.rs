@@ -17,7 +17,7 @@ pub use file::*;
 pub use metric::{METRICS, Metric, On};
 pub use nearest::nearest;
 pub use scalar::{Scalar, Text, number};
-pub use unfold::{ExperimentError, fill};
+pub use unfold::{ExperimentError, MESSAGES, fill};
 
 /// The JSON Schema of experiment files.
 #[must_use]

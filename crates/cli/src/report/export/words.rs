@@ -151,6 +151,13 @@ pub fn count(number: u64, one: &str) -> String {
     }
 }
 
+/// A count with what so many do: `1 holds`, `2 hold`.
+#[must_use]
+pub fn does(number: u64, verb: &str) -> String {
+    let ending = if number == 1 { "s" } else { "" };
+    format!("{number} {verb}{ending}")
+}
+
 /// A metric for people: `tcp goodput` of `tcp.goodput`.
 #[must_use]
 pub fn metric(name: &str) -> String {
@@ -218,5 +225,7 @@ mod tests {
         assert_eq!(words(&["a", "b", "c"]), "a, b and c");
         assert_eq!(count(1, "case"), "1 case");
         assert_eq!(count(2, "retry"), "2 retries");
+        assert_eq!(does(1, "hold"), "1 holds");
+        assert_eq!(does(2, "hold"), "2 hold");
     }
 }

@@ -1,0 +1,142 @@
+//! Ids, and the digits that stand for them.
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Store, StoreError};
+
+/// The fewest digits that may stand for an id.
+const FEWEST_DIGITS: usize = 4;
+/// Digits of an id.
+pub(super) const DIGITS: usize = 32;
+/// Candidates named when digits stand for several.
+const CANDIDATES: usize = 4;
+
+/// The newest run or study.
+const LAST: &str = "
+SELECT entry.id FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON study.id = entry.id
+WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL
+ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1";
+
+impl Store {
+    /// The whole id that these digits stand for.
+    ///
+    /// # Errors
+    /// When they stand for none, or for several.
+    pub fn resolve(&self, id: &str) -> Result<String, StoreError> {
+        let digits = id.to_ascii_lowercase();
+        if digits == "last" {
+            let last = self
+                .read(|connection| connection.query_row(LAST, [], |row| row.get(0)).optional())?;
+            return last.ok_or_else(|| StoreError::Unknown { id: id.to_owned() });
+        }
+        if !(FEWEST_DIGITS..=DIGITS).contains(&digits.len()) || !is_hexadecimal(&digits) {
+            return Err(StoreError::NoId { id: id.to_owned() });
+        }
+        let mut found: Vec<String> = self.read(|connection| {
+            // Every id that begins like this lies between it and the same with a letter after `f`.
+            connection
+                .prepare_cached(
+                    "SELECT id FROM entry WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2",
+                )?
+                .query_map(params![digits, CANDIDATES as i64], |row| row.get(0))?
+                .collect()
+        })?;
+        match (found.len(), found.pop()) {
+            (1, Some(id)) => Ok(id),
+            (_, None) => Err(StoreError::Unknown { id: id.to_owned() }),
+            (_, Some(last)) => {
+                found.push(last);
+                let telling = distinct(&found);
+                Err(StoreError::Ambiguous {
+                    id: id.to_owned(),
+                    of: found.iter().map(|id| id[..telling].to_owned()).collect(),
+                })
+            }
+        }
+    }
+
+    /// The ids of the studies with this name, or the one whose id begins like this.
+    pub(super) fn studies(&self, study: &str) -> Result<Vec<String>, StoreError> {
+        let named: Vec<String> = self.read(|connection| {
+            connection
+                .prepare_cached("SELECT id FROM study WHERE name = ?")?
+                .query_map([study], |row| row.get(0))?
+                .collect()
+        })?;
+        if !named.is_empty() {
+            return Ok(named);
+        }
+        match self.resolve(study) {
+            Ok(id) => Ok(vec![id]),
+            Err(StoreError::NoId { id }) => Err(StoreError::Unknown { id }),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+pub(super) fn is_hexadecimal(digits: &str) -> bool {
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// How many digits tell these ids, in order, apart.
+fn distinct(ids: &[String]) -> usize {
+    let shared = ids.windows(2).map(|pair| {
+        let both = pair[0].bytes().zip(pair[1].bytes());
+        both.take_while(|(a, b)| a == b).count()
+    });
+    (shared.max().unwrap_or(0) + 1).clamp(8, DIGITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::KeptRun;
+    use super::super::fixture::{Place, run};
+    use super::*;
+
+    #[test]
+    fn digits_stand_for_the_only_id_that_begins_with_them() {
+        let place = Place::new("prefix");
+        let mut store = place.store();
+        let ids = [
+            "abcd0000000000000000000000000000",
+            "abcd0000f00000000000000000000000",
+            "abce0000000000000000000000000000",
+            "ffff0000000000000000000000000000",
+        ];
+        for (nth, id) in ids.iter().enumerate() {
+            store
+                .keep(&KeptRun {
+                    id: (*id).into(),
+                    ..run(nth as u64)
+                })
+                .unwrap();
+        }
+        assert_eq!(store.resolve("abce").unwrap(), ids[2]);
+        assert_eq!(store.resolve("FFFF").unwrap(), ids[3]);
+        assert_eq!(store.resolve(ids[0]).unwrap(), ids[0]);
+        assert_eq!(store.resolve("last").unwrap(), ids[3]);
+        match store.resolve("abcd") {
+            Err(StoreError::Ambiguous { of, .. }) => assert_eq!(of, ["abcd00000", "abcd0000f"]),
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(
+            store.resolve("1234"),
+            Err(StoreError::Unknown { .. })
+        ));
+        for bad in [
+            "abc",
+            "",
+            "abcg",
+            "abcd0000000000000000000000000000a",
+            "abc%",
+            "ábcd",
+        ] {
+            assert!(
+                matches!(store.resolve(bad), Err(StoreError::NoId { .. })),
+                "{bad}"
+            );
+        }
+    }
+}
