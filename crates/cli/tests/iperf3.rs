@@ -7,10 +7,10 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::place::Place;
 use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
 
 fn main() -> ExitCode {
@@ -695,30 +695,9 @@ fn limits() {
     server.still_serves();
 }
 
-/// A directory of its own, gone when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("caudal-test-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn called_by_name() {
-    let folder = Folder::new("name");
-    let link = folder.file("iperf3");
+    let place = Place::new();
+    let link = place.at("iperf3");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_caudal"), &link).unwrap();
     let port = free_port().to_string();
     let server = Running::start(Command::new(&link).args(["-s", "-1", "-p", &port]));
@@ -742,12 +721,9 @@ fn openssl(words: &[&str]) {
 }
 
 fn logins() {
-    let folder = Folder::new("login");
-    let (private, public, users) = (
-        folder.file("private.pem"),
-        folder.file("public.pem"),
-        folder.file("users.csv"),
-    );
+    let place = Place::new();
+    let path = |name: &str| place.at(name).display().to_string();
+    let (private, public) = (path("private.pem"), path("public.pem"));
     openssl(&["genrsa", "-out", &private, "2048"]);
     openssl(&["rsa", "-in", &private, "-pubout", "-out", &public]);
     // SHA-256 of {ann}secret.
@@ -759,7 +735,7 @@ fn logins() {
         .output()
         .unwrap();
     let hash = String::from_utf8(hash.stdout).unwrap();
-    fs::write(Path::new(&users), format!("# users\nann,{hash}")).unwrap();
+    let users = place.file("users.csv", &format!("# users\nann,{hash}"));
     let server = Serve::start(&format!(
         "--rsa-private-key-path {private} --authorized-users-path {users} --use-pkcs1-padding"
     ));

@@ -1,10 +1,11 @@
-//! What the tests of the binary share: commands and servers with a hard limit on their time, a peer that
-//! speaks the protocol by hand, and a relay whose connections can be cut.
+//! What the tests of the binary share: commands and servers with a hard limit on their time, places for what
+//! commands keep, a peer that speaks the protocol by hand, and a relay whose connections can be cut.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 pub mod network;
 pub mod peer;
+pub mod place;
 pub mod relay;
 
 use serde_json::Value;
