@@ -1,11 +1,13 @@
 //! What the tests of the binary share: commands and servers with a hard limit on their time, places for what
-//! commands keep, a peer that speaks the protocol by hand, and a relay whose connections can be cut.
+//! commands keep, a peer that speaks the protocol by hand, a relay whose connections can be cut, and the pages that
+//! describe JSON.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 pub mod network;
 pub mod peer;
 pub mod place;
+pub mod reference;
 pub mod relay;
 
 use serde_json::Value;
