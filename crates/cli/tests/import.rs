@@ -7,11 +7,11 @@ mod support;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::fs;
-use std::net::TcpListener;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::place::Place;
+use support::port::real_server;
 use support::{SOON, is_installed, run, trial};
 
 fn main() -> ExitCode {
@@ -45,59 +45,10 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
 
-/// A server of another tool, ended when dropped.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Server {
-    fn start(program: &str, words: &[&str], log: &std::path::Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let child = Command::new(program)
-            .args(["-s", "-p", &port.to_string()])
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(fs::File::create(log).unwrap())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Self { child, port };
-        let began = Instant::now();
-        while !is_listening(port) {
-            assert!(began.elapsed() < SOON, "{program} does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        server
-    }
-}
-
-/// Whether somebody listens on a TCP port, seen without connecting, which a server that takes one test would count.
-fn is_listening(port: u16) -> bool {
-    let wanted = format!(":{port:04X} ");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
-        let table = fs::read_to_string(table).unwrap_or_default();
-        table
-            .lines()
-            .any(|line| line.contains(&wanted) && line.contains(" 0A "))
-    })
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// What a client of another tool prints of a second against such a server.
-fn client(program: &str, server: &Server, words: &[&str]) -> String {
+fn client(program: &str, port: u16, words: &[&str]) -> String {
     let mut command = Command::new(program);
-    let port = server.port.to_string();
+    let port = port.to_string();
     command
         .args(["-c", "127.0.0.1", "-p", &port, "-t", "1", "-i", "0.5"])
         .args(words);
@@ -154,15 +105,10 @@ const TESTS: [&[&str]; 6] = [
 
 /// A server's own text comes to the client as well, so one test is there in both forms, and can be compared exactly.
 fn servers_of_iperf3() {
-    let place = Place::new();
-    let server = Server::start(
-        "iperf3",
-        &["--forceflush", "-i", "0.5"],
-        &place.at("server.txt"),
-    );
+    let (_server, port) = real_server("iperf3", "--forceflush -i 0.5");
     for words in TESTS {
         let words = [&["-J", "--get-server-output"][..], words].concat();
-        let json = client("iperf3", &server, &words);
+        let json = client("iperf3", port, &words);
         let whole: Value = serde_json::from_str(&json).unwrap();
         let text = whole["server_output_text"].as_str().unwrap();
         let (ours, theirs) = (imported(&json), imported(text));
@@ -189,15 +135,13 @@ fn servers_of_iperf3() {
 }
 
 fn client_of_iperf3() {
-    let place = Place::new();
-    let log = place.at("server.json");
-    let server = Server::start("iperf3", &["-J", "--forceflush"], &log);
+    let (server, port) = real_server("iperf3", "-J --forceflush");
     let mut clients = Vec::new();
     for words in TESTS {
-        clients.extend(imported(&client("iperf3", &server, words)));
+        clients.extend(imported(&client("iperf3", port, words)));
         thread::sleep(Duration::from_millis(300));
     }
-    let servers = imported(&fs::read_to_string(&log).unwrap());
+    let servers = imported(&server.said());
     assert_eq!((clients.len(), servers.len()), (TESTS.len(), TESTS.len()));
     for ((client, server), words) in clients.iter().zip(&servers).zip(TESTS) {
         assert_eq!(flows(client).len(), flows(server).len(), "{words:?}");
@@ -208,13 +152,11 @@ fn client_of_iperf3() {
 }
 
 fn iperf2() {
-    let place = Place::new();
-    let log = place.at("server.txt");
-    let server = Server::start("iperf", &["-i", "0.5"], &log);
-    let client = client("iperf", &server, &["-b", "20M"]);
+    let (server, port) = real_server("iperf", "-i 0.5");
+    let client = client("iperf", port, &["-b", "20M"]);
     let began = Instant::now();
     let found = loop {
-        let text = fs::read_to_string(&log).unwrap();
+        let text = server.said();
         // The server prints its sum when it has seen the end.
         if text.contains("sec") && text.matches(" sec ").count() >= 3 || began.elapsed() > SOON {
             break imported(&text);

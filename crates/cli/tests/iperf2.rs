@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::network::{Network, SERVER, inside, missing};
+use support::port::free_port;
 use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
 
 fn main() -> ExitCode {
@@ -63,17 +64,6 @@ fn main() -> ExitCode {
         trial("a_server_for_one_client_ends_after_it", iperf(), one_client),
     ]);
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// A port that nobody has, TCP and UDP.
-fn free_port() -> u16 {
-    loop {
-        let tcp = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// One of the two programs.

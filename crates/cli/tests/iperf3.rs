@@ -5,12 +5,12 @@ mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use support::place::Place;
+use support::port::{self, free_port};
 use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
 
 fn main() -> ExitCode {
@@ -102,17 +102,6 @@ struct Case {
     mode: (&'static str, &'static str),
 }
 
-/// A port nobody listens on at this moment, TCP and UDP.
-fn free_port() -> u16 {
-    loop {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if std::net::UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
 /// Our server for one test, which logs in JSON.
 fn our_server() -> (Running, u16) {
     let server = Running::start(&mut caudal(["serve", "-p", "0", "-1", "--json-log"]));
@@ -124,32 +113,7 @@ fn our_server() -> (Running, u16) {
 
 /// A real server for one test, with these words, once it listens.
 fn real_server(words: &str) -> (Running, u16) {
-    let port = free_port();
-    let mut command = Command::new("iperf3");
-    command
-        .args(["-s", "-p", &port.to_string(), "--forceflush"])
-        .args(words.split_whitespace());
-    let server = Running::start(&mut command);
-    let hex = format!(":{port:04X}");
-    let until = Instant::now() + SOON;
-    // Connecting to find out would be a test to it.
-    while !listens(&hex) {
-        assert!(Instant::now() < until, "iperf3 does not listen");
-        thread::sleep(Duration::from_millis(10));
-    }
-    (server, port)
-}
-
-fn listens(port: &str) -> bool {
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
-        fs::read_to_string(table)
-            .unwrap_or_default()
-            .lines()
-            .any(|line| {
-                let words: Vec<&str> = line.split_whitespace().collect();
-                words.len() > 3 && words[1].ends_with(port) && words[3] == "0A"
-            })
-    })
+    port::real_server("iperf3", &format!("--forceflush {words}"))
 }
 
 fn client(program: Program, port: u16, words: &str) -> Command {

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use support::place::Place;
+use support::port::free_port;
 use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
 
 /// A run that takes hardly any time, and enough of it for a rate.
@@ -591,12 +592,6 @@ fn foreign_server() {
     assert_eq!(entries[0]["kind"], "tcp");
     let shown = place.says("report show").done().stdout;
     assert!(shown.contains("warning: the server is"), "{shown}");
-}
-
-/// A port nobody listens on at this moment.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// A server that speaks the other programs' languages too, and its port for each.

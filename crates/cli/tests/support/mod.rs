@@ -7,6 +7,7 @@
 pub mod network;
 pub mod peer;
 pub mod place;
+pub mod port;
 pub mod reference;
 pub mod relay;
 
