@@ -12,11 +12,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::place::Place;
 use support::port::real_server;
-use support::{SOON, is_installed, run, trial};
+use support::{SOON, run, trial, uninstalled};
 
 fn main() -> ExitCode {
-    let missing = |program: &str| (!is_installed(program)).then(|| format!("no {program} here"));
-    let three = missing("iperf3");
+    let three = uninstalled("iperf3");
     let tests: Vec<Trial> = vec![
         trial(
             "text_and_json_of_a_server_of_iperf3_come_to_the_same",
@@ -30,7 +29,7 @@ fn main() -> ExitCode {
         ),
         trial(
             "a_client_and_a_server_of_iperf_2_tell_of_the_same_test",
-            missing("iperf"),
+            uninstalled("iperf"),
             iperf2,
         ),
         trial(

@@ -11,13 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::network::{Network, SERVER, inside, missing};
 use support::port::free_port;
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // They wait for clocks more than they compute.
     arguments.test_threads.get_or_insert(6);
-    let iperf = || (!is_installed("iperf")).then(|| "iperf is not installed".to_owned());
+    let iperf = || uninstalled("iperf");
     let mut trials = matrix();
     trials.extend([
         trial(
@@ -196,7 +196,7 @@ const BOTH: [(&str, &str); 4] = [
 ];
 
 fn matrix() -> Vec<Trial> {
-    let missing = || (!is_installed("iperf")).then(|| "iperf is not installed".to_owned());
+    let missing = || uninstalled("iperf");
     let mut trials = Vec::new();
     for (our_client, our_server) in [(true, false), (false, true), (true, true)] {
         for udp in [false, true] {

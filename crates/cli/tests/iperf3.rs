@@ -11,11 +11,9 @@ use std::thread;
 use std::time::Duration;
 use support::place::Place;
 use support::port::{self, free_port};
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
-    let needs =
-        |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
     let mut trials: Vec<Trial> = Vec::new();
     for client in [Program::Ours, Program::Real] {
         for server in [Program::Ours, Program::Real] {
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
                         protocol,
                         mode,
                     };
-                    trials.push(trial(&case.name(), needs("iperf3"), move || {
+                    trials.push(trial(&case.name(), uninstalled("iperf3"), move || {
                         // Order and timing vary.
                         case.check();
                         case.check();
@@ -54,16 +52,16 @@ fn main() -> ExitCode {
         ("a_name_makes_it_iperf3", called_by_name),
     ];
     for (name, test) in more {
-        trials.push(trial(name, needs("iperf3"), test));
+        trials.push(trial(name, uninstalled("iperf3"), test));
     }
     trials.push(trial(
         "logins_are_checked_in_both_roles",
-        needs("iperf3").or_else(|| needs("openssl")),
+        uninstalled("iperf3").or_else(|| uninstalled("openssl")),
         logins,
     ));
     trials.push(trial(
         "twenty_clients_each_of_iperf3_iperf_2_and_our_own_at_once",
-        needs("iperf3").or_else(|| needs("iperf")),
+        uninstalled("iperf3").or_else(|| uninstalled("iperf")),
         mixed_load,
     ));
     let mut arguments = Arguments::from_args();

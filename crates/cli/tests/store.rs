@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use support::place::Place;
 use support::port::free_port;
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 /// A run that takes hardly any time, and enough of it for a rate.
 const QUICK: &str = "tcp -n 16M";
@@ -888,12 +888,11 @@ fn other_ways_interrupted() {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let namespaces = || {
-        let probe = Command::new("unshare").args(["-m", "true"]).output();
-        match probe {
-            _ if !is_installed("unshare") => Some("unshare is not installed".to_owned()),
-            Ok(probe) if probe.status.success() => None,
-            _ => Some("mount namespaces take root".to_owned()),
-        }
+        uninstalled("unshare").or_else(|| {
+            let probe = Command::new("unshare").args(["-m", "true"]).output();
+            let has = probe.is_ok_and(|probe| probe.status.success());
+            (!has).then(|| "mount namespaces take root".to_owned())
+        })
     };
     let plain = |name: &str, test: fn()| {
         Trial::test(name, move || {

@@ -313,12 +313,13 @@ pub fn warnings(run: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Whether a program can be found.
-pub fn is_installed(program: &str) -> bool {
+/// What is missing when a program cannot be found; `None` when it can.
+pub fn uninstalled(program: &str) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
+    let is_there = std::env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/sbin".into()])
-        .any(|directory| directory.join(program).is_file())
+        .any(|directory| directory.join(program).is_file());
+    (!is_there).then(|| format!("{program} is not installed"))
 }
 
 /// Builds a trial: ignored with its reason printed when something it needs is missing, except under
