@@ -33,14 +33,42 @@ pub enum Word<K> {
     Operand(String),
 }
 
+/// Why a word cannot be read, as getopt_long of the GNU C library says it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// There is no option of this name.
+    #[error("unrecognized option '--{0}'")]
+    Name(String),
+    /// There is no option of this letter.
+    #[error("invalid option -- '{0}'")]
+    Letter(char),
+    /// The name could be cut short from any of several.
+    #[error("option '--{0}' is ambiguous; possibilities: {names}", names = quoted(.1))]
+    Ambiguous(String, Vec<&'static str>),
+    /// The option of this name takes no value.
+    #[error("option '--{0}' doesn't allow an argument")]
+    Excess(&'static str),
+    /// The option of this name takes a value, and nothing follows.
+    #[error("option '--{0}' requires an argument")]
+    NameAlone(&'static str),
+    /// The option of this letter takes a value, and nothing follows.
+    #[error("option requires an argument -- '{0}'")]
+    LetterAlone(char),
+}
+
+fn quoted(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("'--{name}'")).collect();
+    names.join(" ")
+}
+
 /// Reads a command line, without the program's own name.
 ///
 /// # Errors
-/// What getopt_long says of a word it cannot read.
+/// The first word that cannot be read.
 pub fn read<K: Copy + PartialEq>(
     flags: &[Flag<K>],
     words: impl IntoIterator<Item = String>,
-) -> Result<Vec<Word<K>>, String> {
+) -> Result<Vec<Word<K>>, Unreadable> {
     let mut words = words.into_iter();
     let mut read = Vec::new();
     while let Some(word) = words.next() {
@@ -54,13 +82,9 @@ pub fn read<K: Copy + PartialEq>(
             let (flag, full) = find_long(flags, name)?;
             let value = match (flag.takes, value) {
                 (Takes::Nothing, Some(_)) => {
-                    return Err(format!("option '--{full}' doesn't allow an argument"));
+                    return Err(Unreadable::Excess(full));
                 }
-                (Takes::Value, None) => Some(
-                    words
-                        .next()
-                        .ok_or_else(|| format!("option '--{full}' requires an argument"))?,
-                ),
+                (Takes::Value, None) => Some(words.next().ok_or(Unreadable::NameAlone(full))?),
                 (_, value) => value,
             };
             read.push(Word::Flag(flag.key, value, format!("--{full}")));
@@ -69,7 +93,7 @@ pub fn read<K: Copy + PartialEq>(
                 let flag = flags
                     .iter()
                     .find(|flag| flag.short == Some(letter))
-                    .ok_or_else(|| format!("invalid option -- '{letter}'"))?;
+                    .ok_or(Unreadable::Letter(letter))?;
                 let rest = &word[at + letter.len_utf8()..];
                 let glued = (!rest.is_empty()).then(|| rest.to_owned());
                 let value = match flag.takes {
@@ -77,9 +101,7 @@ pub fn read<K: Copy + PartialEq>(
                     Takes::Maybe => glued,
                     Takes::Value => Some(match glued {
                         Some(value) => value,
-                        None => words
-                            .next()
-                            .ok_or_else(|| format!("option requires an argument -- '{letter}'"))?,
+                        None => words.next().ok_or(Unreadable::LetterAlone(letter))?,
                     }),
                 };
                 read.push(Word::Flag(flag.key, value, format!("-{letter}")));
@@ -98,7 +120,7 @@ pub fn read<K: Copy + PartialEq>(
 fn find_long<'a, K: Copy + PartialEq>(
     flags: &'a [Flag<K>],
     name: &str,
-) -> Result<(&'a Flag<K>, &'static str), String> {
+) -> Result<(&'a Flag<K>, &'static str), Unreadable> {
     let mut candidates: Vec<(&Flag<K>, &'static str)> = Vec::new();
     for flag in flags {
         for long in flag.long {
@@ -111,19 +133,13 @@ fn find_long<'a, K: Copy + PartialEq>(
         }
     }
     match candidates.as_slice() {
-        [] => Err(format!("unrecognized option '--{name}'")),
+        [] => Err(Unreadable::Name(name.to_owned())),
         [(first, long), others @ ..] if others.iter().all(|(other, _)| other.key == first.key) => {
             Ok((first, long))
         }
         _ => {
-            let names: Vec<String> = candidates
-                .iter()
-                .map(|(_, long)| format!("'--{long}'"))
-                .collect();
-            Err(format!(
-                "option '--{name}' is ambiguous; possibilities: {}",
-                names.join(" ")
-            ))
+            let names = candidates.iter().map(|(_, long)| *long).collect();
+            Err(Unreadable::Ambiguous(name.to_owned(), names))
         }
     }
 }
@@ -163,7 +179,8 @@ mod tests {
     type Read = Vec<(char, Option<String>)>;
 
     fn flags(line: &str) -> Result<Read, String> {
-        let words = read(&FLAGS, line.split_whitespace().map(str::to_owned))?;
+        let words = line.split_whitespace().map(str::to_owned);
+        let words = read(&FLAGS, words).map_err(|error| error.to_string())?;
         Ok(words
             .into_iter()
             .map(|word| match word {

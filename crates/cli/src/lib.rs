@@ -61,13 +61,17 @@ pub fn main() -> ExitCode {
         Command::Nttcp(args) => return nttcp::main(&personality::plain(args.words)),
         _ => {}
     }
-    match run(&cli.command) {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
+    end(run(&cli.command))
+}
+
+/// How the process ends; says in a line what went wrong.
+fn end(outcome: Result<Exit, Failure>) -> ExitCode {
+    outcome
+        .unwrap_or_else(|failure| {
             complain(&failure);
-            failure.exit.into()
-        }
-    }
+            failure.exit
+        })
+        .into()
 }
 
 fn complain(failure: &Failure) {

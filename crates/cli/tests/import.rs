@@ -7,17 +7,15 @@ mod support;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::fs;
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{Ended, SOON, caudal, is_installed, run, trial};
+use support::place::Place;
+use support::port::real_server;
+use support::{SOON, run, trial, uninstalled};
 
 fn main() -> ExitCode {
-    let missing = |program: &str| (!is_installed(program)).then(|| format!("no {program} here"));
-    let three = missing("iperf3");
+    let three = uninstalled("iperf3");
     let tests: Vec<Trial> = vec![
         trial(
             "text_and_json_of_a_server_of_iperf3_come_to_the_same",
@@ -31,7 +29,7 @@ fn main() -> ExitCode {
         ),
         trial(
             "a_client_and_a_server_of_iperf_2_tell_of_the_same_test",
-            missing("iperf"),
+            uninstalled("iperf"),
             iperf2,
         ),
         trial(
@@ -46,91 +44,14 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
 
-/// A directory with a store, taken away at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let nth = COUNT.fetch_add(1, Ordering::Relaxed);
-        let at = std::env::temp_dir().join(format!("caudal-import-{}-{nth}", std::process::id()));
-        fs::create_dir_all(&at).unwrap();
-        Self(at)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let at = self.0.join(name);
-        fs::write(&at, text).unwrap();
-        at.display().to_string()
-    }
-
-    fn report(&self, words: &[&str]) -> Ended {
-        let mut command = caudal(["report"]);
-        command
-            .args(words)
-            .arg("--store")
-            .arg(self.0.join("store.db"));
-        run(&mut command, SOON)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A server of another tool, ended when dropped.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Server {
-    fn start(program: &str, words: &[&str], log: &std::path::Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let child = Command::new(program)
-            .args(["-s", "-p", &port.to_string()])
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(fs::File::create(log).unwrap())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Self { child, port };
-        let began = Instant::now();
-        while !is_listening(port) {
-            assert!(began.elapsed() < SOON, "{program} does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        server
-    }
-}
-
-/// Whether somebody listens on a TCP port, seen without connecting, which a server that takes one test would count.
-fn is_listening(port: u16) -> bool {
-    let wanted = format!(":{port:04X} ");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
-        let table = fs::read_to_string(table).unwrap_or_default();
-        table
-            .lines()
-            .any(|line| line.contains(&wanted) && line.contains(" 0A "))
-    })
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn output(program: &str, words: &[&str]) -> String {
-    let ended = run(Command::new(program).args(words), SOON);
+/// What a client of another tool prints of a second against such a server.
+fn client(program: &str, port: u16, words: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let port = port.to_string();
+    command
+        .args(["-c", "127.0.0.1", "-p", &port, "-t", "1", "-i", "0.5"])
+        .args(words);
+    let ended = run(&mut command, SOON);
     assert_eq!(ended.code, Some(0), "{program} {words:?}: {ended:#?}");
     ended.stdout
 }
@@ -154,6 +75,24 @@ fn agree(a: &Value, b: &Value, what: &str) {
     );
 }
 
+/// Whether what one side counted at its end of a flow is what the other was told of that end, which is handed back.
+#[track_caller]
+fn agree_on_the_end(counted: &Value, told: &Value, words: &[&str]) -> &'static str {
+    let (end, rate) = match counted["counted_by"].as_str().unwrap() {
+        "sender" => ("sender", "sent_bps"),
+        _ => ("receiver", "goodput_bps"),
+    };
+    for key in ["bytes", rate] {
+        let what = format!("{words:?} {end} {key}");
+        agree(&told[end][key], &counted[end][key], &what);
+    }
+    end
+}
+
+fn flows(run: &Value) -> &[Value] {
+    run["flows"].as_array().unwrap()
+}
+
 const TESTS: [&[&str]; 6] = [
     &["-b", "20M"],
     &["-b", "20M", "-P", "2"],
@@ -165,28 +104,10 @@ const TESTS: [&[&str]; 6] = [
 
 /// A server's own text comes to the client as well, so one test is there in both forms, and can be compared exactly.
 fn servers_of_iperf3() {
-    let place = Place::new();
-    let server = Server::start(
-        "iperf3",
-        &["--forceflush", "-i", "0.5"],
-        &place.0.join("server.txt"),
-    );
-    let port = server.port.to_string();
+    let (_server, port) = real_server("iperf3", "--forceflush -i 0.5");
     for words in TESTS {
-        let mut all = vec![
-            "-c",
-            "127.0.0.1",
-            "-p",
-            &port,
-            "-t",
-            "1",
-            "-i",
-            "0.5",
-            "-J",
-            "--get-server-output",
-        ];
-        all.extend(words);
-        let json = output("iperf3", &all);
+        let words = [&["-J", "--get-server-output"][..], words].concat();
+        let json = client("iperf3", port, &words);
         let whole: Value = serde_json::from_str(&json).unwrap();
         let text = whole["server_output_text"].as_str().unwrap();
         let (ours, theirs) = (imported(&json), imported(text));
@@ -196,23 +117,12 @@ fn servers_of_iperf3() {
             "{words:?}"
         );
         assert_eq!(client["plan"]["kind"], server["plan"]["kind"], "{words:?}");
-        let flows = |run: &Value| run["flows"].as_array().unwrap().clone();
         assert_eq!(flows(client).len(), flows(server).len(), "{words:?}");
-        for (here, there) in flows(client).iter().zip(&flows(server)) {
+        for (here, there) in flows(client).iter().zip(flows(server)) {
             assert_eq!(here["direction"], there["direction"]);
             // The server knows its own end of each flow; the client was told of it.
-            let (end, rate) = match there["counted_by"].as_str().unwrap() {
-                "sender" => ("sender", "sent_bps"),
-                _ => ("receiver", "goodput_bps"),
-            };
             assert_ne!(here["counted_by"], there["counted_by"]);
-            for key in ["bytes", rate] {
-                agree(
-                    &here[end][key],
-                    &there[end][key],
-                    &format!("{words:?} {end} {key}"),
-                );
-            }
+            let end = agree_on_the_end(there, here, &words);
             if words.contains(&"-u") && end == "receiver" {
                 assert_eq!(here[end]["lost"], there[end]["lost"], "{words:?}");
                 assert_eq!(here[end]["datagrams"], there[end]["datagrams"], "{words:?}");
@@ -224,59 +134,28 @@ fn servers_of_iperf3() {
 }
 
 fn client_of_iperf3() {
-    let place = Place::new();
-    let log = place.0.join("server.json");
-    let server = Server::start("iperf3", &["-J", "--forceflush"], &log);
-    let port = server.port.to_string();
+    let (server, port) = real_server("iperf3", "-J --forceflush");
     let mut clients = Vec::new();
     for words in TESTS {
-        let mut all = vec!["-c", "127.0.0.1", "-p", &port, "-t", "1", "-i", "0.5"];
-        all.extend(words);
-        clients.extend(imported(&output("iperf3", &all)));
+        clients.extend(imported(&client("iperf3", port, words)));
         thread::sleep(Duration::from_millis(300));
     }
-    let servers = imported(&fs::read_to_string(&log).unwrap());
+    let servers = imported(&server.said());
     assert_eq!((clients.len(), servers.len()), (TESTS.len(), TESTS.len()));
     for ((client, server), words) in clients.iter().zip(&servers).zip(TESTS) {
-        let flows = |run: &Value| run["flows"].as_array().unwrap().clone();
         assert_eq!(flows(client).len(), flows(server).len(), "{words:?}");
-        for (here, there) in flows(client).iter().zip(&flows(server)) {
-            let (end, rate) = match there["counted_by"].as_str().unwrap() {
-                "sender" => ("sender", "sent_bps"),
-                _ => ("receiver", "goodput_bps"),
-            };
-            for key in ["bytes", rate] {
-                agree(
-                    &here[end][key],
-                    &there[end][key],
-                    &format!("{words:?} {end} {key}"),
-                );
-            }
+        for (here, there) in flows(client).iter().zip(flows(server)) {
+            agree_on_the_end(there, here, words);
         }
     }
 }
 
 fn iperf2() {
-    let place = Place::new();
-    let log = place.0.join("server.txt");
-    let server = Server::start("iperf", &["-i", "0.5"], &log);
-    let port = server.port.to_string();
-    let words = [
-        "-c",
-        "127.0.0.1",
-        "-p",
-        &port,
-        "-t",
-        "1",
-        "-i",
-        "0.5",
-        "-b",
-        "20M",
-    ];
-    let client = output("iperf", &words);
+    let (server, port) = real_server("iperf", "-i 0.5");
+    let client = client("iperf", port, &["-b", "20M"]);
     let began = Instant::now();
     let found = loop {
-        let text = fs::read_to_string(&log).unwrap();
+        let text = server.said();
         // The server prints its sum when it has seen the end.
         if text.contains("sec") && text.matches(" sec ").count() >= 3 || began.elapsed() > SOON {
             break imported(&text);
@@ -309,11 +188,10 @@ fn log(rate: f64, second: u32) -> String {
 }
 
 fn mixed() {
-    let place = Place::new();
-    let good = place.write("a.txt", &log(94.1, 1));
-    let bad = place.write("b.txt", "PING 192.0.2.1\n");
-    let missing = place.0.join("c.txt").display().to_string();
-    let ended = place.report(&["import", &bad, &missing, &good]);
+    let place = Place::of("report");
+    place.file("a.txt", &log(94.1, 1));
+    place.file("b.txt", "PING 192.0.2.1\n");
+    let ended = place.says("import b.txt c.txt a.txt");
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert_eq!(ended.stdout.lines().count(), 1, "{ended:#?}");
     assert!(
@@ -331,27 +209,26 @@ fn mixed() {
 }
 
 fn twice() {
-    let place = Place::new();
-    let file = place.write("a.txt", &log(94.1, 1));
-    let first = place.report(&["import", &file]).done().stdout;
-    let again = place.report(&["import", &file]).done().stdout;
+    let place = Place::of("report");
+    place.file("a.txt", &log(94.1, 1));
+    let first = place.says("import a.txt").done().stdout;
+    let again = place.says("import a.txt").done().stdout;
     assert_eq!(again, first.replacen("kept", "already kept", 1));
 }
 
 fn import(place: &Place, tag: &str, rates: &[f64]) {
     for (nth, rate) in rates.iter().enumerate() {
         let nth = u32::try_from(nth).unwrap();
-        let file = place.write(&format!("{tag}{nth}.txt"), &log(*rate, nth));
-        place.report(&["import", &file, "--tag", tag]).done();
+        let file = place.file(&format!("{tag}{nth}.txt"), &log(*rate, nth));
+        place.says(&format!("import {file} --tag {tag}")).done();
     }
 }
 
 fn tags() {
-    let place = Place::new();
+    let place = Place::of("report");
     import(&place, "before", &[941.2, 938.7, 940.1, 942.3, 939.9]);
     import(&place, "after", &[925.0, 930.2, 928.8, 934.1, 927.5]);
-    let words = ["compare", "tag:before", "tag:after"];
-    let text = place.report(&words).done().stdout;
+    let text = place.says("compare tag:before tag:after").done().stdout;
     let verdict = "goodput: B is 11.32 Mbit/s (1.2 %) slower: 95 % interval 7.195 Mbit/s to 15.45";
     assert!(text.replace("\n  ", " ").contains(verdict), "{text}");
     assert!(
@@ -359,14 +236,7 @@ fn tags() {
         "{text}"
     );
     let json = place
-        .report(&[
-            "compare",
-            "tag:before",
-            "tag:after",
-            "--json",
-            "--margin",
-            "5%",
-        ])
+        .says("compare tag:before tag:after --json --margin 5%")
         .done()
         .json();
     assert_eq!(json["schema"], "caudal.comparison/1");
@@ -376,13 +246,16 @@ fn tags() {
         (&"goodput".into(), &true.into())
     );
     assert_eq!(cell["result"]["equivalence"]["holds"], true);
-    let figure = place.0.join("a.svg").display().to_string();
     place
-        .report(&["compare", "tag:before", "tag:after", "--svg", &figure])
+        .says("compare tag:before tag:after --svg a.svg")
         .done();
-    assert!(fs::read_to_string(&figure).unwrap().starts_with("<svg"));
+    assert!(
+        fs::read_to_string(place.at("a.svg"))
+            .unwrap()
+            .starts_with("<svg")
+    );
     let same = place
-        .report(&["compare", "tag:before", "tag:before", "--margin", "5%"])
+        .says("compare tag:before tag:before --margin 5%")
         .done()
         .stdout;
     assert!(
@@ -391,25 +264,24 @@ fn tags() {
     );
     assert!(same.contains("the same runs are on both sides"), "{same}");
     place
-        .report(&["compare", "tag:before", "tag:never"])
+        .says("compare tag:before tag:never")
         .failed(2, &["nothing is kept as", "tag:never"]);
 }
 
 fn single() {
-    let place = Place::new();
+    let place = Place::of("report");
     import(&place, "a", &[94.1]);
     import(&place, "b", &[80.3]);
-    let text = place.report(&["compare", "tag:a", "tag:b"]).done().stdout;
+    let text = place.says("compare tag:a tag:b").done().stdout;
     assert!(
         text.contains("cannot tell: one run each cannot be compared"),
         "{text}"
     );
     assert!(!text.contains("interval"), "{text}");
-    let figure = place.0.join("a.svg").display().to_string();
     place
-        .report(&["compare", "tag:a", "tag:b", "--svg", &figure])
+        .says("compare tag:a tag:b --svg a.svg")
         .failed(1, &["no interval to draw"]);
     place
-        .report(&["compare", "tag:a", "tag:b", "--metric", "rtt"])
+        .says("compare tag:a tag:b --metric rtt")
         .failed(1, &["nothing in common"]);
 }

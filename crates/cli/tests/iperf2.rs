@@ -10,13 +10,14 @@ use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::network::{Network, SERVER, inside, missing};
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+use support::port::free_port;
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // They wait for clocks more than they compute.
     arguments.test_threads.get_or_insert(6);
-    let iperf = || (!is_installed("iperf")).then(|| "iperf is not installed".to_owned());
+    let iperf = || uninstalled("iperf");
     let mut trials = matrix();
     trials.extend([
         trial(
@@ -63,17 +64,6 @@ fn main() -> ExitCode {
         trial("a_server_for_one_client_ends_after_it", iperf(), one_client),
     ]);
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// A port that nobody has, TCP and UDP.
-fn free_port() -> u16 {
-    loop {
-        let tcp = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// One of the two programs.
@@ -206,7 +196,7 @@ const BOTH: [(&str, &str); 4] = [
 ];
 
 fn matrix() -> Vec<Trial> {
-    let missing = || (!is_installed("iperf")).then(|| "iperf is not installed".to_owned());
+    let missing = || uninstalled("iperf");
     let mut trials = Vec::new();
     for (our_client, our_server) in [(true, false), (false, true), (true, true)] {
         for udp in [false, true] {

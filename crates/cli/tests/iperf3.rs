@@ -5,17 +5,15 @@ mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use std::fs;
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::thread;
-use std::time::{Duration, Instant};
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
+use std::time::Duration;
+use support::place::Place;
+use support::port::{self, free_port};
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
-    let needs =
-        |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
     let mut trials: Vec<Trial> = Vec::new();
     for client in [Program::Ours, Program::Real] {
         for server in [Program::Ours, Program::Real] {
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
                         protocol,
                         mode,
                     };
-                    trials.push(trial(&case.name(), needs("iperf3"), move || {
+                    trials.push(trial(&case.name(), uninstalled("iperf3"), move || {
                         // Order and timing vary.
                         case.check();
                         case.check();
@@ -54,16 +52,16 @@ fn main() -> ExitCode {
         ("a_name_makes_it_iperf3", called_by_name),
     ];
     for (name, test) in more {
-        trials.push(trial(name, needs("iperf3"), test));
+        trials.push(trial(name, uninstalled("iperf3"), test));
     }
     trials.push(trial(
         "logins_are_checked_in_both_roles",
-        needs("iperf3").or_else(|| needs("openssl")),
+        uninstalled("iperf3").or_else(|| uninstalled("openssl")),
         logins,
     ));
     trials.push(trial(
         "twenty_clients_each_of_iperf3_iperf_2_and_our_own_at_once",
-        needs("iperf3").or_else(|| needs("iperf")),
+        uninstalled("iperf3").or_else(|| uninstalled("iperf")),
         mixed_load,
     ));
     let mut arguments = Arguments::from_args();
@@ -102,17 +100,6 @@ struct Case {
     mode: (&'static str, &'static str),
 }
 
-/// A port nobody listens on at this moment, TCP and UDP.
-fn free_port() -> u16 {
-    loop {
-        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if std::net::UdpSocket::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
 /// Our server for one test, which logs in JSON.
 fn our_server() -> (Running, u16) {
     let server = Running::start(&mut caudal(["serve", "-p", "0", "-1", "--json-log"]));
@@ -124,32 +111,7 @@ fn our_server() -> (Running, u16) {
 
 /// A real server for one test, with these words, once it listens.
 fn real_server(words: &str) -> (Running, u16) {
-    let port = free_port();
-    let mut command = Command::new("iperf3");
-    command
-        .args(["-s", "-p", &port.to_string(), "--forceflush"])
-        .args(words.split_whitespace());
-    let server = Running::start(&mut command);
-    let hex = format!(":{port:04X}");
-    let until = Instant::now() + SOON;
-    // Connecting to find out would be a test to it.
-    while !listens(&hex) {
-        assert!(Instant::now() < until, "iperf3 does not listen");
-        thread::sleep(Duration::from_millis(10));
-    }
-    (server, port)
-}
-
-fn listens(port: &str) -> bool {
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
-        fs::read_to_string(table)
-            .unwrap_or_default()
-            .lines()
-            .any(|line| {
-                let words: Vec<&str> = line.split_whitespace().collect();
-                words.len() > 3 && words[1].ends_with(port) && words[3] == "0A"
-            })
-    })
+    port::real_server("iperf3", &format!("--forceflush {words}"))
 }
 
 fn client(program: Program, port: u16, words: &str) -> Command {
@@ -695,30 +657,9 @@ fn limits() {
     server.still_serves();
 }
 
-/// A directory of its own, gone when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("caudal-test-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn called_by_name() {
-    let folder = Folder::new("name");
-    let link = folder.file("iperf3");
+    let place = Place::new();
+    let link = place.at("iperf3");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_caudal"), &link).unwrap();
     let port = free_port().to_string();
     let server = Running::start(Command::new(&link).args(["-s", "-1", "-p", &port]));
@@ -742,12 +683,9 @@ fn openssl(words: &[&str]) {
 }
 
 fn logins() {
-    let folder = Folder::new("login");
-    let (private, public, users) = (
-        folder.file("private.pem"),
-        folder.file("public.pem"),
-        folder.file("users.csv"),
-    );
+    let place = Place::new();
+    let path = |name: &str| place.at(name).display().to_string();
+    let (private, public) = (path("private.pem"), path("public.pem"));
     openssl(&["genrsa", "-out", &private, "2048"]);
     openssl(&["rsa", "-in", &private, "-pubout", "-out", &public]);
     // SHA-256 of {ann}secret.
@@ -759,7 +697,7 @@ fn logins() {
         .output()
         .unwrap();
     let hash = String::from_utf8(hash.stdout).unwrap();
-    fs::write(Path::new(&users), format!("# users\nann,{hash}")).unwrap();
+    let users = place.file("users.csv", &format!("# users\nann,{hash}"));
     let server = Serve::start(&format!(
         "--rsa-private-key-path {private} --authorized-users-path {users} --use-pkcs1-padding"
     ));

@@ -6,207 +6,17 @@
 mod support;
 
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::process::Command;
+use support::reference::{self, Reference, Row};
 
-/// One row of a table.
-#[derive(Debug, Clone)]
-struct Row {
-    path: String,
-    /// The JSON types it may have, or the one defined type and perhaps null.
-    types: Vec<String>,
-    /// The words that *present* begins with, from the top down to this key: all must apply.
-    present: Vec<String>,
-    /// The nearest key above that may be missing or null: only where it is an object must this one be there.
-    given: Option<String>,
+fn page() -> Reference {
+    Reference::read("json.md")
 }
 
-impl Row {
-    fn is_nullable(&self) -> bool {
-        self.types.iter().any(|name| name == "null")
-    }
-
-    /// Whether the key must be there in a run that these words describe and that holds `found`.
-    fn is_due(&self, words: &[&str], found: &BTreeMap<String, BTreeSet<&'static str>>) -> bool {
-        self.present
-            .iter()
-            .all(|word| words.contains(&word.as_str()))
-            && self.given.as_ref().is_none_or(|above| {
-                found
-                    .get(above)
-                    .is_some_and(|kinds| kinds.contains("object"))
-            })
-    }
-}
-
-/// The page: its tables by name.
-struct Reference(BTreeMap<String, Vec<Row>>);
-
-impl Reference {
-    fn read() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/json.md");
-        let page = std::fs::read_to_string(&path)
-            .unwrap_or_else(|cause| panic!("{}: {cause}", path.display()));
-        let mut tables: BTreeMap<String, Vec<Row>> = BTreeMap::new();
-        let mut table = String::new();
-        for line in page.lines() {
-            if let Some(name) = line.strip_prefix("### Type ") {
-                table = name.trim_matches('`').to_owned();
-            } else if let Some(name) = line.strip_prefix("### Event ") {
-                table = format!("event {}", name.trim_matches('`'));
-            } else if line.starts_with("## The run object") {
-                "run".clone_into(&mut table);
-            } else if line.starts_with("## The predict object") {
-                "predict".clone_into(&mut table);
-            } else if let Some(cells) = line.strip_prefix("| `") {
-                let cells: Vec<&str> = cells.split('|').map(str::trim).collect();
-                let [path, types, _unit, present, ..] = cells.as_slice() else {
-                    panic!("a row has five cells: {line}");
-                };
-                let present = present.split([',', ';']).next().unwrap_or("");
-                let present: Vec<String> = present.split_whitespace().map(str::to_owned).collect();
-                tables.entry(table.clone()).or_default().push(Row {
-                    path: path.trim_end_matches('`').to_owned(),
-                    types: types
-                        .split(" or ")
-                        .map(|name| name.trim_matches('*').to_owned())
-                        .collect(),
-                    present,
-                    given: None,
-                });
-            }
-        }
-        Self(tables)
-    }
-
-    /// The rows of a table with those of the types it uses in their places.
-    fn expand(&self, table: &str) -> Vec<Row> {
-        let rows = self
-            .0
-            .get(table)
-            .unwrap_or_else(|| panic!("json.md has no table {table}"));
-        let mut all = Vec::new();
-        for row in rows {
-            let mut plain = row.clone();
-            if let Some(used) = row.types.iter().find(|name| self.0.contains_key(*name)) {
-                let certain = !row.is_nullable() && row.present == ["always"];
-                for inner in self.expand(used) {
-                    let under = |below: &str| format!("{}.{below}", row.path);
-                    let given = match inner.given {
-                        Some(above) => Some(under(&above)),
-                        None => (!certain).then(|| row.path.clone()),
-                    };
-                    let outer = row
-                        .present
-                        .iter()
-                        .filter(|word| *word != "sometimes")
-                        .cloned();
-                    all.push(Row {
-                        path: under(&inner.path),
-                        types: inner.types,
-                        present: outer.chain(inner.present).collect(),
-                        given,
-                    });
-                }
-                plain.types = vec!["object".to_owned()];
-                if row.is_nullable() {
-                    plain.types.push("null".to_owned());
-                }
-            }
-            all.push(plain);
-        }
-        all
-    }
-}
-
-/// Every path of a value with the types of what it holds.
-fn walk(
-    value: &Value,
-    path: &str,
-    found: &mut BTreeMap<String, BTreeSet<&'static str>>,
-    maps: &BTreeSet<String>,
-) {
-    let kind = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::String(_) => "string",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::Object(_) => "object",
-        Value::Array(_) => "list",
-    };
-    if kind != "list" && !path.is_empty() {
-        found.entry(path.to_owned()).or_default().insert(kind);
-    }
-    match value {
-        Value::Array(items) => {
-            for item in items {
-                walk(item, &format!("{path}[]"), found, maps);
-            }
-        }
-        Value::Object(keys) => {
-            for (key, inner) in keys {
-                let map = format!("{path}{{}}");
-                let next = match (maps.contains(&map), path.is_empty()) {
-                    (true, _) => map,
-                    (false, true) => key.clone(),
-                    (false, false) => format!("{path}.{key}"),
-                };
-                walk(inner, &next, found, maps);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Holds a value against a table; what does not agree.
+/// What in a value is not as these rows say; all of it is on this page.
 fn disagreements(value: &Value, rows: &[Row], words: &[&str]) -> Vec<String> {
-    let maps: BTreeSet<String> = rows
-        .iter()
-        .map(|row| row.path.clone())
-        .filter(|path| path.ends_with("{}"))
-        .collect();
-    let mut found = BTreeMap::new();
-    walk(value, "", &mut found, &maps);
-    let mut wrong = Vec::new();
-    for (path, kinds) in &found {
-        let allowed: BTreeSet<&str> = rows
-            .iter()
-            .filter(|row| &row.path == path)
-            .flat_map(|row| row.types.iter().map(String::as_str))
-            .collect();
-        let is_ancestor = rows.iter().any(|row| {
-            row.path
-                .strip_prefix(path.as_str())
-                .is_some_and(|rest| rest.starts_with(['.', '[', '{']))
-        });
-        for kind in kinds {
-            let fits = allowed.contains(kind)
-                // A number that happens to be whole is still a number.
-                || *kind == "integer" && allowed.contains("number")
-                || *kind == "object" && is_ancestor;
-            if !fits {
-                wrong.push(format!(
-                    "{path} holds a value of type {kind}, which json.md does not say"
-                ));
-            }
-        }
-    }
-    for row in rows.iter().filter(|row| row.is_due(words, &found)) {
-        let there = found.contains_key(&row.path)
-            || found
-                .keys()
-                .any(|path| path.starts_with(&format!("{}.", row.path)));
-        if !there {
-            wrong.push(format!(
-                "{} is missing, which json.md calls present: {}",
-                row.path,
-                row.present.join(", ")
-            ));
-        }
-    }
-    wrong
+    reference::disagreements(value, rows, words, &[])
 }
 
 /// What the program prints for these arguments.
@@ -226,7 +36,7 @@ fn printed(arguments: &str) -> String {
 fn assert_documented(arguments: &str, words: &[&str]) {
     let run: Value =
         serde_json::from_str(&printed(arguments)).expect("the output is one JSON object");
-    let wrong = disagreements(&run, &Reference::read().expand("run"), words);
+    let wrong = disagreements(&run, &page().expand("run"), words);
     assert!(
         wrong.is_empty(),
         "caudal {arguments}:\n{}",
@@ -236,7 +46,7 @@ fn assert_documented(arguments: &str, words: &[&str]) {
 
 #[track_caller]
 fn assert_events_documented(arguments: &str, words: &[&str], expected: &[&str]) {
-    let reference = Reference::read();
+    let reference = page();
     let mut seen = BTreeSet::new();
     for line in printed(arguments).lines() {
         let event: Value = serde_json::from_str(line).expect("every line is one JSON object");
@@ -353,7 +163,7 @@ fn round_trips_against_a_link_are_what_the_reference_says() {
 
 #[test]
 fn predictions_are_what_the_reference_says() {
-    let rows = Reference::read().expand("predict");
+    let rows = page().expand("predict");
     for (question, word) in [
         (
             "link --rate 1G --length 9000 --message 10 --loss 1%",
@@ -436,7 +246,7 @@ fn assert_told_by_another(server: &support::Serve, port: u16, words: &str, told:
         Foreign::Upload
     };
     let run: Value = serde_json::from_str(&printed(&arguments)).expect("one JSON object");
-    let rows: Vec<Row> = Reference::read()
+    let rows: Vec<Row> = page()
         .expand("run")
         .into_iter()
         .filter(|row| {
@@ -527,7 +337,7 @@ fn what_a_server_of_iperf2_cannot_tell_is_absent() {
 
 #[test]
 fn a_key_that_nobody_documented_is_noticed() {
-    let rows = Reference::read().expand("estimate");
+    let rows = page().expand("estimate");
     let good = r#"{"mean":1,"low":0.5,"high":1.5,"confidence":0.95,"n":3,"method":"wilson"}"#;
     assert_eq!(
         disagreements(&serde_json::from_str(good).unwrap(), &rows, &TCP),

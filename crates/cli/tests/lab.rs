@@ -7,13 +7,12 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 use support::network::missing;
-use support::{Ended, Running, run, trial};
+use support::place::{Place, eventually};
+use support::{Running, run, trial};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -74,73 +73,10 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-/// A place of its own for a test's labs and files; at the end no lab is up there.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("caudal-lab-cli-{}-{nth}", std::process::id()));
-        fs::create_dir_all(path.join("labs")).unwrap();
-        let owned = Command::new("chmod")
-            .args(["700"])
-            .arg(path.join("labs"))
-            .status();
-        assert!(owned.unwrap().success());
-        Self(path)
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
-        command
-            .arg("lab")
-            .args(words.split_whitespace())
-            .env("CAUDAL_LAB_DIR", self.0.join("labs"));
-        command
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) -> Ended {
-        run(&mut self.command(words), Duration::from_secs(60))
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-
-    fn is_empty(&self) -> bool {
-        fs::read_dir(self.0.join("labs")).unwrap().next().is_none()
-    }
-
-    fn owner(&self, name: &str) -> u32 {
-        let card = fs::read_to_string(self.0.join("labs").join(name).join("lab.json")).unwrap();
-        let card: Value = serde_json::from_str(&card).unwrap();
-        u32::try_from(card["process"].as_u64().unwrap()).unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = self.command("down --all").output();
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Waits until something holds; what is waited for is the kernel's or another process's work.
-#[track_caller]
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("{what}");
+/// The process that a lab belongs to.
+fn owner_of(place: &Place, name: &str) -> u32 {
+    let card = place.json(&format!("labs/{name}/lab.json"));
+    u32::try_from(card["process"].as_u64().unwrap()).unwrap()
 }
 
 /// The processes that sleep for `mark` seconds.
@@ -156,7 +92,7 @@ fn sleepers(mark: &str) -> usize {
 }
 
 fn run_a_command() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let ended = place.says("run pair -- ping -4 -c 2 -i 0.1 h2");
     assert_eq!(ended.code, Some(0));
     assert!(ended.stdout.contains("2 received"), "{}", ended.stdout);
@@ -177,11 +113,11 @@ fn run_a_command() {
     place
         .says("run pair --on h9 -- true")
         .failed(2, &["there is no host \"h9\"", "h1, h2"]);
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
 }
 
 fn up_and_down() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let ended = place.says("up star 2 --set h1-s1.delay=3ms").done();
     for words in [
         "h1  host  10.0.0.1",
@@ -231,9 +167,9 @@ fn up_and_down() {
     place
         .says("up star")
         .failed(2, &["a lab called \"star\" is up", "--name"]);
-    let owner = place.owner("star");
+    let owner = owner_of(&place, "star");
     place.says("down").done();
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
     eventually("its process is gone", || {
         let state = fs::read_to_string(format!("/proc/{owner}/stat")).unwrap_or_default();
         state.is_empty() || state.contains(") Z ")
@@ -243,7 +179,7 @@ fn up_and_down() {
 }
 
 fn two_labs() {
-    let place = Place::new();
+    let place = Place::of("lab");
     place.says("up pair --name one -q").done();
     place.says("up pair --name two -q").done();
     let list = place.says("list --json").done().json();
@@ -265,19 +201,19 @@ fn two_labs() {
     // With one left it need not be named.
     assert_eq!(place.says("exec h2 -- hostname").done().stdout, "h2\n");
     place.says("down --all").done();
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
 }
 
 fn killed_owner() {
-    let place = Place::new();
+    let place = Place::of("lab");
     place.says("up dumbbell -q").done();
     let mark = format!("{}", 900_000 + std::process::id());
     let mut program = place.command("exec h1 -- setsid -f sleep");
     program.arg(&mark).stdout(std::process::Stdio::null());
     assert!(program.status().unwrap().success());
     eventually("the program runs", || sleepers(&mark) == 1);
-    support::signal(place.owner("dumbbell"), "KILL");
-    let card = place.0.join("labs/dumbbell/lab.json");
+    support::signal(owner_of(&place, "dumbbell"), "KILL");
+    let card = place.at("labs/dumbbell/lab.json");
     eventually("it is found", || {
         let ended = place.says("list");
         ended
@@ -286,12 +222,12 @@ fn killed_owner() {
             || !card.exists()
     });
     eventually("the program is gone", || sleepers(&mark) == 0);
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
     place.says("up dumbbell -q").done();
 }
 
 fn interrupted() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let mark = format!("{}", 910_000 + std::process::id());
     let mut command = place.command("run pair -- sleep");
     let running = Running::start(command.arg(&mark));
@@ -300,26 +236,26 @@ fn interrupted() {
     let ended = running.wait(Duration::from_secs(20));
     assert_eq!(ended.code, Some(137), "{}", ended.stderr);
     eventually("the command is gone", || sleepers(&mark) == 0);
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
 }
 
 fn killed_run() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let mark = format!("{}", 920_000 + std::process::id());
     let mut command = place.command("run pair -- sleep");
     let mut running = Running::start(command.arg(&mark));
     eventually("the command runs", || sleepers(&mark) == 1);
     running.kill();
     eventually("the command is gone", || sleepers(&mark) == 0);
-    eventually("the lab is gone", || place.is_empty());
+    eventually("the lab is gone", || place.has_no_lab());
 }
 
 fn ordinary_user() {
-    let place = Place::new();
+    let place = Place::of("lab");
     // A copy that anybody may execute, wherever the build is.
-    let program = place.0.join("caudal");
+    let program = place.at("caudal");
     fs::copy(env!("CARGO_BIN_EXE_caudal"), &program).unwrap();
-    for path in [&place.0, &program] {
+    for path in [place.path(), &program] {
         assert!(
             Command::new("chmod")
                 .arg("755")
@@ -329,7 +265,7 @@ fn ordinary_user() {
                 .success()
         );
     }
-    let labs = place.0.join("of-nobody");
+    let labs = place.at("of-nobody");
     fs::create_dir(&labs).unwrap();
     assert!(
         Command::new("chown")
@@ -368,7 +304,7 @@ fn ordinary_user() {
 }
 
 fn without_tun() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let script = format!(
         "mount -t tmpfs none /dev/net && exec {} lab up pair --set *.delay=1ms -q",
         env!("CARGO_BIN_EXE_caudal")
@@ -379,7 +315,7 @@ fn without_tun() {
     let mut command = Command::new("unshare");
     command
         .args(["-m", "sh", "-c", &script])
-        .env("CAUDAL_LAB_DIR", place.0.join("labs"));
+        .env("CAUDAL_LAB_DIR", place.labs());
     run(&mut command, Duration::from_secs(30)).done();
     let text = place
         .says("exec h1 -- ping -4 -q -c 3 -i 0.1 h2")
@@ -430,7 +366,7 @@ fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 }
 
 fn stats_documented() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let file = place.file(
         "all.toml",
         r#"
@@ -497,9 +433,9 @@ fn stats_documented() {
 }
 
 fn picture() {
-    let place = Place::new();
+    let place = Place::of("lab");
     place.says("up two-paths -q").done();
-    let file = place.0.join("net.svg");
+    let file = place.at("net.svg");
     place.says(&format!("show --svg {}", file.display())).done();
     let svg = fs::read_to_string(file).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
@@ -521,10 +457,10 @@ fn picture() {
 }
 
 fn full_disk() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let script = format!(
         "mkdir -p {labs}/full && mount -t tmpfs -o size=4k,mode=700 none {labs}/full && dd if=/dev/zero of={labs}/full/fill bs=4k count=1 2>/dev/null; CAUDAL_LAB_DIR={labs}/full exec {caudal} lab up pair",
-        labs = place.0.display(),
+        labs = place.path().display(),
         caudal = env!("CARGO_BIN_EXE_caudal")
     );
     let mut command = Command::new("unshare");
@@ -533,7 +469,7 @@ fn full_disk() {
 }
 
 fn few_files() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let script = format!(
         "ulimit -n 40; exec {} lab up pair",
         env!("CARGO_BIN_EXE_caudal")
@@ -541,13 +477,13 @@ fn few_files() {
     let mut command = Command::new("bash");
     command
         .args(["-c", &script])
-        .env("CAUDAL_LAB_DIR", place.0.join("labs"));
+        .env("CAUDAL_LAB_DIR", place.labs());
     run(&mut command, Duration::from_secs(30)).failed(4, &["open files", "ulimit -n"]);
-    assert!(place.is_empty());
+    assert!(place.has_no_lab());
 }
 
 fn wrong_words() {
-    let place = Place::new();
+    let place = Place::of("lab");
     for (words, expected) in [
         ("up ring", "cannot read ring: No such file or directory"),
         ("up line 0", "preset line takes 1 to 100 routers, not 0"),
@@ -580,7 +516,7 @@ fn wrong_words() {
 }
 
 fn wrong_files() {
-    let place = Place::new();
+    let place = Place::of("lab");
     for (text, expected) in [
         (
             "host = [\n  { name = \"a\" },\n  { nam = \"b\" },\n]\n",
@@ -616,7 +552,7 @@ fn wrong_files() {
             ended.stderr
         );
     }
-    let binary = place.0.join("file.toml");
+    let binary = place.at("file.toml");
     fs::write(&binary, [0xff, 0xfe, 0, 1]).unwrap();
     place
         .says(&format!("up {}", binary.display()))
@@ -624,7 +560,7 @@ fn wrong_files() {
 }
 
 fn presets() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let names = place.says("preset").done().stdout;
     for line in names.lines() {
         let name = line.split_whitespace().next().unwrap();
@@ -639,7 +575,7 @@ fn presets() {
 }
 
 fn schema() {
-    let place = Place::new();
+    let place = Place::of("lab");
     let printed = place.says("schema").done().stdout;
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/topology.schema.json");

@@ -8,60 +8,24 @@ mod support;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicU32, Ordering};
-use support::{Ended, Running, SOON, Serve, caudal, is_installed, run, trial};
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
+use support::place::Place;
+use support::port::free_port;
+use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 /// A run that takes hardly any time, and enough of it for a rate.
 const QUICK: &str = "tcp -n 16M";
 
-/// A directory with a store of a test's own; gone with it.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        let unique = format!("caudal-store-cli-{}-{nth}", std::process::id());
-        let path = std::env::temp_dir().join(unique);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn store(&self) -> PathBuf {
-        self.0.join("store.db")
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = caudal(words.split_whitespace());
-        command.env("CAUDAL_STORE", self.store());
-        command
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) -> Ended {
-        run(&mut self.command(words), SOON)
-    }
-
-    /// The entries of the list.
-    #[track_caller]
-    fn entries(&self, words: &str) -> Vec<Value> {
-        let list = self
-            .says(&format!("report list --json {words}"))
-            .done()
-            .json();
-        assert_eq!(list["schema"], "caudal.list/1");
-        list["entries"].as_array().unwrap().clone()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// The entries of the list.
+#[track_caller]
+fn entries_in(place: &Place, words: &str) -> Vec<Value> {
+    let list = place
+        .says(&format!("report list --json {words}"))
+        .done()
+        .json();
+    assert_eq!(list["schema"], "caudal.list/1");
+    list["entries"].as_array().unwrap().clone()
 }
 
 /// Puts many runs at once where a test needs ids that it knows: the store itself, as SQL sees it.
@@ -156,8 +120,7 @@ fn document_unchanged() {
         assert_eq!(kept.json(), printed.json(), "{words}");
         assert_eq!(kept.stdout, printed.stdout, "{words}: to the last byte");
     }
-    let kinds: Vec<Value> = place
-        .entries("")
+    let kinds: Vec<Value> = entries_in(&place, "")
         .iter()
         .map(|entry| entry["kind"].clone())
         .collect();
@@ -172,12 +135,12 @@ fn document_unchanged() {
         let ended = place.says(words).done();
         assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
     }
-    assert_eq!(place.entries("").len(), 9);
+    assert_eq!(entries_in(&place, "").len(), 9);
 }
 
 fn samples_kept() {
     let place = Place::new();
-    let raw = place.0.join("raw.csv");
+    let raw = place.at("raw.csv");
     let words = format!("rtt -P 2 -n 50 --sizes 1,64 --raw {} -q", raw.display());
     place.says(&words).done();
     let shown = place.says("report show").done().stdout;
@@ -225,7 +188,7 @@ fn filters() {
         .failed(2, &["comma"]);
     place.says("report tag last golden day-1").done();
     let kinds = |words: &str| -> Vec<String> {
-        let entries = place.entries(words);
+        let entries = entries_in(&place, words);
         entries
             .iter()
             .map(|entry| entry["kind"].as_str().unwrap().to_owned())
@@ -322,7 +285,7 @@ fn two_at_once() {
     for command in commands {
         command.wait(SOON).done();
     }
-    assert_eq!(place.entries("").len(), 6);
+    assert_eq!(entries_in(&place, "").len(), 6);
     let connection = sql(&place.store());
     let said: String = connection
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
@@ -338,7 +301,7 @@ fn interrupted() {
     let ended = command.wait(SOON);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     support::assert_reported(&ended);
-    let entries = place.entries("");
+    let entries = entries_in(&place, "");
     assert_eq!(entries[0]["outcome"], "cut short", "{entries:#?}");
     assert!(
         entries[0]["headline"]["goodput_bps"].as_f64() > Some(0.0),
@@ -347,7 +310,7 @@ fn interrupted() {
     // Nothing was measured: nothing is kept.
     let ended = place.says("tcp 127.0.0.1 -p 1");
     assert_eq!(ended.code, Some(3));
-    assert_eq!(place.entries("").len(), 1);
+    assert_eq!(entries_in(&place, "").len(), 1);
 }
 
 fn killed() {
@@ -366,12 +329,12 @@ fn killed() {
         assert_eq!(said, "ok");
     }
     place.says(QUICK).done();
-    assert!(place.entries("").len() >= 2);
+    assert!(entries_in(&place, "").len() >= 2);
 }
 
 fn places() {
     let place = Place::new();
-    let home = place.0.join("home");
+    let home = place.at("home");
     fs::create_dir(&home).unwrap();
     let within = |words: &str| {
         let mut command = caudal(words.split_whitespace());
@@ -384,7 +347,7 @@ fn places() {
     let of_home = home.join(".local/share/caudal/store.db");
     run(&mut within(QUICK), SOON).done();
     assert!(of_home.is_file());
-    let data = place.0.join("data");
+    let data = place.at("data");
     run(within(QUICK).env("XDG_DATA_HOME", &data), SOON).done();
     assert!(data.join("caudal/store.db").is_file());
     let path = run(&mut within("report path"), SOON).done().stdout;
@@ -394,7 +357,7 @@ fn places() {
     );
     assert!(path.contains("1 run of no study"), "{path}");
     // By flag, which goes before all else.
-    let flag = place.0.join("by-flag.db");
+    let flag = place.at("by-flag.db");
     let words = format!("{QUICK} --store {}", flag.display());
     let ended = run(within(&words).env("CAUDAL_STORE", "none"), SOON).done();
     assert!(
@@ -429,7 +392,7 @@ fn no_home() {
 
 fn not_wanted() {
     let place = Place::new();
-    let data = place.0.join("data");
+    let data = place.at("data");
     for (words, store) in [
         ("tcp -n 64K --no-store", None),
         ("tcp -n 64K", Some("none")),
@@ -509,18 +472,18 @@ fn newer() {
     sql(&place.store())
         .pragma_update(None, "user_version", 2)
         .unwrap();
-    assert_eq!(place.entries("").len(), 1, "nothing was lost");
+    assert_eq!(entries_in(&place, "").len(), 1, "nothing was lost");
 }
 
 fn nowhere_to_write() {
     let place = Place::new();
     // Below a file no directory can be.
-    fs::write(place.0.join("file"), "").unwrap();
-    let below = place.0.join("file/store.db");
+    fs::write(place.at("file"), "").unwrap();
+    let below = place.at("file/store.db");
     for at in [
         below.as_path(),
         Path::new("/proc/caudal/store.db"),
-        &place.0,
+        place.path(),
     ] {
         let mut command = caudal(QUICK.split_whitespace());
         let ended = run(command.env("CAUDAL_STORE", at), SOON);
@@ -550,13 +513,13 @@ fn with_file_system(at: &Path, options: &str, script: &str) -> Command {
 fn read_only() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_caudal");
-    let at = place.0.display();
+    let at = place.path().display();
     let script = format!(
         "{program} {QUICK} -q >/dev/null && mount -o remount,ro {at} && {{ {program} {QUICK}; {program} report list; \
          {program} report tag last x; true; }}"
     );
     let ended = run(
-        &mut with_file_system(&place.0, "size=8m,mode=700", &script),
+        &mut with_file_system(place.path(), "size=8m,mode=700", &script),
         SOON,
     );
     assert_eq!(ended.code, Some(0), "{ended:#?}");
@@ -574,7 +537,7 @@ fn read_only() {
     // With nothing there, nothing can be made.
     let script = format!("mount -o remount,ro {at} && exec {program} {QUICK}");
     let ended = run(
-        &mut with_file_system(&place.0, "size=8m,mode=700", &script),
+        &mut with_file_system(place.path(), "size=8m,mode=700", &script),
         SOON,
     );
     shown_but_not_kept(&ended, &["cannot be opened: Read-only file system"]);
@@ -583,10 +546,10 @@ fn read_only() {
 fn full_disk() {
     let place = Place::new();
     let program = env!("CARGO_BIN_EXE_caudal");
-    let disk = place.0.join("disk");
+    let disk = place.at("disk");
     fs::create_dir(&disk).unwrap();
     let at = disk.display();
-    let said = place.0.join("said");
+    let said = place.at("said");
     let said = said.display();
     // A file system that fills up after a few runs, each of which is shown to its end.
     let script = format!(
@@ -625,16 +588,10 @@ fn foreign_server() {
     let server = Serve::start("--iperf2-port 0");
     let mut command = server.client("tcp -n 64K --as iperf3");
     run(command.env("CAUDAL_STORE", place.store()), SOON).done();
-    let entries = place.entries("");
+    let entries = entries_in(&place, "");
     assert_eq!(entries[0]["kind"], "tcp");
     let shown = place.says("report show").done().stdout;
     assert!(shown.contains("warning: the server is"), "{shown}");
-}
-
-/// A port nobody listens on at this moment.
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// A server that speaks the other programs' languages too, and its port for each.
@@ -696,7 +653,7 @@ fn kept_of(words: &str) -> (Ended, Value, Value) {
         "{ended:#?}"
     );
     assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
-    let entries = place.entries("");
+    let entries = entries_in(&place, "");
     let [entry] = entries.as_slice() else {
         panic!("{words}: {entries:#?}");
     };
@@ -910,7 +867,7 @@ fn other_ways_interrupted() {
         client.line_with("its/sec");
         client.signal("INT");
         client.wait(SOON);
-        let entry = &place.entries("")[0];
+        let entry = &entries_in(&place, "")[0];
         assert_eq!(entry["outcome"], "cut short", "{words}: {entry}");
         let shown = place.says("report show --json").done().json();
         assert_eq!(shown["warnings"][0]["code"], "cut_short", "{shown}");
@@ -925,18 +882,17 @@ fn other_ways_interrupted() {
     let mut command = caudal(["iperf3", "-c", "127.0.0.1", "-p", "1"]);
     let ended = run(command.env("CAUDAL_STORE", place.store()), SOON);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
-    assert_eq!(place.entries("").len(), 2);
+    assert_eq!(entries_in(&place, "").len(), 2);
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let namespaces = || {
-        let probe = Command::new("unshare").args(["-m", "true"]).output();
-        match probe {
-            _ if !is_installed("unshare") => Some("unshare is not installed".to_owned()),
-            Ok(probe) if probe.status.success() => None,
-            _ => Some("mount namespaces take root".to_owned()),
-        }
+        uninstalled("unshare").or_else(|| {
+            let probe = Command::new("unshare").args(["-m", "true"]).output();
+            let has = probe.is_ok_and(|probe| probe.status.success());
+            (!has).then(|| "mount namespaces take root".to_owned())
+        })
     };
     let plain = |name: &str, test: fn()| {
         Trial::test(name, move || {

@@ -8,18 +8,20 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::{Running, Serve, caudal, is_installed, run, trial};
+use support::{Running, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
-    let needs =
-        |program: &str| (!is_installed(program)).then(|| format!("{program} is not installed"));
     let trials = vec![
-        trial("iperf_2_on_the_port_is_recognised", needs("iperf"), || {
-            a_client_says_what_it_found("iperf", "does not speak caudal's protocol");
-        }),
+        trial(
+            "iperf_2_on_the_port_is_recognised",
+            uninstalled("iperf"),
+            || {
+                a_client_says_what_it_found("iperf", "does not speak caudal's protocol");
+            },
+        ),
         trial(
             "an_iperf_2_client_is_sent_away_and_the_server_lives_on",
-            needs("iperf"),
+            uninstalled("iperf"),
             || {
                 a_server_sends_it_away("iperf");
             },

@@ -6,10 +6,10 @@ mod support;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 use support::network::missing;
+use support::place::Place;
 use support::{run, trial};
 
 /// The studies that come with the program.
@@ -42,44 +42,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A place for a study's labs, store and report; gone when dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("caudal-{name}-{}", std::process::id()));
-        let labs = path.join("labs");
-        fs::create_dir_all(&labs).unwrap();
-        let owned = Command::new("chmod").arg("700").arg(labs).status();
-        assert!(owned.unwrap().success());
-        Self(path)
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
-        command
-            .arg("study")
-            .args(words.split_whitespace())
-            .env("CAUDAL_LAB_DIR", self.0.join("labs"))
-            .env("CAUDAL_STORE", self.0.join("store.db"))
-            .env("XDG_DATA_HOME", self.0.join("data"));
-        command
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn holds(name: &str) {
-    let place = Place::new(name);
-    let out = place.0.join("report");
-    let mut command = place.command(&format!("run {name} --quick --out"));
-    let ended = run(command.arg(&out), LIMIT);
+    let place = Place::of("study");
+    let mut command = place.command(&format!("run {name} --quick --out report"));
+    let ended = run(&mut command, LIMIT);
     let read = |file: &str| {
-        fs::read_to_string(out.join(file))
+        fs::read_to_string(place.at("report").join(file))
             .unwrap_or_else(|error| panic!("{file}: {error}: {ended:#?}"))
     };
     let findings: Value = serde_json::from_str(&read("findings.json")).unwrap();
@@ -112,8 +80,8 @@ fn holds(name: &str) {
 }
 
 fn all_of_them() {
-    let place = Place::new("list");
-    let ended = run(&mut place.command("list"), Duration::from_secs(30));
+    let place = Place::of("study");
+    let ended = place.says("list");
     let listed = |name: &&str| ended.stdout.contains(*name);
     assert!(SHIPPED.iter().all(listed), "{ended:#?}");
     let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");

@@ -6,13 +6,11 @@ mod support;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 use support::network::missing;
-use support::{Ended, Running, run, trial};
+use support::place::{Place, eventually};
+use support::{Running, run, trial};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -65,88 +63,18 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-/// A place of its own for a test's labs, store and files; at the end no lab is up there.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("caudal-study-{}-{nth}", std::process::id()));
-        fs::create_dir_all(path.join("labs")).unwrap();
-        let owned = Command::new("chmod")
-            .args(["700"])
-            .arg(path.join("labs"))
-            .status();
-        assert!(owned.unwrap().success());
-        Self(path)
-    }
-
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
-        command
-            .arg("study")
-            .args(words.split_whitespace())
-            .current_dir(&self.0)
-            .env("CAUDAL_LAB_DIR", self.0.join("labs"))
-            .env("CAUDAL_STORE", self.0.join("store.db"))
-            .env("XDG_DATA_HOME", self.0.join("data"));
-        command
-    }
-
-    #[track_caller]
-    fn says(&self, words: &str) -> Ended {
-        run(&mut self.command(words), Duration::from_secs(120))
-    }
-
-    fn file(&self, name: &str, text: &str) {
-        fs::write(self.0.join(name), text).unwrap();
-    }
-
-    fn json(&self, path: &str) -> Value {
-        serde_json::from_str(&fs::read_to_string(self.0.join(path)).unwrap()).unwrap()
-    }
-
-    fn has_no_lab(&self) -> bool {
-        fs::read_dir(self.0.join("labs")).unwrap().next().is_none()
-    }
-
-    /// The trials written with `--out`.
-    fn trials(&self, out: &str) -> Vec<Value> {
-        let mut names: Vec<_> = fs::read_dir(self.0.join(out).join("trials"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        names.sort();
-        names
-            .iter()
-            .map(|path| serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
-            .collect()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut down = Command::new(env!("CARGO_BIN_EXE_caudal"));
-        let _ = down
-            .args(["lab", "down", "--all"])
-            .env("CAUDAL_LAB_DIR", self.0.join("labs"))
-            .output();
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Waits until something holds; what is waited for is the kernel's or another process's work.
-#[track_caller]
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..500 {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("{what}");
+/// The trials written with `--out`.
+fn trials_in(place: &Place, out: &str) -> Vec<Value> {
+    let trials = format!("{out}/trials");
+    let mut names: Vec<String> = fs::read_dir(place.at(&trials))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+        .iter()
+        .map(|name| place.json(&format!("{trials}/{name}")))
+        .collect()
 }
 
 /// A TCP flow, beside it UDP in one of two cases, and a look at the round-trip time.
@@ -219,7 +147,7 @@ to = "b"
 "#;
 
 fn on_the_lab() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("lab.toml", LAB);
     let ended = place.says("run lab.toml --out out --seed 7");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
@@ -239,7 +167,7 @@ fn on_the_lab() {
         (&findings["seed"], &findings["complete"]),
         (&7.into(), &true.into())
     );
-    let trials = place.trials("out");
+    let trials = trials_in(&place, "out");
     let counted = trials
         .iter()
         .filter(|trial| trial["spoiled"].is_null())
@@ -292,7 +220,7 @@ fn on_the_lab() {
 }
 
 fn compared() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("one.toml", &LOOPBACK.replace("min = 1", "min = 3"));
     let id = |out: &str| -> String {
         let ended = place.says(&format!("run one.toml --out {out}"));
@@ -307,7 +235,7 @@ fn compared() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
         command
             .args(["report", "compare", one, other, "--json"])
-            .env("CAUDAL_STORE", place.0.join("store.db"));
+            .env("CAUDAL_STORE", place.store());
         let ended = run(&mut command, Duration::from_secs(20));
         assert_eq!(ended.code, Some(0), "{ended:#?}");
         serde_json::from_str::<Value>(&ended.stdout).unwrap()
@@ -328,14 +256,14 @@ fn compared() {
 }
 
 fn killed_and_resumed() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("lab.toml", LAB);
     let running = Running::start(&mut place.command("run lab.toml --out out"));
     let id = running.line_with("; study ");
     let id = id.rsplit(' ').next().unwrap().to_owned();
     running.line_with("1/6");
     running.line_with("2/6");
-    let labs = place.0.join("labs");
+    let labs = place.labs();
     eventually("the third trial has its lab", || {
         let mut names = fs::read_dir(&labs).unwrap().filter_map(Result::ok);
         names.any(|name| {
@@ -347,7 +275,7 @@ fn killed_and_resumed() {
     let ended = running.wait(Duration::from_secs(20));
     assert_eq!(ended.code, None);
     // The experiment is in the store: its file may be gone.
-    fs::remove_file(place.0.join("lab.toml")).unwrap();
+    fs::remove_file(place.at("lab.toml")).unwrap();
     let ended = place.says(&format!("resume {id} --out out"));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert!(
@@ -355,7 +283,7 @@ fn killed_and_resumed() {
         "{}",
         ended.stdout
     );
-    let trials = place.trials("out");
+    let trials = trials_in(&place, "out");
     let positions: Vec<u64> = trials
         .iter()
         .map(|trial| trial["position"].as_u64().unwrap())
@@ -377,7 +305,7 @@ fn killed_and_resumed() {
 }
 
 fn interrupted() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("lab.toml", LAB);
     let running = Running::start(&mut place.command("run lab.toml --out out"));
     running.line_with("1/6");
@@ -386,9 +314,9 @@ fn interrupted() {
     ended.failed(1, &["interrupted after", "caudal study resume"]);
     let findings = place.json("out/findings.json");
     assert_eq!(findings["complete"], false);
-    assert!(!place.trials("out").is_empty());
+    assert!(!trials_in(&place, "out").is_empty());
     assert!(
-        fs::read_to_string(place.0.join("out/report.html"))
+        fs::read_to_string(place.at("out/report.html"))
             .unwrap()
             .contains("</html>")
     );
@@ -396,13 +324,13 @@ fn interrupted() {
 }
 
 fn over_loopback() {
-    let place = Place::new();
+    let place = Place::of("study");
     let flows = "bytes = '5M'\n\n[[flow]]\nname = 'echo'\nkind = 'rtt'\nfrom = 'a'\nto = 'b'\ncount = 2\n\
                  messages = 30\nlength = '1..4'\n";
     place.file("own.toml", &format!("{LOOPBACK}{flows}"));
     let findings = place.says("run own.toml --out out --json").done().json();
     assert_eq!(findings["name"], "own");
-    let trials = place.trials("out");
+    let trials = trials_in(&place, "out");
     assert_eq!(trials.len(), 1);
     let metrics = &trials[0]["metrics"];
     assert_eq!(metrics["tcp.bytes"].as_f64(), Some(5e6));
@@ -414,7 +342,7 @@ fn over_loopback() {
 }
 
 fn unmet() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file(
         "own.toml",
         &format!("{LOOPBACK}\n[[expect]]\nthat = 'tcp.goodput < 1k'\n"),
@@ -430,7 +358,7 @@ fn unmet() {
 }
 
 fn between_hosts() {
-    let place = Place::new();
+    let place = Place::of("study");
     let text = LAB.replace(
         "look\"\nkind = \"rtt-udp\"\nfrom = \"h2\"\nto = \"h1\"",
         "look\"\nkind = \"rtt-udp\"\nfrom = \"h1\"\nto = \"h2\"",
@@ -461,7 +389,7 @@ fn between_hosts() {
         "run lab.toml --hosts h2=127.0.0.1:{port} --out out"
     ));
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    for trial in place.trials("out") {
+    for trial in trials_in(&place, "out") {
         assert!(trial["lab"].is_null());
         for flow in trial["flows"].as_array().unwrap() {
             let directions = &flow["run"]["plan"]["directions"];
@@ -491,7 +419,7 @@ fn between_hosts() {
 }
 
 fn without_store() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("own.toml", LOOPBACK);
     place.file(
         "store.db",
@@ -505,13 +433,13 @@ fn without_store() {
         "{}",
         ended.stderr
     );
-    assert_eq!(place.trials("out").len(), 1);
+    assert_eq!(trials_in(&place, "out").len(), 1);
     let ended = place.says("run own.toml --out out2 --no-store").done();
     assert!(ended.stdout.contains("study, not kept"), "{}", ended.stdout);
 }
 
 fn full_disk() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("own.toml", LOOPBACK);
     // A file where the directory should be: nothing can be written there either.
     place.file("out", "");
@@ -527,7 +455,7 @@ fn full_disk() {
 }
 
 fn refused() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("own.toml", LOOPBACK);
     let many: String = (0..6)
         .map(|nth| {
@@ -578,7 +506,7 @@ fn refused() {
 }
 
 fn dry() {
-    let place = Place::new();
+    let place = Place::of("study");
     place.file("lab.toml", LAB);
     let text = place.says("show lab.toml").done().stdout;
     assert_eq!(text, LAB);
@@ -609,7 +537,7 @@ fn schema() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/experiment.schema.json"
     );
-    let printed = Place::new().says("schema").done().stdout;
+    let printed = Place::of("study").says("schema").done().stdout;
     assert_eq!(
         fs::read_to_string(published).unwrap(),
         printed,

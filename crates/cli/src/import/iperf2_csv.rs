@@ -238,10 +238,8 @@ impl Test {
             Some(Side::Server) => self.hosts.get(1).cloned(),
             _ => {
                 let port = self.streams.first().map_or(0, |stream| stream.ports[1]);
-                self.hosts.get(1).map(|host| match host.contains(':') {
-                    true => format!("[{host}]:{port}"),
-                    false => format!("{host}:{port}"),
-                })
+                let host = self.hosts.get(1);
+                host.map(|host| line::with_port(host, port))
             }
         };
         for mut stream in self.streams {

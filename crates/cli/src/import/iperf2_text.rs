@@ -142,10 +142,10 @@ impl Reader {
     }
 
     fn line(&mut self, text: &str) {
-        if let Some(at) = text.find("Client connecting to ") {
-            self.banner(&text[at + 21..], Side::Client);
-        } else if let Some(at) = text.find("Server listening on ") {
-            self.banner(&text[at + 20..], Side::Server);
+        if let Some(after) = line::behind(text, "Client connecting to ") {
+            self.banner(after, Side::Client);
+        } else if let Some(after) = line::behind(text, "Server listening on ") {
+            self.banner(after, Side::Server);
         } else if let Some(length) = text.strip_prefix("Sending ") {
             self.length = line::number(length).map(|(length, _)| length);
             for open in &mut self.open {
@@ -272,11 +272,7 @@ impl Reader {
                 let Some((mut count, rest)) = line::stretch(text) else {
                     return;
                 };
-                if let Some((datagrams, rest)) = line::number(rest.trim_start())
-                    && rest
-                        .trim_start()
-                        .starts_with("datagrams received out-of-order")
-                {
+                if let Some(datagrams) = line::reordered(rest) {
                     leg.out_of_order(count, datagrams);
                     return;
                 }
@@ -376,8 +372,7 @@ fn finish(open: Open, port: Option<u16>) -> Log {
             .filter(|_| side == Side::Client)
             .map(|conn| conn.remote_port);
         log.peer = Some(match port {
-            Some(port) if open.host.contains(':') => format!("[{}]:{port}", open.host),
-            Some(port) => format!("{}:{port}", open.host),
+            Some(port) => line::with_port(&open.host, port),
             None => open.host.clone(),
         });
     }

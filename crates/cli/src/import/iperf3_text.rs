@@ -65,20 +65,6 @@ struct Open {
     is_summary: bool,
 }
 
-impl Open {
-    fn new(side: Option<Side>) -> Self {
-        let mut log = Log::new(Format::Iperf3Text);
-        log.side = side;
-        Self {
-            log,
-            ids: HashMap::new(),
-            columns: Columns::Unknown,
-            reverse: false,
-            is_summary: false,
-        }
-    }
-}
-
 impl Reader {
     fn close(&mut self) {
         if let Some(mut open) = self.log.take() {
@@ -94,32 +80,39 @@ impl Reader {
 
     fn begin(&mut self, side: Side) -> &mut Open {
         self.close();
-        let mut open = Open::new(Some(side));
-        open.log.command = self.command.take();
-        open.log.version.clone_from(&self.version);
-        open.log.started_ns = self.started_ns.take();
+        let open = self.fresh(Some(side));
         self.log.insert(open)
     }
 
     fn open(&mut self) -> &mut Open {
-        if self.log.is_none() {
-            let mut open = Open::new(None);
-            open.log.command = self.command.take();
-            open.log.version.clone_from(&self.version);
-            open.log.started_ns = self.started_ns.take();
-            self.log = Some(open);
+        let open = self.log.take().unwrap_or_else(|| self.fresh(None));
+        self.log.insert(open)
+    }
+
+    /// A test of which nothing is known but what stood before it.
+    fn fresh(&mut self, side: Option<Side>) -> Open {
+        let mut log = Log::new(Format::Iperf3Text);
+        log.side = side;
+        log.command = self.command.take();
+        log.version.clone_from(&self.version);
+        log.started_ns = self.started_ns.take();
+        Open {
+            log,
+            ids: HashMap::new(),
+            columns: Columns::Unknown,
+            reverse: false,
+            is_summary: false,
         }
-        self.log.get_or_insert_with(|| Open::new(None))
     }
 
     fn line(&mut self, text: &str) {
-        if let Some(after) = behind(text, "Connecting to host ") {
+        if let Some(after) = line::behind(text, "Connecting to host ") {
             let host = after.split(", port ").collect::<Vec<_>>();
             let title = text.split("Connecting to host ").next().unwrap_or("");
             let started = date::at_start(title);
             let open = self.begin(Side::Client);
             open.log.peer = match host.as_slice() {
-                [host, port] => Some(peer(host, port)),
+                [host, port] => Some(line::with_port(host.trim(), port.trim())),
                 _ => None,
             };
             open.log.started_ns = open.log.started_ns.or(started);
@@ -143,18 +136,17 @@ impl Reader {
         if self.is_in_server_output {
             return;
         }
-        if let Some(after) = behind(text, "Accepted connection from ") {
+        if let Some(after) = line::behind(text, "Accepted connection from ") {
             let host = after.split(", port ").next().unwrap_or("").trim();
             let host = (!host.is_empty()).then(|| host.to_owned());
             self.begin(Side::Server).log.peer = host;
-        } else if let Some(after) = behind(text, "Reverse mode, remote host ") {
-            let _ = after;
+        } else if text.contains("Reverse mode, remote host ") {
             self.open().reverse = true;
         } else if text.contains("Server listening on ") {
             self.close();
-        } else if let Some(after) = behind(text, "Starting Test: ") {
+        } else if let Some(after) = line::behind(text, "Starting Test: ") {
             self.open().start(after);
-        } else if let Some(after) = behind(text, "Time: ") {
+        } else if let Some(after) = line::behind(text, "Time: ") {
             match &mut self.log {
                 // A server says the time behind the name of who asked, a client before it connects.
                 Some(open) if open.log.flows.is_empty() && open.log.side == Some(Side::Server) => {
@@ -162,14 +154,14 @@ impl Reader {
                 }
                 _ => self.started_ns = date::rfc1123(after),
             }
-        } else if let Some(after) = behind(text, "snd_tcp_congestion ") {
+        } else if let Some(after) = line::behind(text, "snd_tcp_congestion ") {
             self.open().log.congestion = Some(after.trim().to_owned());
-        } else if let Some(after) = behind(text, "iperf3: error - ") {
+        } else if let Some(after) = line::behind(text, "iperf3: error - ") {
             self.open().log.error = Some(after.to_owned());
         } else if text.contains("iperf3: OUT OF ORDER") || text.starts_with("iperf3:") {
         } else if let Some(line) = line::bracketed(text) {
             self.open().bracketed(&line);
-        } else if let Some(after) = behind(text, "iperf 3.") {
+        } else if let Some(after) = line::behind(text, "iperf 3.") {
             self.version = Some(format!("3.{}", line::word(after).0));
             let version = self.version.clone();
             if let Some(open) = self.log.as_mut().filter(|open| !open.log.has_counts()) {
@@ -178,19 +170,6 @@ impl Reader {
         } else if let Some(command) = line::command(text, "iperf3") {
             self.command = Some(command.to_owned());
         }
-    }
-}
-
-fn behind<'a>(text: &'a str, what: &str) -> Option<&'a str> {
-    text.find(what).map(|at| &text[at + what.len()..])
-}
-
-fn peer(host: &str, port: &str) -> String {
-    let (host, port) = (host.trim(), port.trim());
-    if host.contains(':') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
     }
 }
 
@@ -223,11 +202,10 @@ impl Open {
     }
 
     fn bracketed(&mut self, line: &Line<'_>) {
-        if let Some((local, remote, _)) = line::connection(line.rest) {
+        if let Some((_, remote, _)) = line::connection(line.rest) {
             if self.log.peer.is_none() {
                 self.log.peer = Some(remote.host.to_owned());
             }
-            let _ = local;
             return;
         }
         if line.whose == Whose::Heading {
@@ -247,7 +225,7 @@ impl Open {
             self.remark(line);
             return;
         };
-        if let Some(datagrams) = reordered(rest) {
+        if let Some(datagrams) = line::reordered(rest) {
             self.reordered(line, datagrams);
             return;
         }
@@ -456,12 +434,4 @@ fn keep_end(flow: &mut Flow, end: End, count: Count) {
     let place = flow.end_mut(end);
     let reordered = place.and_then(|before| before.reordered);
     *place = Some(Count { reordered, ..count });
-}
-
-/// `77 datagrams received out-of-order`.
-fn reordered(rest: &str) -> Option<f64> {
-    let (datagrams, rest) = line::number(rest.trim_start())?;
-    rest.trim()
-        .starts_with("datagrams received out-of-order")
-        .then_some(datagrams)
 }

@@ -162,6 +162,15 @@ pub fn losses<'a>(count: &mut Count, text: &'a str) -> Option<&'a str> {
     })
 }
 
+/// How many, of `77 datagrams received out-of-order`.
+#[must_use]
+pub fn reordered(text: &str) -> Option<f64> {
+    let (datagrams, rest) = number(text.trim_start())?;
+    rest.trim_start()
+        .starts_with("datagrams received out-of-order")
+        .then_some(datagrams)
+}
+
 /// A number without a sign at the start of `text`; only digits with one point.
 #[must_use]
 pub fn number(text: &str) -> Option<(f64, &str)> {
@@ -177,6 +186,12 @@ fn signed(text: &str) -> Option<(f64, &str)> {
         Some(rest) => number(rest).map(|(value, rest)| (-value, rest)),
         None => number(text),
     }
+}
+
+/// What stands behind `words`, wherever they are.
+#[must_use]
+pub fn behind<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    text.split_once(words).map(|(_, behind)| behind)
 }
 
 /// The next word, after blanks.
@@ -205,6 +220,15 @@ pub struct Address<'a> {
     pub host: &'a str,
     /// The port.
     pub port: u16,
+}
+
+/// A host with its port, as one writes them together.
+#[must_use]
+pub fn with_port(host: &str, port: impl std::fmt::Display) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
 }
 
 fn address(text: &str) -> Option<(Address<'_>, &str)> {

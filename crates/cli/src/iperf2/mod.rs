@@ -103,13 +103,7 @@ by TCP_WINDOW_SIZE. An option of iperf 2 that is not listed is refused by its na
 /// Runs `caudal iperf` with these words.
 #[must_use]
 pub fn main(words: &[String]) -> ExitCode {
-    match crate::prepare() {
-        Ok(interrupt) => speak(words, interrupt).into(),
-        Err(failure) => {
-            crate::complain(&failure);
-            failure.exit.into()
-        }
-    }
+    crate::end(crate::prepare().map(|interrupt| speak(words, interrupt)))
 }
 
 fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {

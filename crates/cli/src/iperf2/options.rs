@@ -1,6 +1,8 @@
 //! iperf 2's command line: its options, their abbreviations and their defaults.
 
 use super::units::{self, Format};
+use crate::getopt::Takes::{self, Maybe, Nothing, Value};
+use crate::getopt::{self, Flag, Unreadable, Word};
 use caudal_engine::iperf2::Source;
 use caudal_wire::iperf2::Way;
 use std::net::IpAddr;
@@ -163,17 +165,6 @@ impl Default for Options {
     }
 }
 
-/// Whether an option takes a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Nothing,
-    Value,
-    /// Only as `--name=value`.
-    Perhaps,
-}
-
-use Takes::{Nothing, Perhaps, Value};
-
 /// The options there are: a letter where it has one, all its names, and whether it takes a value.
 const TABLE: &[(Option<char>, &[&str], Takes)] = &[
     (Some('b'), &["bandwidth"], Value),
@@ -221,7 +212,7 @@ const TABLE: &[(Option<char>, &[&str], Takes)] = &[
         &["tcp-congestion", "tcp-cca", "linux-congestion"],
         Value,
     ),
-    (None, &["connect-only"], Perhaps),
+    (None, &["connect-only"], Maybe),
     (None, &["dscp"], Value),
     (None, &["fq-rate"], Value),
     (None, &["full-duplex"], Nothing),
@@ -236,7 +227,10 @@ const TABLE: &[(Option<char>, &[&str], Takes)] = &[
     (None, &["utc"], Nothing),
 ];
 
-/// Options of iperf 2 that are not here.
+/// Options of iperf 2 that are not here, by letter.
+const ABSENT_LETTERS: [(char, &str); 2] = [('A', "A"), ('z', "z")];
+
+/// Options of iperf 2 that are not here, by name.
 const ABSENT: &[&str] = &[
     "NUM_REPORT_STRUCTS",
     "awdl",
@@ -331,56 +325,12 @@ impl Options {
     /// One line that names what cannot be, and what could.
     pub fn parse(words: &[String]) -> Result<Self, String> {
         let mut options = Self::default();
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            if let Some(long) = word.strip_prefix("--") {
-                let (name, value) = match long.split_once('=') {
-                    Some((name, value)) => (name, Some(value.to_owned())),
-                    None => (long, None),
-                };
-                let (name, takes) = find(name)?;
-                let value = match (takes, value) {
-                    (Nothing, Some(_)) => {
-                        return Err(format!("option `--{name}' doesn't allow an argument"));
-                    }
-                    (Value, None) => Some(
-                        words
-                            .next()
-                            .cloned()
-                            .ok_or_else(|| format!("option `--{name}' requires an argument"))?,
-                    ),
-                    (_, value) => value,
-                };
-                options.set(name, value.as_deref())?;
-            } else if let Some(letters) =
-                word.strip_prefix('-').filter(|letters| !letters.is_empty())
-            {
-                let mut rest = letters.chars();
-                while let Some(letter) = rest.next() {
-                    if matches!(letter, 'z' | 'A') {
-                        return Err(format!("option -{letter} of iperf is not here"));
-                    }
-                    let (_, names, takes) = TABLE
-                        .iter()
-                        .find(|(short, _, _)| *short == Some(letter))
-                        .ok_or_else(|| format!("invalid option -- {letter}"))?;
-                    if *takes == Value {
-                        let value: String = rest.by_ref().collect();
-                        let value = if value.is_empty() {
-                            words
-                                .next()
-                                .cloned()
-                                .ok_or_else(|| format!("option requires an argument -- {letter}"))?
-                        } else {
-                            value
-                        };
-                        options.set(names[0], Some(&value))?;
-                    } else {
-                        options.set(names[0], None)?;
-                    }
+        for word in getopt::read(&flags(), words.iter().cloned()).map_err(said)? {
+            match word {
+                Word::Flag(name, value, written) => {
+                    options.set(name, &written, value.as_deref())?;
                 }
-            } else {
-                return Err(format!("extra argument -- {word}"));
+                Word::Operand(word) => return Err(format!("extra argument -- {word}")),
             }
         }
         options.check()?;
@@ -396,7 +346,7 @@ impl Options {
             if let Some(value) = variable(&known) {
                 words.push(match takes {
                     Nothing => format!("--{}", names[0]),
-                    Value | Perhaps => format!("--{}={value}", names[0]),
+                    Value | Maybe => format!("--{}={value}", names[0]),
                 });
             }
         }
@@ -436,7 +386,7 @@ impl Options {
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+    fn set(&mut self, name: &str, written: &str, value: Option<&str>) -> Result<(), String> {
         let text = value.unwrap_or("");
         let bad = |what: &str| format!("option --{name}: {text:?} is not {what}");
         let amount = |what: &str| {
@@ -627,7 +577,7 @@ impl Options {
                 self.delay = Some(Duration::from_secs_f64(start - now));
             }
             "utc" => self.utc = true,
-            other => return Err(format!("option --{other} of iperf is not here")),
+            _ => return Err(format!("option {written} of iperf is not here")),
         }
         Ok(())
     }
@@ -673,37 +623,40 @@ fn tos(text: &str) -> Option<u8> {
         .or_else(|| number(text).and_then(|tos| u8::try_from(tos).ok()))
 }
 
-/// The option a long name, or the beginning of one, stands for.
-fn find(name: &str) -> Result<(&'static str, Takes), String> {
-    let exact = TABLE.iter().find(|(_, names, _)| names.contains(&name));
-    if let Some((_, names, takes)) = exact {
-        return Ok((names[0], *takes));
-    }
-    if ABSENT.contains(&name) {
-        return Err(format!("option --{name} of iperf is not here"));
-    }
-    let mut found: Vec<(&'static str, Option<Takes>)> = TABLE
-        .iter()
-        .filter(|(_, names, _)| names.iter().any(|known| known.starts_with(name)))
-        .map(|(_, names, takes)| (names[0], Some(*takes)))
-        .collect();
-    found.extend(
-        ABSENT
-            .iter()
-            .filter(|known| known.starts_with(name))
-            .map(|known| (*known, None)),
-    );
-    match found.as_slice() {
-        [(known, Some(takes))] if !name.is_empty() => Ok((known, *takes)),
-        [(known, None)] => Err(format!("option --{known} of iperf is not here")),
-        [] => Err(format!("unrecognized option `--{name}'")),
-        several => {
-            let names: Vec<&str> = several.iter().map(|(name, _)| *name).collect();
-            Err(format!(
-                "option `--{name}' is ambiguous: {}",
-                names.join(", ")
-            ))
+/// All options, each under the first of its names; those that are not here may have a value or not.
+fn flags() -> Vec<Flag<&'static str>> {
+    let here = TABLE.iter().map(|&(short, long, takes)| Flag {
+        key: long[0],
+        short,
+        long,
+        takes,
+    });
+    let letters = ABSENT_LETTERS.iter().map(|&(letter, key)| Flag {
+        key,
+        short: Some(letter),
+        long: &[],
+        takes: Maybe,
+    });
+    let names = ABSENT.iter().map(|name| Flag {
+        key: *name,
+        short: None,
+        long: std::slice::from_ref(name),
+        takes: Maybe,
+    });
+    here.chain(letters).chain(names).collect()
+}
+
+/// Why a command line cannot be read, as iperf 2 says it: it brings a getopt_long of its own, of older words.
+fn said(error: Unreadable) -> String {
+    match error {
+        Unreadable::Name(name) => format!("unrecognized option `--{name}'"),
+        Unreadable::Letter(letter) => format!("invalid option -- {letter}"),
+        Unreadable::Ambiguous(name, names) => {
+            format!("option `--{name}' is ambiguous: {}", names.join(", "))
         }
+        Unreadable::Excess(name) => format!("option `--{name}' doesn't allow an argument"),
+        Unreadable::NameAlone(name) => format!("option `--{name}' requires an argument"),
+        Unreadable::LetterAlone(letter) => format!("option requires an argument -- {letter}"),
     }
 }
 

@@ -474,7 +474,7 @@ const fn belongs(key: Key) -> Option<bool> {
 /// # Errors
 /// When it cannot be read, makes no sense, or asks for what this program does not have.
 pub fn settings(words: impl IntoIterator<Item = String>) -> Result<Asked, Wrong> {
-    let words = read(&FLAGS, words).map_err(Wrong::Unreadable)?;
+    let words = read(&FLAGS, words).map_err(|error| Wrong::Unreadable(error.to_string()))?;
     let mut draft = Draft::default();
     let mut all = Settings {
         end: End::Server(ServerSettings::default()),

@@ -111,13 +111,7 @@ fn fail(why: &str) -> Exit {
 /// Runs `caudal nttcp` with these words.
 #[must_use]
 pub fn main(words: &[String]) -> ExitCode {
-    match crate::prepare() {
-        Ok(interrupt) => speak(words, interrupt).into(),
-        Err(failure) => {
-            crate::complain(&failure);
-            failure.exit.into()
-        }
-    }
+    crate::end(crate::prepare().map(|interrupt| speak(words, interrupt)))
 }
 
 fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {

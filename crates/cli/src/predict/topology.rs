@@ -368,83 +368,45 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
 
 /// Formulas and simulated values of one flow.
 fn beside(number: usize, forecast: &Forecast, outcome: &FlowOutcome) -> Vec<Prediction> {
-    let mut all = forecast.predictions.clone();
-    let title = |name: &str, other: &str| {
-        let known = forecast.predictions.iter().find(|one| one.name == name);
-        known.map_or_else(|| other.to_owned(), |one| one.title.clone())
-    };
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+    let part = |some: u64, of: u64| Some(some as f64 / of.max(1) as f64);
     let goodput = outcome.goodput.unwrap_or(BitRate::ZERO).as_f64();
-    let words = title("goodput", "goodput");
-    all.push(simulated("goodput", &words, goodput, Unit::BitPerSecond));
-    let mut time = |name: &str, other: &str, value: Option<Duration>| {
-        if let Some(value) = value {
-            let seconds = value.as_secs_f64();
-            all.push(simulated(name, &title(name, other), seconds, Unit::Seconds));
-        }
-    };
-    match &outcome.details {
-        Details::Tcp { counts, rtt, cwnd } => {
+    let mut seen = vec![("goodput", "goodput", Some(goodput), Unit::BitPerSecond)];
+    #[rustfmt::skip]
+    let more = match &outcome.details {
+        Details::Tcp { counts, rtt, cwnd } => vec![
             // Small segments have the least: it is not that of full ones.
-            time("rtt_least", "round trip, least", rtt.least());
-            time("rtt_mean", "round trip, mean", rtt.mean());
+            ("rtt_least", "round trip, least", seconds(rtt.least()), Unit::Seconds),
+            ("rtt_mean", "round trip, mean", seconds(rtt.mean()), Unit::Seconds),
             // Queues fill to their end, or not: the longest is what compares.
-            time("rtt_full", "round trip, longest", rtt.most());
-            let share = counts.retransmits as f64 / counts.segments.max(1) as f64;
-            all.push(simulated(
-                "loss",
-                &title("loss", "segments lost"),
-                share,
-                Unit::Share,
-            ));
-            let sent_again = counts.retransmits as f64;
-            all.push(simulated(
-                "retransmits",
-                "sent again",
-                sent_again,
-                Unit::Segments,
-            ));
-            all.push(simulated(
-                "timeouts",
-                "timeouts",
-                counts.timeouts as f64,
-                Unit::Timeouts,
-            ));
-            all.push(simulated(
-                "cwnd",
-                "window, largest",
-                cwnd.most() as f64,
-                Unit::Segments,
-            ));
-        }
-        Details::Udp { counts, delay, .. } => {
-            time("rtt", "one way, least", delay.least());
-            time("delay_mean", "one way, mean", delay.mean());
-            time("delay_max", "one way, longest", delay.most());
-            let share = counts.lost as f64 / counts.expected.max(1) as f64;
-            all.push(simulated(
-                "loss",
-                &title("loss", "datagrams lost"),
-                share,
-                Unit::Share,
-            ));
-        }
-        Details::Echo {
-            exchanges,
-            lost,
-            rtt,
-        } => {
-            time("rtt", "round trip", rtt.least());
-            time("rtt_mean", "round trip, mean", rtt.mean());
-            time("rtt_max", "round trip, longest", rtt.most());
-            all.push(simulated(
-                "exchanges",
-                "came back",
-                *exchanges as f64,
-                Unit::Messages,
-            ));
-            let share = *lost as f64 / (*exchanges + *lost).max(1) as f64;
-            all.push(simulated("loss", "messages lost", share, Unit::Share));
-        }
+            ("rtt_full", "round trip, longest", seconds(rtt.most()), Unit::Seconds),
+            ("loss", "segments lost", part(counts.retransmits, counts.segments), Unit::Share),
+            ("retransmits", "sent again", Some(counts.retransmits as f64), Unit::Segments),
+            ("timeouts", "timeouts", Some(counts.timeouts as f64), Unit::Timeouts),
+            ("cwnd", "window, largest", Some(cwnd.most() as f64), Unit::Segments),
+        ],
+        Details::Udp { counts, delay, .. } => vec![
+            ("rtt", "one way, least", seconds(delay.least()), Unit::Seconds),
+            ("delay_mean", "one way, mean", seconds(delay.mean()), Unit::Seconds),
+            ("delay_max", "one way, longest", seconds(delay.most()), Unit::Seconds),
+            ("loss", "datagrams lost", part(counts.lost, counts.expected), Unit::Share),
+        ],
+        Details::Echo { exchanges, lost, rtt } => vec![
+            ("rtt", "round trip", seconds(rtt.least()), Unit::Seconds),
+            ("rtt_mean", "round trip, mean", seconds(rtt.mean()), Unit::Seconds),
+            ("rtt_max", "round trip, longest", seconds(rtt.most()), Unit::Seconds),
+            ("exchanges", "came back", Some(*exchanges as f64), Unit::Messages),
+            ("loss", "messages lost", part(*lost, *exchanges + *lost), Unit::Share),
+        ],
+    };
+    seen.extend(more);
+    let mut all = forecast.predictions.clone();
+    for (name, words, value, unit) in seen {
+        let Some(value) = value else { continue };
+        // What a formula tells too has its words.
+        let known = forecast.predictions.iter().find(|one| one.name == name);
+        let title = known.map_or(words, |one| &one.title);
+        all.push(simulated(name, title, value, unit));
     }
     for one in &mut all {
         one.name = format!("{}_{}", one.name, number + 1);

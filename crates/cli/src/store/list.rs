@@ -157,124 +157,41 @@ mod tests {
             let number = |entry: &Entry| u64::from_str_radix(&entry.id[16..], 16).unwrap();
             entries.iter().map(number).collect()
         };
-        let all = Filter::default();
         let text = |text: &str| Some(text.to_owned());
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let cases: Vec<(Filter, &[u64])> = vec![
-            (all.clone(), &[6, 5, 4, 3, 2, 1]),
+        type Narrow<'a> = &'a dyn Fn(&mut Filter);
+        let cases: [(Narrow<'_>, &[u64]); 16] = [
+            (&|_| (), &[6, 5, 4, 3, 2, 1]),
+            (&|all| all.trials = true, &[7, 6, 5, 4, 3, 2, 1]),
+            (&|all| all.limit = Some(2), &[6, 5]),
             (
-                Filter {
-                    trials: true,
-                    ..all.clone()
-                },
-                &[7, 6, 5, 4, 3, 2, 1],
-            ),
-            (
-                Filter {
-                    limit: Some(2),
-                    ..all.clone()
-                },
-                &[6, 5],
-            ),
-            (
-                Filter {
-                    kind: text("tcp"),
-                    limit: Some(3),
-                    ..all.clone()
-                },
+                &|all| (all.kind, all.limit) = (text("tcp"), Some(3)),
                 &[4, 3, 2],
             ),
+            (&|all| all.kind = text("study"), &[6]),
+            (&|all| all.kind = text("trial"), &[7]),
+            (&|all| all.study = text("echo"), &[7]),
+            (&|all| all.study = text(&id(6)[..6]), &[7]),
+            (&|all| all.tag = text("before upgrade"), &[3, 2]),
+            (&|all| all.tag = text("before"), &[]),
+            (&|all| all.peer = text("2001:db8"), &[5]),
             (
-                Filter {
-                    kind: text("study"),
-                    ..all.clone()
-                },
-                &[6],
-            ),
-            (
-                Filter {
-                    kind: text("trial"),
-                    ..all.clone()
-                },
-                &[7],
-            ),
-            (
-                Filter {
-                    study: text("echo"),
-                    ..all.clone()
-                },
-                &[7],
-            ),
-            (
-                Filter {
-                    study: text(&id(6)[..6]),
-                    ..all.clone()
-                },
-                &[7],
-            ),
-            (
-                Filter {
-                    tag: text("before upgrade"),
-                    ..all.clone()
-                },
-                &[3, 2],
-            ),
-            (
-                Filter {
-                    tag: text("before"),
-                    ..all.clone()
-                },
-                &[],
-            ),
-            (
-                Filter {
-                    peer: text("2001:db8"),
-                    ..all.clone()
-                },
-                &[5],
-            ),
-            (
-                Filter {
-                    since_ns: Some(1_700_000_000_000_000_005),
-                    ..all.clone()
-                },
+                &|all| all.since_ns = Some(1_700_000_000_000_000_005),
                 &[6, 5],
             ),
-            (
-                Filter {
-                    words: words(&["LEITUNG", "rtt"]),
-                    ..all.clone()
-                },
-                &[5],
-            ),
-            (
-                Filter {
-                    words: words(&["prüfung"]),
-                    ..all.clone()
-                },
-                &[5],
-            ),
-            (
-                Filter {
-                    words: words(&["upgrade", "-t 3"]),
-                    ..all.clone()
-                },
-                &[3],
-            ),
-            (
-                Filter {
-                    words: words(&["%"]),
-                    ..all.clone()
-                },
-                &[],
-            ),
+            (&|all| all.words = words(&["LEITUNG", "rtt"]), &[5]),
+            (&|all| all.words = words(&["prüfung"]), &[5]),
+            (&|all| all.words = words(&["upgrade", "-t 3"]), &[3]),
+            (&|all| all.words = words(&["%"]), &[]),
         ];
-        for (filter, expected) in cases {
+        for (narrow, expected) in cases {
+            let mut filter = Filter::default();
+            narrow(&mut filter);
             assert_eq!(shown(filter.clone()), expected, "{filter:?}");
         }
         let nowhere = Filter {
             study: text("nowhere"),
-            ..all
+            ..Filter::default()
         };
         assert!(matches!(
             store.list(&nowhere),

@@ -1,4 +1,6 @@
--- A store as version 1 of the tables made it. Never changed: it is what must be readable for ever.
+-- A frozen fixture for the test of migration: a store as version 1 of the tables made it, with a run, a study and a
+-- trial in it. It says again what schema.rs says of version 1, and is never changed: such a store must be readable for
+-- ever, whatever schema.rs becomes.
 PRAGMA application_id = 1667331428;
 PRAGMA user_version = 1;
 CREATE TABLE entry (

@@ -9,41 +9,27 @@ pub struct Shipped {
     pub text: &'static str,
 }
 
+/// Makes the list of the names of files in `studies/`.
+macro_rules! shipped {
+    ($($name:literal)*) => {
+        &[$(Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../../studies/", $name, ".toml")),
+        }),*]
+    };
+}
+
 /// All of them, in the order they are listed and run.
-pub const SHIPPED: &[Shipped] = &[
-    Shipped {
-        name: "starvation",
-        text: include_str!("../../../../studies/starvation.toml"),
-    },
-    Shipped {
-        name: "goodput-duplex",
-        text: include_str!("../../../../studies/goodput-duplex.toml"),
-    },
-    Shipped {
-        name: "echo-rtt",
-        text: include_str!("../../../../studies/echo-rtt.toml"),
-    },
-    Shipped {
-        name: "echo-capacity",
-        text: include_str!("../../../../studies/echo-capacity.toml"),
-    },
-    Shipped {
-        name: "iperf-options",
-        text: include_str!("../../../../studies/iperf-options.toml"),
-    },
-    Shipped {
-        name: "policing",
-        text: include_str!("../../../../studies/policing.toml"),
-    },
-    Shipped {
-        name: "load-balancing",
-        text: include_str!("../../../../studies/load-balancing.toml"),
-    },
-    Shipped {
-        name: "udp-buffers",
-        text: include_str!("../../../../studies/udp-buffers.toml"),
-    },
-];
+pub const SHIPPED: &[Shipped] = shipped! {
+    "starvation"
+    "goodput-duplex"
+    "echo-rtt"
+    "echo-capacity"
+    "iperf-options"
+    "policing"
+    "load-balancing"
+    "udp-buffers"
+};
 
 /// The one called `name`.
 #[must_use]

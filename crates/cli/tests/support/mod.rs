@@ -1,10 +1,14 @@
-//! What the tests of the binary share: commands and servers with a hard limit on their time, a peer that
-//! speaks the protocol by hand, and a relay whose connections can be cut.
+//! What the tests of the binary share: commands and servers with a hard limit on their time, places for what
+//! commands keep, a peer that speaks the protocol by hand, a relay whose connections can be cut, and the pages that
+//! describe JSON.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 pub mod network;
 pub mod peer;
+pub mod place;
+pub mod port;
+pub mod reference;
 pub mod relay;
 
 use serde_json::Value;
@@ -309,12 +313,13 @@ pub fn warnings(run: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Whether a program can be found.
-pub fn is_installed(program: &str) -> bool {
+/// What is missing when a program cannot be found; `None` when it can.
+pub fn uninstalled(program: &str) -> Option<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
+    let is_there = std::env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/sbin".into()])
-        .any(|directory| directory.join(program).is_file())
+        .any(|directory| directory.join(program).is_file());
+    (!is_there).then(|| format!("{program} is not installed"))
 }
 
 /// Builds a trial: ignored with its reason printed when something it needs is missing, except under

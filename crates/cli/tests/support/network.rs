@@ -1,6 +1,6 @@
 //! Two network namespaces with a link between them, built and torn down.
 
-use super::{Ended, Running, Serve, caudal, is_installed, run};
+use super::{Ended, Running, Serve, caudal, run, uninstalled};
 use std::fs;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +13,9 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// What stands in the way of namespaces with `programs` in them; `None` for nothing.
 pub fn missing(programs: &[&str]) -> Option<String> {
-    if let Some(program) = ["ip"]
-        .iter()
-        .chain(programs)
-        .find(|program| !is_installed(program))
-    {
-        return Some(format!("{program} is not installed"));
+    let mut needed = ["ip"].iter().chain(programs);
+    if let Some(missing) = needed.find_map(|program| uninstalled(program)) {
+        return Some(missing);
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status

@@ -184,40 +184,31 @@ fn hatching(class: usize, a: (f64, f64), b: (f64, f64)) -> String {
         let last = (high / step).floor() as i64;
         (first..=last).map(move |nth| nth as f64 * step)
     };
+    let mut stroke = |from: (f64, f64), to: (f64, f64)| {
+        let _ = write!(path, "M{}L{}", pair(from), pair(to));
+    };
     let step = HATCH * std::f64::consts::SQRT_2;
     if rising {
         for sum in multiples(left + top, right + bottom, step) {
             let (from, to) = ((sum - bottom).max(left), (sum - top).min(right));
-            let _ = write!(
-                path,
-                "M{}L{}",
-                pair((from, sum - from)),
-                pair((to, sum - to))
-            );
+            stroke((from, sum - from), (to, sum - to));
         }
     }
     if falling {
         for difference in multiples(left - bottom, right - top, step) {
-            let (from, to) = (
-                (difference + top).max(left),
-                (difference + bottom).min(right),
-            );
-            let _ = write!(
-                path,
-                "M{}L{}",
-                pair((from, from - difference)),
-                pair((to, to - difference))
-            );
+            let from = (difference + top).max(left);
+            let to = (difference + bottom).min(right);
+            stroke((from, from - difference), (to, to - difference));
         }
     }
     if lying {
         for y in multiples(top, bottom, HATCH) {
-            let _ = write!(path, "M{}L{}", pair((left, y)), pair((right, y)));
+            stroke((left, y), (right, y));
         }
     }
     if standing {
         for x in multiples(left, right, HATCH) {
-            let _ = write!(path, "M{}L{}", pair((x, top)), pair((x, bottom)));
+            stroke((x, top), (x, bottom));
         }
     }
     path

@@ -26,6 +26,15 @@ fn echoes(trial: &Trial) -> Vec<(u32, &TrialFlow)> {
     numbered.filter(|(_, flow)| !is_load(flow.kind)).collect()
 }
 
+/// The cases that have echo flows.
+fn with_echoes<'a>(material: &Material<'_>, cases: &[&'a CaseFindings]) -> Vec<&'a CaseFindings> {
+    let has_echoes = |case: &&CaseFindings| {
+        let trials = material.trials_of(case);
+        trials.iter().any(|trial| !echoes(trial).is_empty())
+    };
+    cases.iter().copied().filter(has_echoes).collect()
+}
+
 fn times(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     for value in values.filter(|value| value.is_finite() && *value > 0.0) {
@@ -43,16 +52,7 @@ fn times(label: &str, values: impl Iterator<Item = f64>) -> Axis {
 pub(super) fn cdf(material: &Material<'_>, figure: &FigureFile, cases: &[&CaseFindings]) -> Plate {
     let mut samples: Vec<(String, Vec<f64>)> = Vec::new();
     let mut known: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-    let able: Vec<&CaseFindings> = cases
-        .iter()
-        .copied()
-        .filter(|case| {
-            material
-                .trials_of(case)
-                .iter()
-                .any(|trial| !echoes(trial).is_empty())
-        })
-        .collect();
+    let able = with_echoes(material, cases);
     let (picked, more) = spread(&able, MOST_SERIES);
     let mut pooled = 0;
     for case in &picked {
@@ -386,16 +386,7 @@ pub(super) fn first(
     figure: &FigureFile,
     cases: &[&CaseFindings],
 ) -> Plate {
-    let able: Vec<&CaseFindings> = cases
-        .iter()
-        .copied()
-        .filter(|case| {
-            material
-                .trials_of(case)
-                .iter()
-                .any(|trial| !echoes(trial).is_empty())
-        })
-        .collect();
+    let able = with_echoes(material, cases);
     let (picked, more) = spread(&able, super::MOST_PANELS);
     let figures: Vec<Drawn> = picked
         .iter()
