@@ -147,13 +147,13 @@ pub struct StudyOutputArgs {
     /// Write the report, the findings and every trial there [default: the report and the findings, in the user's data directory]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Where the study is kept.
-    #[command(flatten)]
-    pub store: StoreArgs,
     /// Print the findings as one JSON object (schema caudal.study/1)
     #[arg(long)]
     pub json: bool,
     /// Print the findings only, not the trials as they end
     #[arg(short, long)]
     pub quiet: bool,
+    /// Where the study is kept.
+    #[command(flatten)]
+    pub store: StoreArgs,
 }

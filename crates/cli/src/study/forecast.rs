@@ -29,6 +29,8 @@ const EVENTS_PER_CASE: u64 = 6_000_000;
 const EVENTS_QUICK: u64 = 30_000_000;
 /// Of all cases of a full one.
 const EVENTS_FULL: u64 = 300_000_000;
+/// What the hosts add to a message and its echo: system calls, wake-ups, the emulator's own delay.
+const HOSTS: Duration = Duration::from_micros(300);
 /// Connections of a case at most that are simulated.
 const MOST_CONNECTIONS: u32 = 64;
 
@@ -193,29 +195,7 @@ fn formulas(case: &Case, place: &Place, net: &Net) -> BTreeMap<String, f64> {
     // With empty queues only.
     if loads.is_empty() {
         for flow in echoes.into_iter().filter(|flow| flow.count == 1) {
-            let questions: Vec<FlowQuestion> = sizes(flow)
-                .into_iter()
-                .filter_map(|message| {
-                    question(
-                        flow,
-                        place,
-                        net,
-                        FlowKind::Echo {
-                            transport: transport(flow),
-                            message,
-                        },
-                    )
-                })
-                .collect();
-            let times: Option<Vec<f64>> = questions
-                .iter()
-                .map(|question| {
-                    value(
-                        &topology(&net.topology, &[*question]).first()?.predictions,
-                        "rtt",
-                    )
-                })
-                .collect();
+            let times = round_trips(flow, place, net);
             if let Some(times) = times.filter(|times| !times.is_empty()) {
                 let mean = times.iter().sum::<f64>() / times.len() as f64;
                 all.insert(format!("{}.rtt", flow.name), mean);
@@ -223,6 +203,34 @@ fn formulas(case: &Case, place: &Place, net: &Net) -> BTreeMap<String, f64> {
         }
     }
     all
+}
+
+/// The round trip of a message of each size of an echo flow over empty links, in seconds.
+fn round_trips(flow: &FlowSpec, place: &Place, net: &Net) -> Option<Vec<f64>> {
+    let of = |message| {
+        let kind = FlowKind::Echo {
+            transport: transport(flow),
+            message,
+        };
+        let question = question(flow, place, net, kind)?;
+        value(
+            &topology(&net.topology, &[question]).first()?.predictions,
+            "rtt",
+        )
+    };
+    sizes(flow).into_iter().map(of).collect()
+}
+
+/// How long one message of each size of an echo flow takes, roughly: what the links need when its clients meet on them, and
+/// the time of the hosts.
+#[must_use]
+pub fn round(flow: &FlowSpec, place: &Place) -> Option<Duration> {
+    // Clients share the way there and the way back, and one message is on one of them at a time.
+    let crowd = (f64::from(flow.count) / 2.0).max(1.0);
+    let times = round_trips(flow, place, place.net()?)?;
+    let on_links: f64 = times.iter().map(|time| time * crowd).sum();
+    let in_hosts = HOSTS * u32::try_from(times.len()).ok()?;
+    Some(in_hosts + Duration::try_from_secs_f64(on_links).ok()?)
 }
 
 fn question(flow: &FlowSpec, place: &Place, net: &Net, kind: FlowKind) -> Option<FlowQuestion> {

@@ -143,7 +143,7 @@ impl Prepared {
     #[must_use]
     pub fn trial_time(&self, index: usize) -> Duration {
         let (case, place) = (&self.campaign.cases[index], &self.places[index]);
-        AROUND + carry::lead(case, place) + carry::length(case)
+        AROUND + carry::lead(case, place) + carry::length(case, place)
     }
 
     /// The fewest and the most trials.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use caudal_core::experiment::{Case, FlowSpec};
+use caudal_core::experiment::{Case, FlowSpec, MESSAGES};
 
-use super::super::place;
+use super::super::forecast;
+use super::super::place::{self, Place};
 
 /// When a flow sends, after the trial's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,22 +69,26 @@ pub(super) fn sizes(flow: &FlowSpec) -> usize {
 
 /// How long a trial of a case takes from its start, as far as that is known beforehand.
 #[must_use]
-pub fn length(case: &Case) -> Duration {
+pub fn length(case: &Case, place: &Place) -> Duration {
     let ends = case.flows.iter().map(|flow| {
         let times = Times::of(case, flow);
         times
             .end()
-            .unwrap_or_else(|| times.start + guessed(case, flow))
+            .unwrap_or_else(|| times.start + guessed(case, flow, place))
     });
     ends.max().unwrap_or_default()
 }
 
-/// How long a flow may take that ends by itself: the time measured, or what its rate needs.
-fn guessed(case: &Case, flow: &FlowSpec) -> Duration {
-    match (flow.every, flow.messages) {
-        (Some(every), Some(messages)) => every * u32::try_from(messages).unwrap_or(u32::MAX),
-        _ => case.measure,
-    }
+/// How long a flow may take that ends by itself: what its messages need, or the time measured where that is not known.
+fn guessed(case: &Case, flow: &FlowSpec, place: &Place) -> Duration {
+    let messages = flow.messages.unwrap_or(MESSAGES);
+    let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+    let each = if place::is_echo(flow) {
+        flow.every.or_else(|| forecast::round(flow, place))
+    } else {
+        None
+    };
+    each.map_or(case.measure, |each| each.saturating_mul(messages))
 }
 
 #[cfg(test)]
