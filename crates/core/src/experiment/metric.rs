@@ -60,6 +60,21 @@ pub struct Metric {
     pub more_is_better: Option<bool>,
 }
 
+impl Metric {
+    /// Between which values it must be, ends included, in its unit.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        match (self.name, self.unit) {
+            // Who gets more beside others than alone is harmed by less than nothing.
+            ("harm", _) => (f64::NEG_INFINITY, 1.0),
+            // The end of an interval of normal theory, which knows no bounds.
+            ("rtt_low", _) => (f64::NEG_INFINITY, f64::INFINITY),
+            ("jain", _) | (_, Unit::Share) => (0.0, 1.0),
+            _ => (0.0, f64::INFINITY),
+        }
+    }
+}
+
 const fn metric(
     name: &'static str,
     on: On,
@@ -362,3 +377,19 @@ pub const METRICS: &[Metric] = &[
         "the longest its queues were",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_lie_between_nothing_and_all_and_most_else_above_zero() {
+        for metric in METRICS {
+            let (least, most) = metric.range();
+            let bounded = metric.unit == Unit::Share || metric.name == "jain";
+            assert_eq!(most == 1.0, bounded, "{}", metric.name);
+            let signed = ["harm", "rtt_low"].contains(&metric.name);
+            assert_eq!(least == 0.0, !signed, "{}", metric.name);
+        }
+    }
+}

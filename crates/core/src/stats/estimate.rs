@@ -75,6 +75,17 @@ impl Estimate {
         })
     }
 
+    /// The interval as far as it lies within `least` and `most`, between which the true value must be: it holds the truth as
+    /// often as the whole one does.
+    #[must_use]
+    pub const fn within(self, (least, most): (f64, f64)) -> Self {
+        Self {
+            low: self.low.max(least),
+            high: self.high.min(most),
+            ..self
+        }
+    }
+
     /// Half the width of the interval, in the unit of the mean.
     #[must_use]
     pub fn half_width(&self) -> f64 {
@@ -361,6 +372,15 @@ impl StopRule {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_interval_is_cut_at_what_can_be_and_keeps_its_mean() {
+        let wide = mean_interval(&[0.2, 0.9], 0.95).unwrap();
+        assert!(wide.low < 0.0 && wide.high > 1.0, "{wide:?}");
+        let cut = wide.within((0.0, 1.0));
+        assert_eq!((cut.low, cut.mean, cut.high), (0.0, wide.mean, 1.0));
+        assert_eq!(cut.within((f64::NEG_INFINITY, f64::INFINITY)), cut);
+    }
 
     const A: [f64; 5] = [941.2, 938.7, 940.1, 942.3, 939.9];
     const C: [f64; 3] = [92.1, 94.8, 89.5];

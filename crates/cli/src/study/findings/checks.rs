@@ -109,8 +109,8 @@ fn compared(view: &View<'_>, comparison: &Comparison) -> String {
         (&comparison.right, &comparison.left),
     ];
     for (observed, other) in sides {
-        if let (Some((estimate, _)), Some(other)) = (view.estimate(observed), value(other))
-            && let Some(doubt) = doubt(estimate, other, &comparison.sign)
+        if let (Some((estimate, _)), Some(other)) = (view.evidence(observed), value(other))
+            && let Some(doubt) = doubt(&estimate, other, &comparison.sign)
         {
             text.push_str(doubt);
             break;
@@ -138,8 +138,8 @@ fn unit_of_side(view: &View<'_>, side: &Expression) -> Option<Unit> {
 
 /// A side in words: a metric by name with its interval, a formula with its values and what it comes to.
 fn side(view: &View<'_>, side: &Expression, unit: Option<Unit>, named: bool) -> String {
-    if let Some((estimate, of)) = view.estimate(side) {
-        let shown = with_ends(estimate, of);
+    if let Some((estimate, of)) = view.evidence(side) {
+        let shown = with_ends(&estimate, of);
         return if named || estimate.confidence > 0.0 {
             format!("{side} {shown}")
         } else {

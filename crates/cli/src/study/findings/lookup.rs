@@ -1,9 +1,9 @@
 //! Where the names of a study's expressions get their values.
 
 use caudal_core::experiment::expression::{
-    CannotTell, Expression, Lookup, Named, Value, Which, unit_of,
+    CannotTell, Expression, Lookup, Named, Value, Which, metric_of, unit_of,
 };
-use caudal_core::experiment::{Campaign, Scalar};
+use caudal_core::experiment::{Campaign, Metric, Scalar};
 use caudal_core::predict::Unit;
 use caudal_core::stats::Estimate;
 
@@ -102,6 +102,17 @@ impl<'a> View<'a> {
             Some(case) => self.all.from(self.resolve(case).ok()?),
         };
         Some((view.observed(name).ok()?, unit_of(name)))
+    }
+
+    /// The same with its interval as far as the metric can be: evidence for or against something.
+    pub fn evidence(&self, expression: &Expression) -> Option<(Estimate, Option<Unit>)> {
+        let (estimate, unit) = self.estimate(expression)?;
+        let (_, _, name) = expression.as_metric()?;
+        let range = metric_of(name).map(Metric::range);
+        Some((
+            range.map_or(*estimate, |range| estimate.within(range)),
+            unit,
+        ))
     }
 
     /// An expression with the values of its metrics in place of their names.

@@ -19,7 +19,7 @@ mod value;
 pub use comparison::Comparison;
 pub use error::ExpressionError;
 pub use lookup::Lookup;
-pub use name::{Named, Which, unit_of};
+pub use name::{Named, Which, metric_of, unit_of};
 pub use scope::Scope;
 pub use template::Template;
 pub use value::{CannotTell, Value};

@@ -1,7 +1,7 @@
 //! What a formula names: parameters, metrics, other cases.
 
 use super::node::Node;
-use crate::experiment::metric::METRICS;
+use crate::experiment::metric::{METRICS, Metric};
 use crate::predict::Unit;
 
 /// Which value of a metric.
@@ -67,14 +67,17 @@ impl<'a> Named<'a> {
     }
 }
 
+/// A metric by its full name, as `tcp.goodput`.
+#[must_use]
+pub fn metric_of(name: &str) -> Option<&'static Metric> {
+    let (_, last) = name.rsplit_once('.')?;
+    METRICS.iter().find(|metric| metric.name == last)
+}
+
 /// The unit of a metric by its full name.
 #[must_use]
-pub fn unit_of(metric: &str) -> Option<Unit> {
-    let (_, last) = metric.rsplit_once('.')?;
-    METRICS
-        .iter()
-        .find(|metric| metric.name == last)
-        .map(|metric| metric.unit)
+pub fn unit_of(name: &str) -> Option<Unit> {
+    metric_of(name).map(|metric| metric.unit)
 }
 
 /// Tells `found` every name and its place in the text, in the order written.

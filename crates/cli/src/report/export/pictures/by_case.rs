@@ -6,7 +6,8 @@ use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, sp
 use crate::figure::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 use crate::report::view;
 use crate::study::findings::{CaseFindings, MetricFindings};
-use caudal_core::experiment::{FigureFile, FigureKind, Scalar};
+use caudal_core::experiment::expression::metric_of;
+use caudal_core::experiment::{FigureFile, FigureKind, Metric, Scalar};
 use caudal_core::predict::Unit;
 
 /// How many cases stand side by side in one figure.
@@ -134,7 +135,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
         let estimate = one.observed?;
         Some(Bar {
             value: estimate.mean,
-            interval: has_interval(one),
+            interval: has_interval(metric, one),
             singles: if one.values.len() > 1 && one.values.len() <= FEW {
                 one.values.clone()
             } else {
@@ -174,15 +175,12 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
     Some(named(metric, figure, says, None))
 }
 
-/// The interval to draw. What was never below zero is not drawn below it, however wide the interval of a few trials is.
-fn has_interval(metric: &MetricFindings) -> Option<(f64, f64)> {
+/// The interval to draw, as far as the metric can be, however wide that of a few trials is.
+fn has_interval(name: &str, metric: &MetricFindings) -> Option<(f64, f64)> {
     let estimate = metric.observed.filter(|one| one.confidence > 0.0)?;
-    let low = if metric.values.iter().all(|value| *value >= 0.0) {
-        estimate.low.max(0.0)
-    } else {
-        estimate.low
-    };
-    Some((low, estimate.high))
+    let known = metric_of(name).map(Metric::range);
+    let estimate = known.map_or(estimate, |range| estimate.within(range));
+    Some((estimate.low, estimate.high))
 }
 
 /// Where the observed lies, and how far at most from what was expected.
@@ -466,7 +464,7 @@ fn sweep(
                     (
                         *at,
                         estimate.map_or(f64::NAN, |estimate| estimate.mean),
-                        has_interval(known),
+                        has_interval(&one.metric, known),
                     )
                 })
                 .collect(),
