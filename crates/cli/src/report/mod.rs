@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
     /// The store to look into [default: CAUDAL_STORE, or caudal/store.db in the user's data directory]
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, display_order = 900)]
     pub store: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]

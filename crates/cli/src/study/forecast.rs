@@ -29,6 +29,8 @@ const EVENTS_PER_CASE: u64 = 6_000_000;
 const EVENTS_QUICK: u64 = 30_000_000;
 /// Of all cases of a full one.
 const EVENTS_FULL: u64 = 300_000_000;
+/// The share of a rate that its rounding to whole bits per second is, at most: rates of 1 Mbit/s and more.
+const WHOLE_BITS: f64 = 1e-6;
 /// What the hosts add to a message and its echo: system calls, wake-ups, the emulator's own delay.
 const HOSTS: Duration = Duration::from_micros(300);
 /// Connections of a case at most that are simulated.
@@ -304,7 +306,9 @@ fn loads_by_formula(
         match (flow.kind, offered) {
             (KindFile::Udp, Some(offered)) if offered > 0.0 => {
                 let lost = 1.0 - sum / (offered * f64::from(flow.count));
-                all.insert(format!("{}.loss", flow.name), lost.max(0.0));
+                // Rates are whole bits per second, which is no loss.
+                let lost = if lost < WHOLE_BITS { 0.0 } else { lost };
+                all.insert(format!("{}.loss", flow.name), lost);
             }
             (KindFile::Tcp, _) => {
                 all.extend(rtt.map(|rtt| (format!("{}.rtt_min", flow.name), rtt)));

@@ -58,7 +58,7 @@ a{color:var(--accent)}
 footer{color:var(--soft);font-size:.8rem;padding-top:2rem;padding-bottom:2.5rem}
 @media screen and (max-width:640px){body{font-size:15px}main,header,footer{padding-left:.9rem;padding-right:.9rem}header{padding-top:1.5rem}h1{font-size:1.5rem}.plate.many{grid-template-columns:minmax(0,1fr)}figure .wide{display:none}figure .narrow{display:block}dl{grid-template-columns:minmax(0,1fr);gap:0}dd{margin-bottom:.5rem}th,td{padding:.3rem .5rem}}
 @page{size:A4;margin:16mm 14mm}
-@media print{:root{color-scheme:light}body{font-size:10pt;line-height:1.4}main,header,footer{max-width:none;padding-left:0;padding-right:0}header{padding-top:0}h1{font-size:18pt}h2{font-size:13pt;margin-top:1.6rem}h2,h3,caption{break-after:avoid}tr,li,pre{break-inside:avoid}thead{display:table-header-group}.scroll{overflow:visible}table{font-size:8pt}th,td{padding:.2rem .4rem}td{white-space:normal}figure svg{max-height:110mm}a{color:inherit}details:not([open]){display:none}summary{list-style:none;color:inherit;font-weight:600}p,li{orphans:3;widows:3}}
+@media print{:root{color-scheme:light}body{font-size:10pt;line-height:1.4}main,header,footer{max-width:none;padding-left:0;padding-right:0}header{padding-top:0}h1{font-size:18pt}h2{font-size:13pt;margin-top:1.6rem}h2,h3,caption{break-after:avoid}tr,li,pre{break-inside:avoid}thead{display:table-header-group}.scroll{overflow:visible;break-inside:avoid}table{font-size:8pt}th,td{padding:.2rem .4rem}figure svg{max-height:110mm}a{color:inherit}details:not([open]){display:none}summary{list-style:none;color:inherit;font-weight:600}p,li{orphans:3;widows:3}}
 ";
 
 /// The page as a whole file.

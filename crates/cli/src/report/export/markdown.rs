@@ -129,6 +129,9 @@ fn table(out: &mut String, table: &Table) {
             .iter()
             .map(|cell| match (&cell.beside, cell.text.as_str()) {
                 (_, "") => "–".to_owned(),
+                (Some(beside), text) if beside.starts_with('±') => {
+                    format!("{} {}", safe(text), safe(beside))
+                }
                 (Some(beside), text) => format!("{} ({})", safe(text), safe(beside)),
                 (None, text) => safe(text),
             })

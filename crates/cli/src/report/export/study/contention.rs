@@ -5,6 +5,7 @@ use super::super::pictures::sentence;
 use super::super::words::{self, about};
 use super::estimate;
 use crate::study::findings::Findings;
+use caudal_core::stats::Estimate;
 
 pub(super) fn contention(findings: &Findings) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -27,11 +28,14 @@ pub(super) fn contention(findings: &Findings) -> Vec<Block> {
             let longest = step.longest_s.map_or(String::new(), |longest| {
                 about(longest, caudal_core::predict::Unit::Seconds)
             });
+            let of_victim = |metric: &str, known: &Option<Estimate>, unit| {
+                estimate(known.as_ref(), &format!("{}.{metric}", group.victim), unit)
+            };
             let cells = vec![
-                estimate(step.goodput.as_ref(), "bit/s"),
-                estimate(step.share.as_ref(), "share"),
-                estimate(step.harm.as_ref(), "ratio"),
-                estimate(step.starved.as_ref(), "share"),
+                of_victim("goodput", &step.goodput, "bit/s"),
+                of_victim("share", &step.share, "share"),
+                of_victim("harm", &step.harm, "ratio"),
+                of_victim("starved", &step.starved, "share"),
                 Cell::of(longest),
                 Cell {
                     text: answer.0.to_owned(),

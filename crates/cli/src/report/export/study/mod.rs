@@ -18,6 +18,8 @@ use super::pictures::{self, Material, sentence};
 use super::words::{self, about, count};
 use crate::study::findings::Findings;
 use agreement::agreement;
+use caudal_core::experiment::Metric;
+use caudal_core::experiment::expression::metric_of;
 use caudal_core::stats::Estimate;
 use contention::contention;
 use doubts::doubts;
@@ -136,15 +138,17 @@ fn repeat(findings: &Findings) -> Vec<Block> {
     vec![Block::Command(findings.command.clone())]
 }
 
-/// An estimate with its interval in smaller letters.
-fn estimate(estimate: Option<&Estimate>, unit: &str) -> Cell {
+/// An estimate with its interval in smaller letters, as far as a metric of that name can be.
+fn estimate(estimate: Option<&Estimate>, name: &str, unit: &str) -> Cell {
     let Some(known) = estimate else {
         return Cell::default();
     };
     let unit = words::unit(unit);
+    let range = metric_of(name).map(Metric::range);
+    let possible = range.map_or(*known, |range| known.within(range));
     Cell {
         text: about(known.mean, unit),
-        beside: words::interval(known, unit),
+        beside: words::interval(&possible, unit),
         mark: None,
     }
 }

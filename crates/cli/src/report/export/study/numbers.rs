@@ -54,7 +54,7 @@ pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
         let cells = vec![
             Cell::of((*name).clone()),
             Cell::of(known.unit),
-            estimate(known.observed.as_ref(), known.unit),
+            estimate(known.observed.as_ref(), name, known.unit),
             Cell::of(
                 known
                     .predicted

@@ -52,7 +52,7 @@ pub(super) fn beside(findings: &Findings) -> Table {
             ));
         }
         cells.push(value(one.published));
-        cells.push(estimate(one.observed.as_ref(), one.unit));
+        cells.push(estimate(one.observed.as_ref(), &one.metric, one.unit));
         cells.push(Cell::of(
             one.difference.map_or(String::new(), words::percent),
         ));
