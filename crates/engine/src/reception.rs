@@ -5,7 +5,7 @@
 
 use crate::iperf3::{self, Delivery};
 use crate::server::{Arrival, ServerEvent, Shared};
-use crate::session::{self, Place};
+use crate::session;
 use crate::socket::{answer_udp, plain};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
@@ -22,7 +22,6 @@ use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket,
 };
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -51,8 +50,8 @@ struct Pending {
     deadline_ns: u64,
     /// Until when it waits for a place; `None` while none was refused to it.
     patience_ns: Option<u64>,
-    /// From a network that is not answered: told so in its own protocol.
-    denied: bool,
+    /// Why it may not come in, from a network that is not answered: told in its own protocol.
+    denied: Option<String>,
     /// Turned away: only read until it has gone.
     leaving: bool,
 }
@@ -171,9 +170,12 @@ fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>, serial
         if pending.len() >= MOST_PENDING {
             pending.remove(0);
         }
-        let allow = &shared.options.allow;
-        let denied = !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip()));
-        let patience = if denied { FAREWELL_NS } else { INTRODUCTION_NS };
+        let denied = shared.guests.may_enter(peer.ip()).err();
+        let patience = if denied.is_some() {
+            FAREWELL_NS
+        } else {
+            INTRODUCTION_NS
+        };
         *serial += 1;
         pending.push(Pending {
             stream,
@@ -315,10 +317,8 @@ fn admit(
     };
     // Guests of other protocols take places meanwhile.
     shared
-        .clients
-        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
-            (taken < most).then_some(taken + 1)
-        })
+        .guests
+        .take(most)
         .map_err(|taken| format!("all {taken} places are taken; try again later"))?;
     *clients += 1;
     let (shared, number) = (Arc::clone(shared), *clients);
@@ -328,7 +328,7 @@ fn admit(
             .name(format!("client {number}"))
             .stack_size(SESSION_STACK)
             .spawn(move || {
-                let _place = Place(Arc::clone(&inside));
+                let _guest = inside.guests.guest();
                 serve(&inside, stream, number);
             });
         match session {
@@ -338,7 +338,7 @@ fn admit(
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(session),
             Err(cause) => {
-                shared.clients.fetch_sub(1, Ordering::AcqRel);
+                shared.guests.give_back();
                 let why = format!("no thread for it: {cause}");
                 shared.tell(ServerEvent::Refused { peer, why });
             }
@@ -383,11 +383,7 @@ fn place_iperf3(
 
 fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
     let cookie = Cookie::decode(&one.first).filter(|_| shared.options.iperf3.enabled);
-    if one.denied {
-        let message = format!(
-            "{} is not among the networks this server answers",
-            one.peer.ip()
-        );
+    if let Some(message) = one.denied.take() {
         match cookie {
             Some(_) => one.deny(shared, message),
             None => one.turn_away(shared, Refusal::Denied, message),

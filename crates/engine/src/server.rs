@@ -13,7 +13,7 @@ use caudal_wire::preamble::Token;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -135,8 +135,8 @@ pub(crate) struct Mailbox {
 /// What all threads of a server share.
 pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
-    pub(crate) clients: Arc<AtomicUsize>,
-    pub(crate) served: Arc<AtomicUsize>,
+    /// The places, which guests of other protocols take as well.
+    pub(crate) guests: Guests,
     pub(crate) stopping: AtomicBool,
     stop: Mutex<Option<Ringer>>,
     stop_bell: Bell,
@@ -183,9 +183,7 @@ impl Shared {
 
     /// Whether the server's work is done: it was for one client, and that has left.
     pub(crate) fn is_done(&self) -> bool {
-        self.options.one_off
-            && self.served.load(Ordering::Acquire) > 0
-            && self.clients.load(Ordering::Acquire) == 0
+        self.options.one_off && self.guests.served() > 0 && self.guests.inside() == 0
     }
 }
 
@@ -215,9 +213,8 @@ impl Server {
         let stop_bell = Bell::new().map_err(pipe)?;
         let stop = stop_bell.ringer().map_err(pipe)?;
         let shared = Arc::new(Shared {
+            guests: Guests::new(options.allow.clone(), options.max_clients),
             options,
-            clients: Arc::default(),
-            served: Arc::default(),
             stopping: AtomicBool::new(false),
             stop: Mutex::new(Some(stop)),
             stop_bell,
@@ -253,18 +250,13 @@ impl Server {
     /// Clients it is serving now.
     #[must_use]
     pub fn clients(&self) -> usize {
-        self.shared.clients.load(Ordering::Relaxed)
+        self.shared.guests.inside()
     }
 
     /// The server's places, for guests that speak other protocols.
     #[must_use]
     pub fn guests(&self) -> Guests {
-        Guests {
-            allow: self.shared.options.allow.clone(),
-            most: self.shared.options.max_clients,
-            taken: Arc::clone(&self.shared.clients),
-            served: Arc::clone(&self.shared.served),
-        }
+        self.shared.guests.clone()
     }
 
     /// Ends running tests, which report what was measured, and waits until all clients have been told.
