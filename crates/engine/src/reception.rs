@@ -7,6 +7,7 @@ use crate::iperf3::{self, Delivery};
 use crate::server::{Arrival, ServerEvent, Shared};
 use crate::session;
 use crate::socket::{answer_udp, plain};
+use crate::stop::reap;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_sys::udp::receive_with_destination;
@@ -22,7 +23,7 @@ use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket,
 };
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -129,22 +130,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
         if is_ready(1) {
             open_udp(shared, udp, port);
         }
-        reap(shared);
-    }
-}
-
-fn reap(shared: &Shared) {
-    let mut sessions = shared
-        .sessions
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let mut nth = 0;
-    while nth < sessions.len() {
-        if sessions[nth].is_finished() {
-            let _ = sessions.swap_remove(nth).join();
-        } else {
-            nth += 1;
-        }
+        reap(&mut shared.sessions());
     }
 }
 
@@ -332,11 +318,7 @@ fn admit(
                 serve(&inside, stream, number);
             });
         match session {
-            Ok(session) => shared
-                .sessions
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(session),
+            Ok(session) => shared.sessions().push(session),
             Err(cause) => {
                 shared.guests.give_back();
                 let why = format!("no thread for it: {cause}");

@@ -4,13 +4,14 @@ use super::Event;
 use super::back::connect_back;
 use super::leg::{Leg, LegInfo, Opened};
 use super::listen::set_tos;
-use super::server::{House, LARGEST_BLOCK, STACK, reap, run, see_out, wait};
+use super::server::{House, LARGEST_BLOCK, SEEING_OUT, STACK, run, wait};
 use super::tcp::{self, await_close, block};
 use super::udp::Received;
 use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::guests::Guest;
 use crate::socket::plain;
+use crate::stop::{reap, see_out};
 use caudal_core::sample::Role;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::signal::poll_readable;
@@ -76,7 +77,7 @@ pub(super) fn desk_tcp(house: &Arc<House>, listener: &TcpListener) {
         }
         reap(&mut sessions);
     }
-    see_out(&mut sessions);
+    see_out(sessions, SEEING_OUT);
 }
 
 /// Reads what a connection begins with; nothing when it ended without a word.

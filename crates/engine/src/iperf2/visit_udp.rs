@@ -4,13 +4,14 @@ use super::attend::{Watch, attend};
 use super::back::connect_back;
 use super::leg::{Leg, LegInfo};
 use super::listen::set_tos;
-use super::server::{House, STACK, UDP_RATE, reap, run, see_out, wait};
+use super::server::{House, SEEING_OUT, STACK, UDP_RATE, run, wait};
 use super::udp::{self, Ending, Received, Strays};
 use super::{Event, Tell};
 use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::guests::Guest;
 use crate::socket::{UDP_BUFFER, answer_udp, plain};
+use crate::stop::{reap, see_out};
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, udp as datagrams};
@@ -148,7 +149,7 @@ pub(super) fn desk_udp(house: &Arc<House>, udp: &UdpSocket) {
         }
         reap(&mut sessions);
     }
-    see_out(&mut sessions);
+    see_out(sessions, SEEING_OUT);
 }
 
 pub(super) fn flow_socket(
