@@ -2,7 +2,7 @@
 //! within limits.
 
 use super::attend::{Watch, attend};
-use super::leg::Leg;
+use super::leg::{Figures, Leg};
 use super::listen::{listen_tcp, listen_udp};
 use super::visit_tcp::desk_tcp;
 use super::visit_udp::desk_udp;
@@ -360,13 +360,14 @@ pub(super) fn wait(house: &House, fd: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Watches over a test; why it ended early, if it did.
+/// Watches over a test that may be silent for `idle`; what each leg moved, and why it ended early, if it did.
 pub(super) fn run(
     house: &Arc<House>,
     legs: &mut [Leg],
     bell: &mut Bell,
     time: Option<Duration>,
-) -> Option<String> {
+    idle: Duration,
+) -> (Vec<Figures>, Option<String>) {
     let start = monotonic_ns();
     let ns = |time: Duration| {
         u64::try_from(time.as_nanos())
@@ -382,9 +383,10 @@ pub(super) fn run(
             .options
             .max_time
             .map(|most| start.saturating_add(ns(most)).saturating_add(2_000_000_000)),
-        idle: Some(house.options.idle),
+        idle: Some(idle),
         stop: &stop,
     };
-    let (_, why) = attend(legs, bell, &watch);
-    why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()))
+    let (totals, why) = attend(legs, bell, &watch);
+    let failure = why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()));
+    (totals, failure)
 }
