@@ -3,6 +3,7 @@
 use crate::error::RunError;
 use caudal_core::plan::{Plan, TrafficPlan, Transport};
 use caudal_core::sample::{Granted, Role};
+use caudal_sys::udp::GsoSender;
 use caudal_sys::{buffers, options, tcp, udp};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -386,9 +387,7 @@ pub fn granted_single_udp(socket: &UdpSocket) -> Granted {
 #[must_use]
 pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
     Granted {
-        segments_per_send: Some(
-            (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
-        ),
+        segments_per_send: Some(GsoSender::new(socket).max_datagrams(plan.length as usize) as u32),
         receive_offload: Some(udp::enable_gro(socket)),
         ..granted_single_udp(socket)
     }

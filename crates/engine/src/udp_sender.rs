@@ -15,8 +15,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The largest batch the kernel takes in one call, bytes of payload.
-const LARGEST_BATCH: usize = 65_507;
 /// The last part of a wait, spent awake, so that a departure is on time, ns.
 const AWAKE_NS: u64 = 60_000;
 /// Schedules with larger gaps than this need no waking wait: a late departure is a small error there.
@@ -65,11 +63,12 @@ pub fn send<L: Layout>(
 ) -> io::Result<Option<Spacing>> {
     let length = what.length as usize;
     let offload = GsoSender::new(socket);
-    let most = (LARGEST_BATCH / length)
-        .min(usize::from(offload.max_segments()))
-        .max(1);
     let alone = what.alone && what.rate.is_none();
-    let most = if alone { 1 } else { most };
+    let most = if alone {
+        1
+    } else {
+        offload.max_datagrams(length)
+    };
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         what.layout.fill(datagram);

@@ -10,6 +10,7 @@ use super::visit_tcp::opened;
 use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::socket::{self, Origin, plain};
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
@@ -107,7 +108,7 @@ impl Visit<'_> {
             let rate = house.rate(self.asked_rate().or(Some(old)));
             let length = match header.length {
                 0 => 1470,
-                length => length.min(65_507) as usize,
+                length => length.min(LARGEST_DATAGRAM) as usize,
             };
             let socket = UdpSocket::bind(SocketAddr::new(
                 origin.address.unwrap_or(match to {

@@ -4,6 +4,7 @@ use super::leg::{Latency, Work};
 use crate::counters::FlowCounters;
 use crate::pacer::{Next, Pacer};
 use caudal_core::delay::JitterRfc3550;
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sequence::{Arrival, SequenceTracker};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
@@ -17,8 +18,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The largest batch the kernel takes in one call, bytes of payload.
-const LARGEST_BATCH: usize = 65_507;
 /// The last part of a wait, spent awake, ns.
 const AWAKE_NS: u64 = 60_000;
 /// Schedules with larger gaps than this need no waking wait.
@@ -89,11 +88,9 @@ pub(super) enum Ending {
 pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Result<()> {
     let (counters, orders) = (&work.counters, &work.orders);
     let head = what.layout.header();
-    let length = what.length.max(head).min(LARGEST_BATCH);
+    let length = what.length.max(head).min(LARGEST_DATAGRAM as usize);
     let offload = GsoSender::new(socket);
-    let most = (LARGEST_BATCH / length)
-        .min(usize::from(offload.max_segments()))
-        .max(1);
+    let most = offload.max_datagrams(length);
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         match &what.payload {
