@@ -78,13 +78,7 @@ pub fn send<L: Layout>(
     let mut pacer = what
         .rate
         .map(|rate| Pacer::new(start_ns, rate, what.length, most as u32).with_bursts(what.burst));
-    let awake = pacer.as_ref().map_or(0, |pacer| {
-        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
-            AWAKE_NS
-        } else {
-            0
-        }
-    });
+    let rest = Rest::between(pacer.as_ref());
     let mut credit = what
         .credit
         .map(|(flow, tag)| Credit::new(flow, tag, what.length, most as u64))
@@ -99,12 +93,7 @@ pub fn send<L: Layout>(
             match pacer.next(now) {
                 Next::Send(batch) => count = u64::from(batch),
                 Next::Wait(until) => {
-                    let asleep = until.saturating_sub(awake);
-                    if now < asleep {
-                        sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
-                    } else {
-                        std::hint::spin_loop();
-                    }
+                    rest.towards(until, now);
                     continue;
                 }
             }
@@ -157,7 +146,35 @@ pub fn send<L: Layout>(
     Ok(pacer.map(|pacer| pacer.spacing()))
 }
 
-fn recoverable(cause: &io::Error) -> bool {
+/// How a sender waits for its next departure: asleep, but for the last part where departures are dense.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rest {
+    awake_ns: u64,
+}
+
+impl Rest {
+    /// That of a sender that keeps this schedule, where it keeps one.
+    pub(crate) fn between(pacer: Option<&Pacer>) -> Self {
+        let dense = pacer.is_some_and(|pacer| pacer.period_ns() <= AWAKE_BELOW_GAP_NS);
+        Self {
+            awake_ns: if dense { AWAKE_NS } else { 0 },
+        }
+    }
+
+    /// Passes some of the time from `now` to `until`: the clock and the orders are to be looked at again.
+    #[inline]
+    pub(crate) fn towards(self, until: u64, now: u64) {
+        let asleep = until.saturating_sub(self.awake_ns);
+        if now < asleep {
+            sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Whether it was about this batch only, so that the next one may leave.
+pub(crate) fn recoverable(cause: &io::Error) -> bool {
     matches!(
         cause.raw_os_error(),
         Some(

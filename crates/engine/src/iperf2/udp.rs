@@ -3,6 +3,7 @@
 use super::leg::{Latency, Work};
 use crate::counters::FlowCounters;
 use crate::pacer::{Next, Pacer};
+use crate::udp_sender::{Rest, recoverable};
 use caudal_core::delay::JitterRfc3550;
 use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sequence::{Arrival, SequenceTracker};
@@ -18,12 +19,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The last part of a wait, spent awake, ns.
-const AWAKE_NS: u64 = 60_000;
-/// Schedules with larger gaps than this need no waking wait.
-const AWAKE_BELOW_GAP_NS: f64 = 1_000_000.0;
-/// How long a sleep may be before orders are looked at again, ns.
-const LONGEST_SLEEP_NS: u64 = 50_000_000;
 /// Messages taken from the kernel in one call at most.
 const SLOTS: usize = 16;
 /// How often a receiver without arrivals looks at its orders.
@@ -114,13 +109,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
             most as u32,
         )
     });
-    let awake = pacer.as_ref().map_or(0, |pacer| {
-        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
-            AWAKE_NS
-        } else {
-            0
-        }
-    });
+    let rest = Rest::between(pacer.as_ref());
     let mut left = what.bytes.unwrap_or(u64::MAX);
     let mut id = what.first;
     let (mut datagrams, mut bytes, mut calls, mut errors) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -132,12 +121,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
             match pacer.next(now) {
                 Next::Send(due) => count = (due as usize).min(most),
                 Next::Wait(until) => {
-                    let asleep = until.saturating_sub(awake);
-                    if now < asleep {
-                        sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
-                    } else {
-                        std::hint::spin_loop();
-                    }
+                    rest.towards(until, now);
                     continue;
                 }
             }
@@ -183,12 +167,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
                 }
                 continue;
             }
-            Err(cause)
-                if matches!(
-                    cause.raw_os_error(),
-                    Some(libc::ENOBUFS | libc::EAGAIN | libc::ENETUNREACH | libc::EHOSTUNREACH)
-                ) =>
-            {
+            Err(cause) if recoverable(&cause) => {
                 // They never left: they are the next again.
                 errors += 1;
                 counters.send_errors.store(errors, Relaxed);
