@@ -6,7 +6,7 @@
 use crate::iperf3::{self, Delivery};
 use crate::server::{Arrival, ServerEvent, Shared};
 use crate::session;
-use crate::socket::{answer_udp, plain};
+use crate::socket::{answer_udp, not_yet, plain};
 use crate::stop::reap;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
@@ -212,14 +212,7 @@ impl Pending {
                 };
                 if whole { Reading::Whole } else { Reading::More }
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
-                Reading::More
-            }
+            Err(cause) if not_yet(&cause) => Reading::More,
             Err(_) => Reading::Gone,
         }
     }

@@ -399,6 +399,25 @@ pub fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
+/// Whether a call failed only because there is nothing to read or no room to write yet, or because of a
+/// signal: it may be made again.
+pub(crate) fn not_yet(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
+}
+
+/// Whether receiving from a UDP socket failed only because no datagram was there: the wait for one may be
+/// over, and a refusal is about one that was sent.
+pub(crate) fn no_datagram(cause: &io::Error) -> bool {
+    not_yet(cause)
+        || matches!(
+            cause.kind(),
+            io::ErrorKind::TimedOut | io::ErrorKind::ConnectionRefused
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

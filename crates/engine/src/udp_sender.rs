@@ -3,6 +3,7 @@
 use crate::counters::{FlowCounters, Orders};
 use crate::layout::Layout;
 use crate::pacer::{Next, Pacer};
+use crate::socket::no_datagram;
 use caudal_core::plan::Cut;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
@@ -259,16 +260,7 @@ impl Credit {
                 }
                 Ok(true)
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
-                Ok(false)
-            }
+            Err(cause) if no_datagram(&cause) => Ok(false),
             Err(cause) => Err(cause),
         }
     }

@@ -3,6 +3,7 @@
 use super::leg::{Latency, Work};
 use crate::counters::FlowCounters;
 use crate::pacer::{Next, Pacer};
+use crate::socket::no_datagram;
 use crate::udp_sender::{Rest, recoverable};
 use caudal_core::delay::JitterRfc3550;
 use caudal_core::plan::LARGEST_DATAGRAM;
@@ -489,14 +490,7 @@ pub(super) fn receive(socket: &UdpSocket, what: &Receiving, work: &Work) -> io::
                 }
                 work.counters.calls.store(calls, Relaxed);
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::TimedOut
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) => {}
+            Err(cause) if no_datagram(&cause) => {}
             Err(cause) => return Err(cause),
         }
         account.publish(work);

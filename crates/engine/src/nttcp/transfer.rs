@@ -1,6 +1,7 @@
 //! The data: written and read in buffers of the length asked for, each call counted.
 
 use crate::pacer::ByteSchedule;
+use crate::socket::no_datagram;
 use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{CpuClock, monotonic_ns, realtime_ns, sleep_until};
@@ -288,14 +289,7 @@ pub(super) fn receive_udp(
         }
         match inbox.receive(socket, Wait::Never) {
             Ok(_) => {}
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
+            Err(cause) if no_datagram(&cause) => {
                 continue;
             }
             Err(cause) => return Err(cause),
