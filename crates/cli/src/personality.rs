@@ -1,6 +1,9 @@
 //! Other programs this one stands in for, when it is called by their names.
 
+use crate::exit::{Exit, on_one_line};
+use caudal_sys::signal::Interrupt;
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,6 +34,25 @@ pub fn plain(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
         .into_iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
+}
+
+/// Runs what can be interrupted.
+#[must_use]
+pub fn run(speak: impl FnOnce(&'static Interrupt) -> Exit) -> ExitCode {
+    match crate::prepare() {
+        Ok(interrupt) => speak(interrupt).into(),
+        Err(failure) => {
+            crate::complain(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+/// Says in the name of `program` why it fails.
+#[must_use]
+pub fn fail(program: &str, why: &str) -> Exit {
+    let _ = writeln!(std::io::stderr(), "{program}: {}", on_one_line(why));
+    Exit::Failed
 }
 
 #[cfg(test)]
