@@ -97,18 +97,20 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever the parts hold: a peer's words must not pass for ours.
-        let clean = |text: &str| -> String {
-            text.chars()
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect()
-        };
-        write!(f, "caudal: {}", clean(&self.message))?;
+        write!(f, "caudal: {}", on_one_line(&self.message))?;
         if !self.advice.is_empty() {
-            write!(f, "; {}", clean(&self.advice))?;
+            write!(f, "; {}", on_one_line(&self.advice))?;
         }
         Ok(())
     }
+}
+
+/// The text as one line, whatever it holds: a peer's words must not pass for ours, nor move the cursor.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 impl From<RunError> for Failure {

@@ -3,6 +3,7 @@
 
 pub mod args;
 mod dialects;
+mod digits;
 pub mod exit;
 pub mod figure;
 pub mod getopt;

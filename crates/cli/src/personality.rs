@@ -1,6 +1,8 @@
 //! Other programs this one stands in for, when it is called by their names.
 
+use crate::exit::{Exit, on_one_line};
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,6 +33,13 @@ pub fn plain(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
         .into_iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
+}
+
+/// Says in the name of `program` why it fails.
+#[must_use]
+pub fn fail(program: &str, why: &str) -> Exit {
+    let _ = writeln!(std::io::stderr(), "{program}: {}", on_one_line(why));
+    Exit::Failed
 }
 
 #[cfg(test)]

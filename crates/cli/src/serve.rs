@@ -2,7 +2,7 @@
 
 use crate::args::ServeArgs;
 use crate::dialects::{Dialects, Spoken};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, on_one_line};
 use crate::iperf3::login::Book;
 use crate::iperf3::transcripts;
 use crate::output::json::rfc3339;
@@ -165,9 +165,7 @@ impl Log {
             }
             value.to_string()
         } else {
-            line.chars()
-                .map(|c| if c.is_control() { ' ' } else { c })
-                .collect()
+            on_one_line(line)
         };
         // A log nobody reads any more must not stop a server that others use.
         let _ = writeln!(std::io::stdout().lock(), "{text}");

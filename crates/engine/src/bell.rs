@@ -38,6 +38,11 @@ impl Bell {
         self.ringer.0.try_clone().map(Ringer)
     }
 
+    /// Rings it from the end that waits, for others that wait with it.
+    pub fn ring(&self) {
+        let _ = (&self.ringer.0).write_all(b".");
+    }
+
     /// What to wait for: readable once rung.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {

@@ -1,6 +1,7 @@
 //! A control connection: whole messages both ways, every wait bounded.
 
 use crate::error::RunError;
+use crate::socket::not_yet;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_wire::frame::{self, Decoder};
@@ -124,11 +125,7 @@ impl Conversation {
                         self.decoder.feed(&chunk[..count]);
                         continue;
                     }
-                    Err(cause)
-                        if matches!(
-                            cause.kind(),
-                            io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-                        ) => {}
+                    Err(cause) if not_yet(&cause) => {}
                     Err(cause) => {
                         return Err(RunError::Lost {
                             doing: "waiting for it",

@@ -8,6 +8,7 @@
 use crate::carrier::Link;
 use crate::counters::Orders;
 use crate::event::Event;
+use crate::socket::not_yet;
 use caudal_core::echo::{Departure, OneWay, Reply, Series, Stamped, departures};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
@@ -650,8 +651,7 @@ impl Collector<'_> {
                     }
                 }
                 (Ok(length), Link::Udp(_)) => self.take_datagram(length, departed, now),
-                (Err(cause), _)
-                    if matches!(cause.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                (Err(cause), _) if not_yet(&cause) => {}
                 (Err(cause), _) => return Err(cause),
             }
         }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Who may come in, and how many at once.
 #[derive(Debug, Clone)]
 pub struct Guests {
-    pub(crate) allow: Vec<Network>,
-    pub(crate) most: usize,
-    pub(crate) taken: Arc<AtomicUsize>,
-    pub(crate) served: Arc<AtomicUsize>,
+    allow: Vec<Network>,
+    most: usize,
+    taken: Arc<AtomicUsize>,
+    served: Arc<AtomicUsize>,
 }
 
 impl Guests {
@@ -45,15 +45,28 @@ impl Guests {
     /// Says why it gets none.
     pub fn admit(&self, address: IpAddr) -> Result<Guest, String> {
         self.may_enter(address)?;
-        let room = self
-            .taken
+        self.take(self.most)
+            .map_err(|taken| format!("all {taken} places are taken"))?;
+        Ok(self.guest())
+    }
+
+    /// Takes one of the first `most` places; how many are taken, when none of those is free.
+    pub(crate) fn take(&self, most: usize) -> Result<(), usize> {
+        self.taken
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
-                (taken < self.most).then_some(taken + 1)
-            });
-        match room {
-            Ok(_) => Ok(Guest(self.clone())),
-            Err(taken) => Err(format!("all {taken} places are taken")),
-        }
+                (taken < most).then_some(taken + 1)
+            })
+            .map(drop)
+    }
+
+    /// Gives back a place that was taken and that nobody came to.
+    pub(crate) fn give_back(&self) {
+        self.taken.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Who comes to a place that was taken.
+    pub(crate) fn guest(&self) -> Guest {
+        Guest(self.clone())
     }
 
     /// Places in all.
@@ -82,7 +95,7 @@ pub struct Guest(Guests);
 impl Drop for Guest {
     fn drop(&mut self) {
         self.0.served.fetch_add(1, Ordering::AcqRel);
-        self.0.taken.fetch_sub(1, Ordering::AcqRel);
+        self.0.give_back();
     }
 }
 

@@ -24,6 +24,7 @@ mod reception;
 pub mod server;
 mod session;
 mod socket;
+mod stop;
 mod tcp;
 mod udp_receiver;
 mod udp_sender;

@@ -72,10 +72,10 @@ impl Pacer {
         self.batch
     }
 
-    /// The time between datagrams, ns.
+    /// The time between departures, ns.
     #[must_use]
-    pub const fn gap_ns(&self) -> f64 {
-        self.gap_ns
+    pub fn period_ns(&self) -> f64 {
+        self.gap_ns * f64::from(self.batch)
     }
 
     fn due_ns(&self) -> f64 {
@@ -90,11 +90,10 @@ impl Pacer {
         if lag > MOST_LAG_NS {
             self.slipped_ns += lag;
         }
-        let period = self.gap_ns * f64::from(self.batch);
         let mut due = self.due_ns();
         if let Some(last) = self.last_ns {
             // Catching up: not closer to the last departure than half the schedule's gap.
-            due = due.max(last.saturating_sub(self.start_ns) as f64 + period / 2.0);
+            due = due.max(last.saturating_sub(self.start_ns) as f64 + self.period_ns() / 2.0);
         }
         if elapsed >= due {
             Next::Send(self.batch)
@@ -107,8 +106,7 @@ impl Pacer {
     pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
         if let Some(last) = self.last_ns {
             let gap = at_ns.saturating_sub(last) as f64;
-            self.errors
-                .record((gap - self.gap_ns * f64::from(self.batch)).abs());
+            self.errors.record((gap - self.period_ns()).abs());
         }
         self.last_ns = Some(at_ns);
         self.sent += u64::from(datagrams);
@@ -121,7 +119,7 @@ impl Pacer {
         Spacing {
             departures,
             datagrams_per_departure: self.sent as f64 / departures.max(1) as f64,
-            scheduled_gap_us: self.gap_ns * f64::from(self.batch) / 1e3,
+            scheduled_gap_us: self.period_ns() / 1e3,
             error_p50_us: self.errors.quantile(0.5) / 1e3,
             error_p99_us: self.errors.quantile(0.99) / 1e3,
             error_max_us: self.errors.max / 1e3,

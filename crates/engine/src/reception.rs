@@ -5,8 +5,9 @@
 
 use crate::iperf3::{self, Delivery};
 use crate::server::{Arrival, ServerEvent, Shared};
-use crate::session::{self, Place};
-use crate::socket::{answer_udp, plain};
+use crate::session;
+use crate::socket::{answer_udp, not_yet, plain};
+use crate::stop::reap;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_sys::udp::receive_with_destination;
@@ -22,8 +23,7 @@ use std::net::{
     IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket,
 };
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -51,8 +51,8 @@ struct Pending {
     deadline_ns: u64,
     /// Until when it waits for a place; `None` while none was refused to it.
     patience_ns: Option<u64>,
-    /// From a network that is not answered: told so in its own protocol.
-    denied: bool,
+    /// Why it may not come in, from a network that is not answered: told in its own protocol.
+    denied: Option<String>,
     /// Turned away: only read until it has gone.
     leaving: bool,
 }
@@ -130,22 +130,7 @@ pub(crate) fn receive(shared: &Arc<Shared>, tcp: &TcpListener, udp: &UdpSocket) 
         if is_ready(1) {
             open_udp(shared, udp, port);
         }
-        reap(shared);
-    }
-}
-
-fn reap(shared: &Shared) {
-    let mut sessions = shared
-        .sessions
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    let mut nth = 0;
-    while nth < sessions.len() {
-        if sessions[nth].is_finished() {
-            let _ = sessions.swap_remove(nth).join();
-        } else {
-            nth += 1;
-        }
+        reap(&mut shared.sessions());
     }
 }
 
@@ -171,9 +156,12 @@ fn accept(shared: &Shared, tcp: &TcpListener, pending: &mut Vec<Pending>, serial
         if pending.len() >= MOST_PENDING {
             pending.remove(0);
         }
-        let allow = &shared.options.allow;
-        let denied = !allow.is_empty() && !allow.iter().any(|network| network.contains(peer.ip()));
-        let patience = if denied { FAREWELL_NS } else { INTRODUCTION_NS };
+        let denied = shared.guests.may_enter(peer.ip()).err();
+        let patience = if denied.is_some() {
+            FAREWELL_NS
+        } else {
+            INTRODUCTION_NS
+        };
         *serial += 1;
         pending.push(Pending {
             stream,
@@ -224,14 +212,7 @@ impl Pending {
                 };
                 if whole { Reading::Whole } else { Reading::More }
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
-                Reading::More
-            }
+            Err(cause) if not_yet(&cause) => Reading::More,
             Err(_) => Reading::Gone,
         }
     }
@@ -315,10 +296,8 @@ fn admit(
     };
     // Guests of other protocols take places meanwhile.
     shared
-        .clients
-        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |taken| {
-            (taken < most).then_some(taken + 1)
-        })
+        .guests
+        .take(most)
         .map_err(|taken| format!("all {taken} places are taken; try again later"))?;
     *clients += 1;
     let (shared, number) = (Arc::clone(shared), *clients);
@@ -328,17 +307,13 @@ fn admit(
             .name(format!("client {number}"))
             .stack_size(SESSION_STACK)
             .spawn(move || {
-                let _place = Place(Arc::clone(&inside));
+                let _guest = inside.guests.guest();
                 serve(&inside, stream, number);
             });
         match session {
-            Ok(session) => shared
-                .sessions
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(session),
+            Ok(session) => shared.sessions().push(session),
             Err(cause) => {
-                shared.clients.fetch_sub(1, Ordering::AcqRel);
+                shared.guests.give_back();
                 let why = format!("no thread for it: {cause}");
                 shared.tell(ServerEvent::Refused { peer, why });
             }
@@ -383,11 +358,7 @@ fn place_iperf3(
 
 fn place(shared: &Arc<Shared>, one: &mut Pending, clients: &mut u64) -> Placed {
     let cookie = Cookie::decode(&one.first).filter(|_| shared.options.iperf3.enabled);
-    if one.denied {
-        let message = format!(
-            "{} is not among the networks this server answers",
-            one.peer.ip()
-        );
+    if let Some(message) = one.denied.take() {
         match cookie {
             Some(_) => one.deny(shared, message),
             None => one.turn_away(shared, Refusal::Denied, message),

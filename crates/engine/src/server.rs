@@ -1,19 +1,18 @@
 //! The far side: many clients at once on one port, each isolated from the others.
 
 use crate::allow::Network;
-use crate::bell::{Bell, Ringer};
+use crate::bell::Ringer;
 use crate::error::RunError;
 use crate::guests::Guests;
 use crate::iperf3::{Desk, Iperf3Event, Iperf3Options};
 use crate::reception;
 use crate::socket;
+use crate::stop::{Stop, see_out};
 use caudal_core::plan::Plan;
-use caudal_sys::clock::monotonic_ns;
 use caudal_wire::preamble::Token;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -135,15 +134,13 @@ pub(crate) struct Mailbox {
 /// What all threads of a server share.
 pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
-    pub(crate) clients: Arc<AtomicUsize>,
-    pub(crate) served: Arc<AtomicUsize>,
-    pub(crate) stopping: AtomicBool,
-    stop: Mutex<Option<Ringer>>,
-    stop_bell: Bell,
+    /// The places, which guests of other protocols take as well.
+    pub(crate) guests: Guests,
+    stop: Stop,
     mailboxes: Mutex<HashMap<Token, Mailbox>>,
     pub(crate) desk: Desk,
     events: Mutex<Option<Sender<ServerEvent>>>,
-    pub(crate) sessions: Mutex<Vec<JoinHandle<()>>>,
+    sessions: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Shared {
@@ -161,31 +158,21 @@ impl Shared {
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stop.is_asked()
     }
 
-    /// Readable once the server is being stopped; never emptied, so all sessions see it.
+    /// Readable once the server is being stopped.
     pub(crate) fn stop_fd(&self) -> BorrowedFd<'_> {
-        self.stop_bell.fd()
+        self.stop.fd()
     }
 
-    pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        if let Some(mut ringer) = self
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-        {
-            ringer.ring();
-        }
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the server's work is done: it was for one client, and that has left.
     pub(crate) fn is_done(&self) -> bool {
-        self.options.one_off
-            && self.served.load(Ordering::Acquire) > 0
-            && self.clients.load(Ordering::Acquire) == 0
+        self.options.one_off && self.guests.served() > 0 && self.guests.inside() == 0
     }
 }
 
@@ -211,16 +198,11 @@ impl Server {
         };
         let (tcp, udp, local) = socket::listen(options.bind, options.port)
             .map_err(|cause| RunError::local(place, cause))?;
-        let pipe = |cause| RunError::local("opening a pipe", cause);
-        let stop_bell = Bell::new().map_err(pipe)?;
-        let stop = stop_bell.ringer().map_err(pipe)?;
+        let stop = Stop::new().map_err(|cause| RunError::local("opening a pipe", cause))?;
         let shared = Arc::new(Shared {
+            guests: Guests::new(options.allow.clone(), options.max_clients),
             options,
-            clients: Arc::default(),
-            served: Arc::default(),
-            stopping: AtomicBool::new(false),
-            stop: Mutex::new(Some(stop)),
-            stop_bell,
+            stop,
             mailboxes: Mutex::default(),
             desk: Desk::default(),
             events: Mutex::new(events),
@@ -253,18 +235,13 @@ impl Server {
     /// Clients it is serving now.
     #[must_use]
     pub fn clients(&self) -> usize {
-        self.shared.clients.load(Ordering::Relaxed)
+        self.shared.guests.inside()
     }
 
     /// The server's places, for guests that speak other protocols.
     #[must_use]
     pub fn guests(&self) -> Guests {
-        Guests {
-            allow: self.shared.options.allow.clone(),
-            most: self.shared.options.max_clients,
-            taken: Arc::clone(&self.shared.clients),
-            served: Arc::clone(&self.shared.served),
-        }
+        self.shared.guests.clone()
     }
 
     /// Ends running tests, which report what was measured, and waits until all clients have been told.
@@ -273,26 +250,12 @@ impl Server {
     }
 
     fn end(&mut self) {
-        self.shared.stop();
+        self.shared.stop.ask();
         if let Some(reception) = self.reception.take() {
             let _ = reception.join();
         }
-        let until = monotonic_ns() + 5_000_000_000;
-        loop {
-            let next = self
-                .shared
-                .sessions
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
-            let Some(session) = next else { break };
-            while !session.is_finished() && monotonic_ns() < until {
-                thread::sleep(Duration::from_millis(1));
-            }
-            if session.is_finished() {
-                let _ = session.join();
-            }
-        }
+        let sessions = std::mem::take(&mut *self.shared.sessions());
+        see_out(sessions, Duration::from_secs(5));
     }
 }
 

@@ -21,7 +21,6 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -59,16 +58,6 @@ pub(crate) fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr, n
         }
     }
     shared.tell(ServerEvent::Left { client: number });
-}
-
-/// A client's place, free again when dropped, however the visit ended.
-pub(crate) struct Place(pub(crate) Arc<Shared>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.served.fetch_add(1, Ordering::AcqRel);
-        self.0.clients.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 /// A test's entry in the server's directory, gone when dropped.

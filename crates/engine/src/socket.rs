@@ -3,6 +3,7 @@
 use crate::error::RunError;
 use caudal_core::plan::{Plan, TrafficPlan, Transport};
 use caudal_core::sample::{Granted, Role};
+use caudal_sys::udp::GsoSender;
 use caudal_sys::{buffers, options, tcp, udp};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -386,9 +387,7 @@ pub fn granted_single_udp(socket: &UdpSocket) -> Granted {
 #[must_use]
 pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
     Granted {
-        segments_per_send: Some(
-            (65_507 / plan.length.max(1)).clamp(1, u32::from(udp::max_segments(socket))),
-        ),
+        segments_per_send: Some(GsoSender::new(socket).max_datagrams(plan.length as usize) as u32),
         receive_offload: Some(udp::enable_gro(socket)),
         ..granted_single_udp(socket)
     }
@@ -398,6 +397,25 @@ pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
 #[must_use]
 pub fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether a call failed only because there is nothing to read or no room to write yet, or because of a
+/// signal: it may be made again.
+pub(crate) fn not_yet(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+    )
+}
+
+/// Whether receiving from a UDP socket failed only because no datagram was there: the wait for one may be
+/// over, and a refusal is about one that was sent.
+pub(crate) fn no_datagram(cause: &io::Error) -> bool {
+    not_yet(cause)
+        || matches!(
+            cause.kind(),
+            io::ErrorKind::TimedOut | io::ErrorKind::ConnectionRefused
+        )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::counters::{FlowCounters, Orders};
 use crate::pacer::ByteSchedule;
+use crate::socket::not_yet;
 use caudal_core::sample::TcpState;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -105,13 +106,6 @@ fn paced_block(rate: BitRate, length: usize) -> usize {
     worth(PACED_SLICE_NS).max(least).min(length)
 }
 
-fn retry(cause: &io::Error) -> bool {
-    matches!(
-        cause.kind(),
-        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-    )
-}
-
 /// Sends until the budget or the payload is used up, or orders say stop.
 ///
 /// # Errors
@@ -175,7 +169,7 @@ pub fn send(
                                 budget.give_back((left - count) as u64);
                                 left = count;
                             }
-                            Err(cause) if retry(&cause) => continue,
+                            Err(cause) if not_yet(&cause) => continue,
                             Err(cause) => return Err(cause),
                         }
                     }
@@ -194,7 +188,7 @@ pub fn send(
                     counters.calls.store(calls, Relaxed);
                 }
                 Err(_) if orders.stopped() => break 'blocks,
-                Err(cause) if retry(&cause) => {}
+                Err(cause) if not_yet(&cause) => {}
                 Err(cause) => return Err(cause),
             }
             if left > 0 && orders.stopped() {
@@ -303,7 +297,7 @@ pub fn receive(
                 waking.adapt(fd, now, received);
             }
             Err(_) if orders.stopped() => return Ok(()),
-            Err(cause) if retry(&cause) => {}
+            Err(cause) if not_yet(&cause) => {}
             Err(cause) => return Err(cause),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::counters::{FlowCounters, Orders};
 use crate::layout::Layout;
+use crate::socket::no_datagram;
 use crate::udp_sender::send_credit;
 use caudal_core::delay::{DelayVariation, JitterRfc3550};
 use caudal_core::plan::Cut;
@@ -140,14 +141,7 @@ impl<L: Layout> Account<L> {
                         self.give_credit(socket, flow, tag);
                     }
                 }
-                Err(cause)
-                    if matches!(
-                        cause.kind(),
-                        io::ErrorKind::WouldBlock
-                            | io::ErrorKind::TimedOut
-                            | io::ErrorKind::Interrupted
-                            | io::ErrorKind::ConnectionRefused
-                    ) => {}
+                Err(cause) if no_datagram(&cause) => {}
                 Err(cause) => return Err(cause),
             }
             if orders.stopped() {

@@ -3,6 +3,7 @@
 use crate::counters::{FlowCounters, Orders};
 use crate::layout::Layout;
 use crate::pacer::{Next, Pacer};
+use crate::socket::no_datagram;
 use caudal_core::plan::Cut;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
@@ -15,8 +16,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The largest batch the kernel takes in one call, bytes of payload.
-const LARGEST_BATCH: usize = 65_507;
 /// The last part of a wait, spent awake, so that a departure is on time, ns.
 const AWAKE_NS: u64 = 60_000;
 /// Schedules with larger gaps than this need no waking wait: a late departure is a small error there.
@@ -65,11 +64,12 @@ pub fn send<L: Layout>(
 ) -> io::Result<Option<Spacing>> {
     let length = what.length as usize;
     let offload = GsoSender::new(socket);
-    let most = (LARGEST_BATCH / length)
-        .min(usize::from(offload.max_segments()))
-        .max(1);
     let alone = what.alone && what.rate.is_none();
-    let most = if alone { 1 } else { most };
+    let most = if alone {
+        1
+    } else {
+        offload.max_datagrams(length)
+    };
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         what.layout.fill(datagram);
@@ -79,13 +79,7 @@ pub fn send<L: Layout>(
     let mut pacer = what
         .rate
         .map(|rate| Pacer::new(start_ns, rate, what.length, most as u32).with_bursts(what.burst));
-    let awake = pacer.as_ref().map_or(0, |pacer| {
-        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
-            AWAKE_NS
-        } else {
-            0
-        }
-    });
+    let rest = Rest::between(pacer.as_ref());
     let mut credit = what
         .credit
         .map(|(flow, tag)| Credit::new(flow, tag, what.length, most as u64))
@@ -100,12 +94,7 @@ pub fn send<L: Layout>(
             match pacer.next(now) {
                 Next::Send(batch) => count = u64::from(batch),
                 Next::Wait(until) => {
-                    let asleep = until.saturating_sub(awake);
-                    if now < asleep {
-                        sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
-                    } else {
-                        std::hint::spin_loop();
-                    }
+                    rest.towards(until, now);
                     continue;
                 }
             }
@@ -158,7 +147,35 @@ pub fn send<L: Layout>(
     Ok(pacer.map(|pacer| pacer.spacing()))
 }
 
-fn recoverable(cause: &io::Error) -> bool {
+/// How a sender waits for its next departure: asleep, but for the last part where departures are dense.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rest {
+    awake_ns: u64,
+}
+
+impl Rest {
+    /// That of a sender that keeps this schedule, where it keeps one.
+    pub(crate) fn between(pacer: Option<&Pacer>) -> Self {
+        let dense = pacer.is_some_and(|pacer| pacer.period_ns() <= AWAKE_BELOW_GAP_NS);
+        Self {
+            awake_ns: if dense { AWAKE_NS } else { 0 },
+        }
+    }
+
+    /// Passes some of the time from `now` to `until`: the clock and the orders are to be looked at again.
+    #[inline]
+    pub(crate) fn towards(self, until: u64, now: u64) {
+        let asleep = until.saturating_sub(self.awake_ns);
+        if now < asleep {
+            sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Whether it was about this batch only, so that the next one may leave.
+pub(crate) fn recoverable(cause: &io::Error) -> bool {
     matches!(
         cause.raw_os_error(),
         Some(
@@ -243,16 +260,7 @@ impl Credit {
                 }
                 Ok(true)
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
-                Ok(false)
-            }
+            Err(cause) if no_datagram(&cause) => Ok(false),
             Err(cause) => Err(cause),
         }
     }

@@ -35,11 +35,11 @@ impl GsoSender {
         self.max_segments
     }
 
-    /// As many whole datagrams of `segment` bytes as one call may carry, in bytes; at least one.
-    pub fn max_payload(self, segment: u16) -> usize {
-        let segment = usize::from(segment).max(1);
-        let datagrams = (LARGEST_PAYLOAD / segment).min(usize::from(self.max_segments));
-        segment * datagrams.max(1)
+    /// How many datagrams of `segment` bytes one call may carry; at least one.
+    pub fn max_datagrams(self, segment: usize) -> usize {
+        (LARGEST_PAYLOAD / segment.max(1))
+            .min(usize::from(self.max_segments))
+            .max(1)
     }
 
     /// See [`send_segments`].
@@ -487,13 +487,15 @@ mod tests {
     #[test]
     fn the_largest_payload_is_whole_datagrams_within_both_limits() {
         let table = [
-            (128, 100, 12_800),
-            (128, 1400, 64_400),
-            (64, 100, 6_400),
-            (1, 1400, 1400),
+            (128, 100, 128),
+            (128, 1400, 46),
+            (64, 100, 64),
+            (1, 1400, 1),
+            (64, 65_507, 1),
         ];
-        for (max_segments, segment, bytes) in table {
-            assert_eq!(GsoSender { max_segments }.max_payload(segment), bytes);
+        for (max_segments, segment, datagrams) in table {
+            let sender = GsoSender { max_segments };
+            assert_eq!(sender.max_datagrams(segment), datagrams);
         }
     }
 

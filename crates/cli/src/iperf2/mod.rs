@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::import::log::Log;
 use crate::keeping::Keeping;
 use crate::output::json::command_of;
+use crate::personality;
 use caudal_engine::RunError;
 use caudal_engine::guests::Guests;
 use caudal_engine::iperf2::{Client, ClientOptions, Event, Outcome, Server, ServerOptions, Tell};
@@ -149,12 +150,7 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
 }
 
 fn fail(why: &str) -> Exit {
-    let why: String = why
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let _ = writeln!(std::io::stderr(), "iperf: {why}");
-    Exit::Failed
+    personality::fail("iperf", why)
 }
 
 /// Starts the same server in the background, in a group of its own.

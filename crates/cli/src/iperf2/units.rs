@@ -1,5 +1,7 @@
 //! iperf 2's numbers: lower case suffixes are powers of 1000, upper case ones of 1024; three digits are shown.
 
+use crate::digits::{scaled, three, trimmed};
+
 /// How amounts and rates are shown (`-f`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -39,25 +41,11 @@ const PREFIXES: [&str; 5] = ["", "K", "M", "G", "T"];
 
 fn shown(value: f64, base: f64, power: Option<u32>, unit: &str) -> String {
     let (value, power) = match power {
-        Some(power) => (value / base.powi(power as i32), power),
-        None => {
-            let (mut value, mut power) = (value, 0);
-            while value >= base && power < 4 {
-                value /= base;
-                power += 1;
-            }
-            (value, power)
-        }
+        Some(power) => (value / base.powi(power as i32), power as usize),
+        None => scaled(value, base, PREFIXES.len() - 1),
     };
-    let prefix = PREFIXES.get(power as usize).unwrap_or(&"");
-    // Three digits, in four columns.
-    if value < 9.995 {
-        format!("{value:4.2} {prefix}{unit}")
-    } else if value < 99.95 {
-        format!("{value:4.1} {prefix}{unit}")
-    } else {
-        format!("{value:4.0} {prefix}{unit}")
-    }
+    let prefix = PREFIXES.get(power).unwrap_or(&"");
+    three(value, &format!("{prefix}{unit}"))
 }
 
 /// An amount of payload, as `1.25 MByte`.
@@ -133,12 +121,7 @@ pub fn percent(part: f64) -> String {
     // Two digits; 100 is written out, where C would say 1e+02.
     let magnitude = part.abs().log10().floor() as i32;
     let decimals = (1 - magnitude).max(0) as usize;
-    let text = format!("{part:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    trimmed(part, decimals)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Where the output goes: standard output or a file, each line with what it is to begin with.
 
 use super::options::Look;
+use crate::exit::on_one_line;
 use caudal_sys::clock::{format_time, realtime_ns};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -40,8 +41,7 @@ impl Printer {
             whole.push_str(title);
             whole.push_str(":  ");
         }
-        // A peer's words must not pass for ours, nor move the cursor.
-        whole.extend(line.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        whole.push_str(&on_one_line(line));
         self.raw(&whole);
     }
 

@@ -1,5 +1,7 @@
 //! Numbers as iperf3 reads and writes them: bytes in steps of 1024, rates in steps of 1000.
 
+use crate::digits::{scaled, three, trimmed};
+
 /// Reads a number with a suffix k, m, g or t of either case; `step` is 1000 or 1024.
 pub fn parse(text: &str, step: f64) -> Option<f64> {
     let text = text.trim();
@@ -34,32 +36,17 @@ pub fn parse_integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-fn four_places(number: f64, unit: &str) -> String {
-    if number < 9.995 {
-        format!("{number:4.2} {unit}")
-    } else if number < 99.95 {
-        format!("{number:4.1} {unit}")
-    } else {
-        format!("{number:4.0} {unit}")
-    }
-}
-
 const BYTES: [&str; 5] = ["Bytes", "KBytes", "MBytes", "GBytes", "TBytes"];
 const BITS: [&str; 5] = ["bits", "Kbits", "Mbits", "Gbits", "Tbits"];
 
 /// An amount of bytes in the unit that fits.
 pub fn bytes(bytes: f64) -> String {
-    scaled(bytes, 1024.0, &BYTES)
+    in_fitting(&BYTES, bytes, 1024.0)
 }
 
-fn scaled(number: f64, step: f64, units: &[&str; 5]) -> String {
-    let mut scaled = number;
-    let mut unit = 0;
-    while scaled >= step && unit < units.len() - 1 {
-        scaled /= step;
-        unit += 1;
-    }
-    four_places(scaled, units[unit])
+fn in_fitting(units: &[&str; 5], number: f64, step: f64) -> String {
+    let (number, power) = scaled(number, step, units.len() - 1);
+    three(number, units[power])
 }
 
 /// A rate of so many bytes a second, in the unit of `-f`: k, m, g, t for bits, K, M, G, T for bytes;
@@ -70,15 +57,15 @@ pub fn rate(bytes_per_second: f64, format: char) -> String {
         'm' => 2,
         'g' => 3,
         't' => 4,
-        _ => return format!("{}/sec", scaled(bytes_per_second * 8.0, 1000.0, &BITS)),
+        _ => return format!("{}/sec", in_fitting(&BITS, bytes_per_second * 8.0, 1000.0)),
     };
     let shown = if format.is_ascii_uppercase() {
-        four_places(
+        three(
             bytes_per_second / 1024_f64.powi(power),
             BYTES[power as usize],
         )
     } else {
-        four_places(
+        three(
             bytes_per_second * 8.0 / 1000_f64.powi(power),
             BITS[power as usize],
         )
@@ -100,12 +87,7 @@ pub fn percent(percent: f64) -> String {
     if exponent < -5.0 {
         return format!("{percent:.1e}");
     }
-    let text = format!("{percent:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    trimmed(percent, decimals)
 }
 
 #[cfg(test)]
@@ -134,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_and_rates_fit_four_places() {
+    fn amounts_and_rates_fit_three() {
         let amounts = [
             0.0,
             106.0,

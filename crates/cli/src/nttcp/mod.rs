@@ -2,9 +2,10 @@
 
 mod kept;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, on_one_line};
 use crate::keeping::Keeping;
 use crate::output::json::command_of;
+use crate::personality;
 use caudal_engine::guests::Guests;
 use caudal_engine::nttcp::{Event, Server, ServerOptions, run};
 use caudal_sys::clock::realtime_ns;
@@ -100,12 +101,7 @@ impl Line {
 }
 
 fn fail(why: &str) -> Exit {
-    let why: String = why
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let _ = writeln!(std::io::stderr(), "nttcp: {why}");
-    Exit::Failed
+    personality::fail("nttcp", why)
 }
 
 /// Runs `caudal nttcp` with these words.
@@ -176,10 +172,7 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
             }
             let _ = writeln!(out, "{}", outcome.local.show('l', &line.local.format));
             for line in &outcome.remote {
-                let clean: String = line
-                    .chars()
-                    .map(|c| if c.is_control() { ' ' } else { c })
-                    .collect();
+                let clean = on_one_line(line);
                 // What the far side prefixes itself is not prefixed again.
                 let prefix = if clean.starts_with("nttcp-") {
                     ""

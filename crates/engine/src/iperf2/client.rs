@@ -1,7 +1,7 @@
 //! The near side: connects, says what it wants in the first bytes, and moves payload.
 
 use super::attend::{Watch, attend};
-use super::leg::{Carry, Figures, Latency, Leg, LegInfo, UdpFigures};
+use super::leg::{Figures, Latency, Leg, LegInfo, UdpFigures, over_tcp, over_udp};
 use super::listen::set_tos;
 use super::server::{Server, ServerOptions};
 use super::tcp::{self, await_close, block};
@@ -15,6 +15,7 @@ use crate::error::RunError;
 use crate::guests::Guests;
 use crate::socket::{CONNECTING, plain};
 use crate::tcp::Payload;
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, options as flags, tcp as kernel, udp as datagrams};
@@ -539,25 +540,19 @@ pub(super) fn start(
                     };
                     sender = Some((
                         base,
-                        Box::new(move |work: &super::leg::Work| match &*work.link {
-                            Link::Tcp(stream) => tcp::send(stream, sending, work),
-                            Link::Udp(_) => Ok(()),
-                        }) as Carry,
+                        over_tcp(move |stream, work| tcp::send(stream, sending, work)),
                     ));
                 }
                 if matches!(options.way, Way::Reverse | Way::FullDuplex) {
                     let (length, distribution, discard) =
                         (options.block(), options.distribution, options.discard);
-                    receiver = Some(Box::new(move |work: &super::leg::Work| match &*work.link {
-                        Link::Tcp(stream) => {
-                            tcp::receive(stream, length, distribution, discard, work)
-                        }
-                        Link::Udp(_) => Ok(()),
-                    }) as Carry);
+                    receiver = Some(over_tcp(move |stream, work| {
+                        tcp::receive(stream, length, distribution, discard, work)
+                    }));
                 }
             }
             Link::Udp(_) => {
-                let length = options.block().clamp(16, 65_507);
+                let length = options.block().clamp(16, LARGEST_DATAGRAM as usize);
                 // A datagram too small for the header goes without.
                 let header = connection
                     .header
@@ -591,10 +586,7 @@ pub(super) fn start(
                     };
                     sender = Some((
                         0,
-                        Box::new(move |work: &super::leg::Work| match &*work.link {
-                            Link::Udp(socket) => udp::send(socket, &sending, work),
-                            Link::Tcp(_) => Ok(()),
-                        }) as Carry,
+                        over_udp(move |socket, work| udp::send(socket, &sending, work)),
                     ));
                 }
                 if matches!(options.way, Way::Reverse | Way::FullDuplex) {
@@ -612,10 +604,9 @@ pub(super) fn start(
                             .filter(|_| options.bytes.is_none())
                             .map(|time| (time + LATE / 4).as_nanos() as u64),
                     };
-                    receiver = Some(Box::new(move |work: &super::leg::Work| match &*work.link {
-                        Link::Udp(socket) => udp::receive(socket, &receiving, work),
-                        Link::Tcp(_) => Ok(()),
-                    }) as Carry);
+                    receiver = Some(over_udp(move |socket, work| {
+                        udp::receive(socket, &receiving, work)
+                    }));
                 }
             }
         }

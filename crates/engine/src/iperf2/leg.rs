@@ -8,7 +8,7 @@ use caudal_core::sample::{Role, TcpState};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_wire::iperf2::Way;
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -208,6 +208,26 @@ pub(super) struct Leg {
 /// What a leg's thread does.
 pub(super) type Carry = Box<dyn FnOnce(&Work) -> io::Result<()> + Send>;
 
+/// What it does on a link of TCP.
+pub(super) fn over_tcp(
+    carry: impl FnOnce(&TcpStream, &Work) -> io::Result<()> + Send + 'static,
+) -> Carry {
+    Box::new(move |work| match &*work.link {
+        Link::Tcp(stream) => carry(stream, work),
+        Link::Udp(_) => Ok(()),
+    })
+}
+
+/// What it does on a link of UDP.
+pub(super) fn over_udp(
+    carry: impl FnOnce(&UdpSocket, &Work) -> io::Result<()> + Send + 'static,
+) -> Carry {
+    Box::new(move |work| match &*work.link {
+        Link::Udp(socket) => carry(socket, work),
+        Link::Tcp(_) => Ok(()),
+    })
+}
+
 /// What a leg's thread works with.
 pub(super) struct Work {
     pub counters: Arc<FlowCounters>,
@@ -224,7 +244,7 @@ impl Leg {
         base: u64,
         start_ns: u64,
         mut ringer: Ringer,
-        carry: impl FnOnce(&Work) -> io::Result<()> + Send + 'static,
+        carry: Carry,
     ) -> io::Result<Self> {
         let work = Work {
             counters: Arc::new(FlowCounters::default()),

@@ -12,6 +12,7 @@ mod listen;
 mod server;
 mod tcp;
 mod udp;
+mod visit;
 mod visit_tcp;
 mod visit_udp;
 

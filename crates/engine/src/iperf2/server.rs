@@ -2,15 +2,16 @@
 //! within limits.
 
 use super::attend::{Watch, attend};
-use super::leg::Leg;
+use super::leg::{Figures, Leg};
 use super::listen::{listen_tcp, listen_udp};
 use super::visit_tcp::desk_tcp;
 use super::visit_udp::desk_udp;
 use super::{Event, Tell};
 use crate::allow::Network;
-use crate::bell::{Bell, Ringer};
+use crate::bell::Bell;
 use crate::error::RunError;
 use crate::guests::Guests;
+use crate::stop::Stop;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::signal::poll_readable;
 use caudal_sys::{buffers, interface};
@@ -18,7 +19,7 @@ use caudal_wire::iperf2::Amount;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub(super) const LARGEST_BLOCK: u32 = 1 << 20;
 /// Rate of UDP unless said otherwise, bit/s.
 pub(super) const UDP_RATE: u64 = 1 << 20;
 pub(super) const STACK: usize = 256 << 10;
+/// How long the sessions of a server that is stopped are waited for.
+pub(super) const SEEING_OUT: Duration = Duration::from_secs(3);
 
 /// How a server is to behave.
 #[derive(Debug, Clone)]
@@ -118,8 +121,7 @@ pub(super) struct House {
     pub options: ServerOptions,
     pub guests: Guests,
     pub tell: Tell,
-    pub stop: Bell,
-    pub stopping: AtomicBool,
+    pub stop: Stop,
     pub numbers: AtomicU32,
     pub groups: Mutex<HashMap<(IpAddr, bool), Group>>,
     pub group_numbers: AtomicU64,
@@ -144,7 +146,7 @@ impl House {
     }
 
     pub fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stop.is_asked()
     }
 
     /// The group a connection belongs to: clients say how many connections they are.
@@ -227,7 +229,6 @@ pub struct Server {
     tcp: Option<SocketAddr>,
     udp: Option<SocketAddr>,
     buffers: (u32, u32),
-    stop: Option<Ringer>,
     desks: Vec<JoinHandle<()>>,
 }
 
@@ -238,9 +239,7 @@ impl Server {
     /// When a port cannot be had, or a thread cannot be started.
     pub fn start(options: ServerOptions, guests: Guests, tell: Tell) -> Result<Self, RunError> {
         let place = |what: &str, port: u16| format!("listening on {what} port {port}");
-        let pipe = |cause| RunError::local("opening a pipe", cause);
-        let stop = Bell::new().map_err(pipe)?;
-        let ringer = stop.ringer().map_err(pipe)?;
+        let stop = Stop::new().map_err(|cause| RunError::local("opening a pipe", cause))?;
         let mut port = options.port;
         let mut tcp = None;
         let mut udp = None;
@@ -284,7 +283,6 @@ impl Server {
             guests,
             tell,
             stop,
-            stopping: AtomicBool::new(false),
             groups: Mutex::default(),
             group_numbers: AtomicU64::new(0),
             proofs: Mutex::default(),
@@ -316,7 +314,6 @@ impl Server {
             tcp: local_tcp,
             udp: local_udp,
             buffers: granted,
-            stop: Some(ringer),
             desks,
         })
     }
@@ -339,10 +336,7 @@ impl Server {
     }
 
     fn end(&mut self) {
-        self.house.stopping.store(true, Ordering::Relaxed);
-        if let Some(mut stop) = self.stop.take() {
-            stop.ring();
-        }
+        self.house.stop.ask();
         for desk in self.desks.drain(..) {
             let _ = desk.join();
         }
@@ -352,26 +346,6 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-pub(super) fn reap(sessions: &mut Vec<JoinHandle<()>>) {
-    let mut nth = 0;
-    while nth < sessions.len() {
-        if sessions[nth].is_finished() {
-            let _ = sessions.swap_remove(nth).join();
-        } else {
-            nth += 1;
-        }
-    }
-}
-
-/// Waits for the sessions of a server that is stopped, for a moment.
-pub(super) fn see_out(sessions: &mut Vec<JoinHandle<()>>) {
-    let until = monotonic_ns() + 3_000_000_000;
-    while !sessions.is_empty() && monotonic_ns() < until {
-        reap(sessions);
-        sleep_until(monotonic_ns() + 1_000_000);
     }
 }
 
@@ -386,13 +360,14 @@ pub(super) fn wait(house: &House, fd: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Watches over a test; why it ended early, if it did.
+/// Watches over a test that may be silent for `idle`; what each leg moved, and why it ended early, if it did.
 pub(super) fn run(
     house: &Arc<House>,
     legs: &mut [Leg],
     bell: &mut Bell,
     time: Option<Duration>,
-) -> Option<String> {
+    idle: Duration,
+) -> (Vec<Figures>, Option<String>) {
     let start = monotonic_ns();
     let ns = |time: Duration| {
         u64::try_from(time.as_nanos())
@@ -408,9 +383,10 @@ pub(super) fn run(
             .options
             .max_time
             .map(|most| start.saturating_add(ns(most)).saturating_add(2_000_000_000)),
-        idle: Some(house.options.idle),
+        idle: Some(idle),
         stop: &stop,
     };
-    let (_, why) = attend(legs, bell, &watch);
-    why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()))
+    let (totals, why) = attend(legs, bell, &watch);
+    let failure = why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()));
+    (totals, failure)
 }

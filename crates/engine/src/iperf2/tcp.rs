@@ -2,6 +2,7 @@
 
 use super::leg::Work;
 use crate::pacer::ByteSchedule;
+use crate::socket::not_yet;
 use crate::tcp::{self, Budget, Pace, Payload};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -199,12 +200,7 @@ pub(super) fn receive(
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)[bin] += 1;
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-                ) =>
-            {
+            Err(cause) if not_yet(&cause) => {
                 if work.orders.stopped() {
                     return Ok(());
                 }

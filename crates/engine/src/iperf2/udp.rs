@@ -3,7 +3,10 @@
 use super::leg::{Latency, Work};
 use crate::counters::FlowCounters;
 use crate::pacer::{Next, Pacer};
+use crate::socket::no_datagram;
+use crate::udp_sender::{Rest, recoverable};
 use caudal_core::delay::JitterRfc3550;
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sequence::{Arrival, SequenceTracker};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
@@ -17,14 +20,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The largest batch the kernel takes in one call, bytes of payload.
-const LARGEST_BATCH: usize = 65_507;
-/// The last part of a wait, spent awake, ns.
-const AWAKE_NS: u64 = 60_000;
-/// Schedules with larger gaps than this need no waking wait.
-const AWAKE_BELOW_GAP_NS: f64 = 1_000_000.0;
-/// How long a sleep may be before orders are looked at again, ns.
-const LONGEST_SLEEP_NS: u64 = 50_000_000;
 /// Messages taken from the kernel in one call at most.
 const SLOTS: usize = 16;
 /// How often a receiver without arrivals looks at its orders.
@@ -89,11 +84,9 @@ pub(super) enum Ending {
 pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Result<()> {
     let (counters, orders) = (&work.counters, &work.orders);
     let head = what.layout.header();
-    let length = what.length.max(head).min(LARGEST_BATCH);
+    let length = what.length.max(head).min(LARGEST_DATAGRAM as usize);
     let offload = GsoSender::new(socket);
-    let most = (LARGEST_BATCH / length)
-        .min(usize::from(offload.max_segments()))
-        .max(1);
+    let most = offload.max_datagrams(length);
     let mut batch = vec![0; most * length];
     for datagram in batch.chunks_exact_mut(length) {
         match &what.payload {
@@ -117,13 +110,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
             most as u32,
         )
     });
-    let awake = pacer.as_ref().map_or(0, |pacer| {
-        if pacer.gap_ns() * f64::from(pacer.batch()) <= AWAKE_BELOW_GAP_NS {
-            AWAKE_NS
-        } else {
-            0
-        }
-    });
+    let rest = Rest::between(pacer.as_ref());
     let mut left = what.bytes.unwrap_or(u64::MAX);
     let mut id = what.first;
     let (mut datagrams, mut bytes, mut calls, mut errors) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -135,12 +122,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
             match pacer.next(now) {
                 Next::Send(due) => count = (due as usize).min(most),
                 Next::Wait(until) => {
-                    let asleep = until.saturating_sub(awake);
-                    if now < asleep {
-                        sleep_until(asleep.min(now + LONGEST_SLEEP_NS));
-                    } else {
-                        std::hint::spin_loop();
-                    }
+                    rest.towards(until, now);
                     continue;
                 }
             }
@@ -186,12 +168,7 @@ pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Resul
                 }
                 continue;
             }
-            Err(cause)
-                if matches!(
-                    cause.raw_os_error(),
-                    Some(libc::ENOBUFS | libc::EAGAIN | libc::ENETUNREACH | libc::EHOSTUNREACH)
-                ) =>
-            {
+            Err(cause) if recoverable(&cause) => {
                 // They never left: they are the next again.
                 errors += 1;
                 counters.send_errors.store(errors, Relaxed);
@@ -513,14 +490,7 @@ pub(super) fn receive(socket: &UdpSocket, what: &Receiving, work: &Work) -> io::
                 }
                 work.counters.calls.store(calls, Relaxed);
             }
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::TimedOut
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) => {}
+            Err(cause) if no_datagram(&cause) => {}
             Err(cause) => return Err(cause),
         }
         account.publish(work);

@@ -1,17 +1,17 @@
 //! A client over TCP: what its first bytes ask is what it gets.
 
 use super::Event;
-use super::back::connect_back;
-use super::leg::{Leg, LegInfo, Opened};
+use super::back::Over;
+use super::leg::{Opened, over_tcp};
 use super::listen::set_tos;
-use super::server::{House, LARGEST_BLOCK, STACK, reap, run, see_out, wait};
+use super::server::{House, LARGEST_BLOCK, SEEING_OUT, STACK, run, wait};
 use super::tcp::{self, await_close, block};
-use super::udp::Received;
+use super::visit::Visit;
 use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::guests::Guest;
 use crate::socket::plain;
-use caudal_core::sample::Role;
+use crate::stop::{reap, see_out};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::signal::poll_readable;
 use caudal_sys::tcp as kernel;
@@ -19,7 +19,7 @@ use caudal_wire::iperf2::{Ack, BOUNCEBACK, Bounceback, LONGEST_HEADER, Opening, 
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -76,7 +76,7 @@ pub(super) fn desk_tcp(house: &Arc<House>, listener: &TcpListener) {
         }
         reap(&mut sessions);
     }
-    see_out(&mut sessions);
+    see_out(sessions, SEEING_OUT);
 }
 
 /// Reads what a connection begins with; nothing when it ended without a word.
@@ -154,96 +154,46 @@ pub(super) fn serve_tcp(
         _ => None,
     };
     let local = plain(stream.local_addr().map_err(said)?);
-    let (group, members) = house.group(peer, false, header.map_or(1, |header| header.threads));
-    let way = header.map_or(Way::Up, |header| header.way);
-    let extended = header.and_then(|header| header.extended);
-    let mut info = LegInfo {
-        number: house.numbers.fetch_add(1, Ordering::Relaxed) + 1,
-        role: if way == Way::Reverse {
-            Role::Sender
-        } else {
-            Role::Receiver
-        },
-        back: false,
-        udp: false,
-        local,
-        peer,
-        way,
-        group,
-        members,
-        socket: stream.as_raw_fd(),
-        version: extended.and_then(|extended| extended.version_text()),
-        connecting: None,
-        opened: first_state,
-        no_udp_fin: false,
-        trip_times: extended.is_some_and(|extended| extended.trip_times),
-        tos: house.options.tos.unwrap_or(0),
-    };
-    (house.tell)(Event::Connected(Arc::new(info.clone())));
-    if let Some(header) = header
+    let link = Arc::new(Link::Tcp(stream));
+    let mut visit = Visit::new(house, header, start_ns, &link, local, peer);
+    visit.info.opened = first_state;
+    let way = visit.info.way;
+    (house.tell)(Event::Connected(Arc::new(visit.info.clone())));
+    if let (Link::Tcp(stream), Some(header)) = (&*link, header)
         && header.is_answered()
     {
         let now = super::wall();
-        let times = info.trip_times.then(|| [now, now, super::wall()]);
+        let times = visit.info.trip_times.then(|| [now, now, super::wall()]);
         let ack = Ack {
             version: VERSION,
             times,
         };
-        let mut stream = &stream;
+        let mut stream = stream;
         let _ = stream.write_all(&ack.encode());
     }
     let mut bell = Bell::new().map_err(said)?;
     let base = bytes.len() as u64;
-    let link = Arc::new(Link::Tcp(stream));
     let mut legs = Vec::new();
-    let (time, amount) = header.map_or((house.options.max_time, None), |header| {
-        house.end(header.amount)
-    });
+    let (time, amount) = visit.end();
     let length = header.map_or(0, |header| header.length).min(LARGEST_BLOCK);
     let length = match length {
         0 => house.options.length.unwrap_or(128 << 10),
         length => length as usize,
     };
-    let rate = house.rate(
-        extended
-            .map(|extended| extended.rate)
-            .filter(|rate| *rate > 0),
-    );
     if let Opening::Bounceback = opening {
-        let leg = Leg::start(
-            info,
-            Arc::clone(&link),
-            base,
-            start_ns,
-            bell.ringer().map_err(said)?,
-            move |work| match &*work.link {
-                Link::Tcp(stream) => bounce(stream, bytes, work),
-                Link::Udp(_) => Ok(()),
-            },
-        );
-        legs.push(leg.map_err(said)?);
+        let carry = over_tcp(move |stream, work| bounce(stream, bytes, work));
+        legs.push(visit.start(visit.info.clone(), &link, base, &bell, carry)?);
     } else {
         if way != Way::Reverse {
             let (distribution, discard) = (house.options.distribution, house.options.discard);
             let read = house.options.length.unwrap_or(128 << 10);
-            let link = Arc::clone(&link);
-            let leg = Leg::start(
-                info.clone(),
-                link,
-                base,
-                start_ns,
-                bell.ringer().map_err(said)?,
-                move |work| match &*work.link {
-                    Link::Tcp(stream) => tcp::receive(stream, read, distribution, discard, work),
-                    Link::Udp(_) => Ok(()),
-                },
-            );
-            legs.push(leg.map_err(said)?);
+            let carry = over_tcp(move |stream, work| {
+                tcp::receive(stream, read, distribution, discard, work)
+            });
+            legs.push(visit.start(visit.info.clone(), &link, base, &bell, carry)?);
         }
         if matches!(way, Way::Reverse | Way::FullDuplex) {
-            info.role = Role::Sender;
-            info.back = way == Way::FullDuplex;
-            if let (Link::Tcp(stream), Some(extended)) = (&*link, extended)
+            if let (Link::Tcp(stream), Some(extended)) = (&*link, visit.extended())
                 && extended.tos != 0
             {
                 let _ = set_tos(
@@ -255,41 +205,21 @@ pub(super) fn serve_tcp(
             let sending = tcp::Sending {
                 payload: block(length),
                 length,
-                rate,
+                rate: house.rate(visit.asked_rate()),
                 bytes: amount,
-                bursts: info.trip_times,
+                bursts: visit.info.trip_times,
                 alone: way == Way::Reverse,
             };
-            let leg = Leg::start(
-                info,
-                Arc::clone(&link),
-                0,
-                start_ns,
-                bell.ringer().map_err(said)?,
-                move |work| match &*work.link {
-                    Link::Tcp(stream) => tcp::send(stream, sending, work),
-                    Link::Udp(_) => Ok(()),
-                },
-            );
-            legs.push(leg.map_err(said)?);
+            let carry = over_tcp(move |stream, work| tcp::send(stream, sending, work));
+            legs.push(visit.start(visit.sender(), &link, 0, &bell, carry)?);
         }
         if way == Way::Dual
-            && let Some(header) = header
-            && let Some(leg) = connect_back(
-                house,
-                &header,
-                peer,
-                local,
-                &bell,
-                group,
-                Received::Bytes(u64::MAX),
-                None,
-            )
+            && let Some(leg) = visit.connect_back(&bell, Over::Tcp)
         {
             legs.push(leg);
         }
     }
-    let failure = run(house, &mut legs, &mut bell, time);
+    let (_, failure) = run(house, &mut legs, &mut bell, time, house.options.idle);
     if way == Way::FullDuplex
         && let Link::Tcp(stream) = &*link
     {
@@ -299,21 +229,9 @@ pub(super) fn serve_tcp(
     drop(link);
     if way == Way::Tradeoff
         && !house.is_stopping()
-        && let Some(header) = header
-        && let Some(leg) = connect_back(
-            house,
-            &header,
-            peer,
-            local,
-            &bell,
-            group,
-            Received::Bytes(u64::MAX),
-            None,
-        )
+        && let Some(leg) = visit.connect_back(&bell, Over::Tcp)
     {
-        let mut legs = vec![leg];
-        let (time, _) = house.end(header.amount);
-        run(house, &mut legs, &mut bell, time);
+        run(house, &mut [leg], &mut bell, time, house.options.idle);
     }
     match failure {
         Some(why) if !house.is_stopping() => Err(why),

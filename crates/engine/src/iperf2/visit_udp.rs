@@ -1,17 +1,18 @@
 //! Clients over UDP: every new address is a test of its own, on a socket of its own.
 
-use super::attend::{Watch, attend};
-use super::back::connect_back;
-use super::leg::{Leg, LegInfo};
+use super::back::Over;
+use super::leg::{Leg, over_udp};
 use super::listen::set_tos;
-use super::server::{House, STACK, UDP_RATE, reap, run, see_out, wait};
+use super::server::{House, SEEING_OUT, STACK, UDP_RATE, run, wait};
 use super::udp::{self, Ending, Received, Strays};
+use super::visit::Visit;
 use super::{Event, Tell};
 use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::guests::Guest;
 use crate::socket::{UDP_BUFFER, answer_udp, plain};
-use caudal_core::sample::Role;
+use crate::stop::{reap, see_out};
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, udp as datagrams};
 use caudal_wire::iperf2::{First, Layout, Way};
@@ -19,7 +20,7 @@ use socket2::SockRef;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -148,7 +149,7 @@ pub(super) fn desk_udp(house: &Arc<House>, udp: &UdpSocket) {
         }
         reap(&mut sessions);
     }
-    see_out(&mut sessions);
+    see_out(sessions, SEEING_OUT);
 }
 
 pub(super) fn flow_socket(
@@ -186,33 +187,12 @@ pub(super) fn serve_udp(
     let said = |cause: io::Error| cause.to_string();
     let start_ns = monotonic_ns();
     let header = first.header;
-    let extended = header.and_then(|header| header.extended);
-    let way = header.map_or(Way::Up, |header| header.way);
-    let (group, members) = house.group(peer, true, header.map_or(1, |header| header.threads));
     let is_group = local.ip().is_multicast();
-    let mut info = LegInfo {
-        number: house.numbers.fetch_add(1, Ordering::Relaxed) + 1,
-        role: if way == Way::Reverse {
-            Role::Sender
-        } else {
-            Role::Receiver
-        },
-        back: false,
-        udp: true,
-        local,
-        peer,
-        way,
-        group,
-        members,
-        socket: socket.as_raw_fd(),
-        version: extended.and_then(|extended| extended.version_text()),
-        connecting: None,
-        opened: None,
-        no_udp_fin: matches!(way, Way::Reverse | Way::FullDuplex)
-            || extended.is_some_and(|extended| extended.no_udp_fin),
-        trip_times: extended.is_some_and(|extended| extended.trip_times),
-        tos: house.options.tos.unwrap_or(0),
-    };
+    let link = Arc::new(Link::Udp(socket));
+    let mut visit = Visit::new(house, header, start_ns, &link, local, peer);
+    let (way, extended) = (visit.info.way, visit.extended());
+    visit.info.no_udp_fin = matches!(way, Way::Reverse | Way::FullDuplex)
+        || extended.is_some_and(|extended| extended.no_udp_fin);
     let proven = house.is_proven(peer.ip());
     if way == Way::Reverse && !proven {
         return Err(
@@ -221,21 +201,18 @@ pub(super) fn serve_udp(
                 .to_owned(),
         );
     }
-    (house.tell)(Event::Connected(Arc::new(info.clone())));
+    (house.tell)(Event::Connected(Arc::new(visit.info.clone())));
     let mut bell = Bell::new().map_err(said)?;
-    let (time, amount) = header.map_or((house.options.max_time, None), |header| {
-        house.end(header.amount)
-    });
-    let rate = extended.map_or(Some(UDP_RATE), |extended| {
-        Some(extended.rate).filter(|rate| *rate > 0)
-    });
-    let rate = house.rate(rate);
+    let (time, amount) = visit.end();
+    let rate = match extended {
+        Some(_) => visit.asked_rate(),
+        None => Some(UDP_RATE),
+    };
     let length = match header.map_or(0, |header| header.length) {
         0 if peer.is_ipv6() => 1450,
         0 => 1470,
-        length => length.min(65_507) as usize,
+        length => length.min(LARGEST_DATAGRAM) as usize,
     };
-    let link = Arc::new(Link::Udp(socket));
     let mut legs = Vec::new();
     let mut received = None;
     if way != Way::Reverse {
@@ -251,129 +228,54 @@ pub(super) fn serve_udp(
             wide: first.wide,
             first: base,
             strays: Some(strays),
-            answer: !info.no_udp_fin && !is_group,
-            times: info.trip_times || house.options.distribution,
+            answer: !visit.info.no_udp_fin && !is_group,
+            times: visit.info.trip_times || house.options.distribution,
             request: None,
             ends_itself: false,
             most_ns: None,
         };
-        let leg = Leg::start(
-            info.clone(),
-            Arc::clone(&link),
-            0,
-            start_ns,
-            bell.ringer().map_err(said)?,
-            move |work| match &*work.link {
-                Link::Udp(socket) => udp::receive(socket, &receiving, work),
-                Link::Tcp(_) => Ok(()),
-            },
-        )
-        .map_err(said)?;
+        let carry = over_udp(move |socket, work| udp::receive(socket, &receiving, work));
+        let leg = visit.start(visit.info.clone(), &link, 0, &bell, carry)?;
         received = Some(Received::Counted(Arc::clone(&leg.counters)));
         legs.push(leg);
     }
-    let limit = if proven {
-        Received::Bytes(u64::MAX)
-    } else {
-        received.unwrap_or(Received::Bytes(0))
-    };
+    let limit = (!proven).then(|| received.unwrap_or(Received::Bytes(0)));
     if matches!(way, Way::Reverse | Way::FullDuplex) {
-        info.role = Role::Sender;
-        info.back = way == Way::FullDuplex;
         let sending = udp::Sending {
             layout: first.layout,
             header: Vec::new(),
             length,
-            rate,
+            rate: house.rate(rate),
             bytes: amount,
             first: 1,
             end: Ending::Told,
-            no_more_than: match limit.clone() {
-                Received::Bytes(u64::MAX) => None,
-                other => Some(other),
-            },
+            no_more_than: limit.clone(),
             payload: None,
         };
-        let leg = Leg::start(
-            info,
-            Arc::clone(&link),
-            0,
-            start_ns,
-            bell.ringer().map_err(said)?,
-            move |work| match &*work.link {
-                Link::Udp(socket) => udp::send(socket, &sending, work),
-                Link::Tcp(_) => Ok(()),
-            },
-        );
-        legs.push(leg.map_err(said)?);
+        let carry = over_udp(move |socket, work| udp::send(socket, &sending, work));
+        legs.push(visit.start(visit.sender(), &link, 0, &bell, carry)?);
     }
     if way == Way::Dual
-        && let Some(header) = header
-        && let Some(leg) = connect_back(
-            house,
-            &header,
-            peer,
-            local,
-            &bell,
-            group,
-            limit.clone(),
-            Some(first.layout),
-        )
+        && let Some(leg) = visit.connect_back(&bell, Over::Udp(first.layout, limit))
     {
         legs.push(leg);
     }
-    let ns = |time: Duration| {
-        u64::try_from(time.as_nanos())
-            .unwrap_or(u64::MAX / 4)
-            .min(u64::MAX / 4)
-    };
-    let start = monotonic_ns();
-    let stop = [house.stop.fd()];
     let idle = if proven {
         house.options.idle
     } else {
         house.options.idle.min(SPEECHLESS)
     };
-    let watch = Watch {
-        tell: &house.tell,
-        interval: house.options.interval,
-        stop_ns: time
-            .filter(|_| way != Way::Up)
-            .map(|time| start.saturating_add(ns(time))),
-        end_ns: house
-            .options
-            .max_time
-            .map(|most| start.saturating_add(ns(most)).saturating_add(2_000_000_000)),
-        idle: Some(idle),
-        stop: &stop,
-    };
-    let (totals, why) = attend(&mut legs, &mut bell, &watch);
+    let asked = time.filter(|_| way != Way::Up);
+    let (totals, failure) = run(house, &mut legs, &mut bell, asked, idle);
     tell_reports(&house.tell, &legs);
-    let failure = why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()));
     drop(legs);
     drop(link);
-    if way == Way::Tradeoff
-        && failure.is_none()
-        && !house.is_stopping()
-        && let Some(header) = header
-    {
-        let limit = if proven {
-            Received::Bytes(u64::MAX)
-        } else {
-            Received::Bytes(totals.iter().map(|total| total.bytes).sum())
-        };
-        if let Some(leg) = connect_back(
-            house,
-            &header,
-            peer,
-            local,
-            &bell,
-            group,
-            limit,
-            Some(first.layout),
-        ) {
-            let mut legs = vec![leg];
-            let failure = run(house, &mut legs, &mut bell, time);
+    if way == Way::Tradeoff && failure.is_none() && !house.is_stopping() {
+        let came = totals.iter().map(|total| total.bytes).sum();
+        let limit = (!proven).then_some(Received::Bytes(came));
+        if let Some(leg) = visit.connect_back(&bell, Over::Udp(first.layout, limit)) {
+            let mut legs = [leg];
+            let (_, failure) = run(house, &mut legs, &mut bell, time, house.options.idle);
             tell_reports(&house.tell, &legs);
             return failure.map_or(Ok(()), Err);
         }

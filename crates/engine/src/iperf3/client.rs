@@ -12,7 +12,7 @@ use crate::error::RunError;
 use crate::random::random_bytes;
 use crate::socket::{self, CONNECTING, Origin, SocketPlan};
 use caudal_core::host::Usage;
-use caudal_core::plan::{Direction, PlannedFlow, Ticks, TrafficPlan, Transport};
+use caudal_core::plan::{Direction, LARGEST_DATAGRAM, PlannedFlow, Ticks, TrafficPlan, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_sys::signal::{Interrupt, poll_readable};
@@ -205,7 +205,7 @@ impl Iperf3Client {
             (Some(length), _) => length,
             // What fits a packet of the path the control connection takes.
             (None, Protocol::Udp) => mss
-                .filter(|mss| (16..=65_507).contains(mss))
+                .filter(|mss| (16..=LARGEST_DATAGRAM).contains(mss))
                 .unwrap_or(caudal_wire::iperf3::parameters::UDP_BLOCK),
             (None, _) => caudal_wire::iperf3::parameters::TCP_BLOCK,
         };

@@ -1,6 +1,7 @@
 //! The control connection of an iperf3 test: single bytes and framed JSON, each with a deadline.
 
 use crate::error::RunError;
+use crate::socket::not_yet;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_wire::iperf3::{Complaint, State, frame};
@@ -213,12 +214,7 @@ impl Control {
                         self.held.extend_from_slice(&chunk[..count]);
                         return Ok(Filled::Some);
                     }
-                    Err(cause)
-                        if matches!(
-                            cause.kind(),
-                            io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-                        ) =>
-                    {
+                    Err(cause) if not_yet(&cause) => {
                         continue;
                     }
                     // A peer that is gone with our words unread resets the connection.

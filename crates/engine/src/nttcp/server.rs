@@ -2,10 +2,10 @@
 
 use super::transfer::{Bounds, prepare_tcp, receive_tcp, receive_udp, send_tcp, send_udp};
 use super::{Event, Tell};
-use crate::bell::{Bell, Ringer};
 use crate::error::RunError;
 use crate::guests::{Guest, Guests};
 use crate::socket::{self, Origin, UDP_BUFFER, plain};
+use crate::stop::{Stop, reap, see_out};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::poll_readable;
 use caudal_sys::{buffers, udp as datagrams};
@@ -15,7 +15,7 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ const LAST_PORT: u16 = 20_000;
 /// Connections that have not said what they want, at most.
 const MOST_UNDECIDED: usize = 256;
 const STACK: usize = 256 << 10;
+/// How long the sessions of a server that is stopped are waited for.
+const SEEING_OUT: Duration = Duration::from_secs(3);
 
 /// How a server is to behave.
 #[derive(Debug, Clone)]
@@ -49,8 +51,7 @@ struct House {
     port: u16,
     guests: Guests,
     tell: Tell,
-    stop: Bell,
-    stopping: AtomicBool,
+    stop: Stop,
     /// Connections that have not said yet what they want.
     undecided: AtomicUsize,
 }
@@ -69,7 +70,6 @@ impl House {
 /// A running server; stopped when dropped.
 pub struct Server {
     house: Arc<House>,
-    stop: Option<Ringer>,
     desk: Option<JoinHandle<()>>,
 }
 
@@ -92,16 +92,13 @@ impl Server {
             }),
         }
         .map_err(|cause| RunError::local(place, cause))?;
-        let pipe = |cause| RunError::local("opening a pipe", cause);
-        let stop = Bell::new().map_err(pipe)?;
-        let ringer = stop.ringer().map_err(pipe)?;
+        let stop = Stop::new().map_err(|cause| RunError::local("opening a pipe", cause))?;
         let house = Arc::new(House {
             options,
             port: local.port(),
             guests,
             tell,
             stop,
-            stopping: AtomicBool::new(false),
             undecided: AtomicUsize::new(0),
         });
         let inside = Arc::clone(&house);
@@ -111,7 +108,6 @@ impl Server {
             .map_err(|cause| RunError::local("starting a thread", cause))?;
         Ok(Self {
             house,
-            stop: Some(ringer),
             desk: Some(desk),
         })
     }
@@ -128,10 +124,7 @@ impl Server {
     }
 
     fn end(&mut self) {
-        self.house.stopping.store(true, Ordering::Relaxed);
-        if let Some(mut stop) = self.stop.take() {
-            stop.ring();
-        }
+        self.house.stop.ask();
         if let Some(desk) = self.desk.take() {
             let _ = desk.join();
         }
@@ -165,7 +158,7 @@ fn listen(address: IpAddr, port: u16) -> io::Result<(TcpListener, SocketAddr)> {
 fn receive(house: &Arc<House>, listener: &TcpListener) {
     let _ = listener.set_nonblocking(true);
     let mut sessions: Vec<JoinHandle<()>> = Vec::new();
-    while !house.stopping.load(Ordering::Relaxed) {
+    while !house.stop.is_asked() {
         let wait = Some(Duration::from_millis(500));
         if poll_readable(&[listener.as_fd(), house.stop.fd()], wait).is_err() {
             caudal_sys::clock::sleep_until(monotonic_ns() + 10_000_000);
@@ -195,12 +188,9 @@ fn receive(house: &Arc<House>, listener: &TcpListener) {
                 }
             }
         }
-        sessions.retain(|session| !session.is_finished());
+        reap(&mut sessions);
     }
-    let until = monotonic_ns() + 3_000_000_000;
-    while sessions.iter().any(|session| !session.is_finished()) && monotonic_ns() < until {
-        caudal_sys::clock::sleep_until(monotonic_ns() + 2_000_000);
-    }
+    see_out(sessions, SEEING_OUT);
 }
 
 fn serve(house: &House, mut control: TcpStream, peer: SocketAddr) {

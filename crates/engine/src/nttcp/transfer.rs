@@ -1,6 +1,8 @@
 //! The data: written and read in buffers of the length asked for, each call counted.
 
 use crate::pacer::ByteSchedule;
+use crate::socket::no_datagram;
+use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{CpuClock, monotonic_ns, realtime_ns, sleep_until};
 use caudal_sys::signal::poll_readable;
@@ -204,13 +206,13 @@ pub(super) fn send_udp(
     request: &Request,
     bounds: &Bounds<'_>,
 ) -> io::Result<Row> {
-    let length = (request.length as usize).clamp(MARK + 1, 65_507);
+    let length = (request.length as usize).clamp(MARK + 1, LARGEST_DATAGRAM as usize);
     let all = request.bytes();
     let gso = GsoSender::new(socket);
     let together = if request.gap_us > 0 || bounds.rate.is_some() {
         1
     } else {
-        (65_507 / length).clamp(1, usize::from(gso.max_segments()))
+        gso.max_datagrams(length)
     };
     let block = vec![b'n'; length * together];
     let mark = [0; MARK];
@@ -287,14 +289,7 @@ pub(super) fn receive_udp(
         }
         match inbox.receive(socket, Wait::Never) {
             Ok(_) => {}
-            Err(cause)
-                if matches!(
-                    cause.kind(),
-                    io::ErrorKind::WouldBlock
-                        | io::ErrorKind::Interrupted
-                        | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
+            Err(cause) if no_datagram(&cause) => {
                 continue;
             }
             Err(cause) => return Err(cause),
