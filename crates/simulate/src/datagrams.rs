@@ -223,8 +223,11 @@ impl Sink {
         is_new
     }
 
+    /// What became of the `sent` datagrams, up to the newest that arrived: those behind it may be on their way. Where none
+    /// arrived, all are lost.
     pub(crate) fn counts(&self, sent: u64) -> SequenceCounts {
-        self.tracker.finish(Some(sent))
+        let none = self.tracker.counts().highest.is_none();
+        self.tracker.finish(none.then_some(sent))
     }
 
     pub(crate) const fn delay(&self) -> &RttSummary {
@@ -297,10 +300,13 @@ mod tests {
             piece,
             pieces: 2,
         };
-        let arrivals = [(0, 0), (1, 0), (1, 1), (2, 1), (0, 1)];
+        let arrivals = [(0, 0), (1, 0), (1, 1), (2, 1), (0, 1), (3, 0), (3, 1)];
         let whole = arrivals.map(|(number, at)| sink.take(Moment::from_ns(9), &piece(number, at)));
-        assert_eq!(whole, [false, false, true, false, true]);
-        assert_eq!(sink.counts(3).lost, 1);
+        assert_eq!(whole, [false, false, true, false, true, false, true]);
+        assert_eq!(sink.counts(4).lost, 1);
+        // What was sent after the newest that arrived may still come; nothing of what never arrived will.
+        assert_eq!(sink.counts(9).lost, 1);
+        assert_eq!(Sink::new().counts(9).lost, 9);
     }
 
     proptest! {

@@ -90,7 +90,7 @@ pub enum Details {
     },
     /// Of datagrams.
     Udp {
-        /// Sent, received, lost, reordered.
+        /// Received, lost, reordered, of what was sent up to the newest that arrived: those behind it may be on their way.
         counts: SequenceCounts,
         /// From application to application.
         delay: RttSummary,
