@@ -545,8 +545,9 @@ fn counts() {
     while !files.iter().all(ready) {
         thread::sleep(Duration::from_millis(20));
     }
-    // Tcpdump has its socket once the file is there; what passed before is not in the capture.
-    let start = built.report();
+    // Tcpdump has its socket a while before the file is there: what the hosts say to one another by themselves may be in
+    // the capture already. From where nothing more comes, both count the same.
+    let (before, start) = at_rest(&built, &files);
     let server = built.iperf3_server("h2", 5201);
     built.run("h1", "iperf3 -4 -u -b 11M -l 1472 -c h2 -t 3");
     built.run("h1", "iperf3 -4 -c h2 -t 3");
@@ -565,7 +566,7 @@ fn counts() {
         };
         let still = sent(&now) == sent(&end);
         end = now;
-        if still && captures_match(&files, &start, &end) {
+        if still && captures_match(&files, before, &start, &end) {
             break;
         }
     }
@@ -605,20 +606,40 @@ fn counts() {
         dropped
     );
     let seen = files.each_ref().map(captured);
-    let during = |host| {
-        let (before, after) = (kernel(&start, host), kernel(&end, host));
-        after.0 + after.1 - before.0 - before.1
-    };
+    let during = |host| before[host] + passed(&end, host) - passed(&start, host);
     assert_eq!(seen, [during(0), during(1)]);
 }
 
-fn captures_match(files: &[PathBuf; 2], start: &LabReport, end: &LabReport) -> bool {
+/// Packets that a host's interface sent and received.
+fn passed(report: &LabReport, host: usize) -> u64 {
+    let interface = &report.nodes[host].interfaces[0];
+    interface.tx_packets + interface.rx_packets
+}
+
+/// What captures and interfaces count when neither has changed for a while.
+fn at_rest(built: &Built, files: &[PathBuf; 2]) -> ([u64; 2], LabReport) {
+    let read = || (files.each_ref().map(captured), built.report());
+    let mut last = read();
+    for _ in 0..100 {
+        thread::sleep(Duration::from_millis(300));
+        let now = read();
+        let still = |host| passed(&now.1, host) == passed(&last.1, host);
+        if now.0 == last.0 && still(0) && still(1) {
+            return now;
+        }
+        last = now;
+    }
+    panic!("hosts that nobody uses go on sending: {:?}", last.0)
+}
+
+fn captures_match(
+    files: &[PathBuf; 2],
+    before: [u64; 2],
+    start: &LabReport,
+    end: &LabReport,
+) -> bool {
     files.iter().enumerate().all(|(host, file)| {
-        let count = |report: &LabReport| {
-            let interface = &report.nodes[host].interfaces[0];
-            interface.tx_packets + interface.rx_packets
-        };
-        captured(file) == count(end) - count(start)
+        captured(file) - before[host] == passed(end, host) - passed(start, host)
     })
 }
 
