@@ -9,22 +9,46 @@ use super::visit::Visit;
 use super::visit_tcp::opened;
 use crate::bell::Bell;
 use crate::carrier::Link;
+use crate::error::RunError;
 use crate::socket::{self, Origin, plain};
 use caudal_core::plan::LARGEST_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{Layout, TestHeader, Way};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
 
 /// What to connect back over.
 pub(super) enum Over {
     Tcp,
     /// Datagrams of this layout; where the address may be another's, no more than has come from it.
     Udp(Layout, Option<Received>),
+}
+
+/// How long a client may take to listen: it starts that beside its own sending.
+const PATIENCE_NS: u64 = 500_000_000;
+/// How long after a refusal the next try is.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Connects to a client that may be about to listen.
+fn connect(to: SocketAddr, origin: &Origin) -> Result<TcpStream, RunError> {
+    let until = monotonic_ns() + PATIENCE_NS;
+    loop {
+        match socket::connect(to, origin, None) {
+            Err(RunError::Connect { cause, .. })
+                if cause.kind() == ErrorKind::ConnectionRefused && monotonic_ns() < until =>
+            {
+                thread::sleep(AGAIN);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 impl Visit<'_> {
@@ -150,8 +174,8 @@ impl Visit<'_> {
             length => length as usize,
         };
         let rate = house.rate(self.asked_rate());
-        let stream = socket::connect(to, &origin, None)
-            .map_err(|error| format!("cannot connect back: {error}"))?;
+        let stream =
+            connect(to, &origin).map_err(|error| format!("cannot connect back: {error}"))?;
         (house.tell)(Event::ConnectingBack {
             peer: to,
             udp: false,
