@@ -236,26 +236,25 @@ impl Drop for Background {
     }
 }
 
-/// Measures again as long as the emulator says that the machine stood still meanwhile.
+/// Measures again as long as the emulator says that the machine stood still meanwhile; and twice at most where it was in time,
+/// for the programs that measure can be put off by the scheduler as well.
 fn measured(topology: &str, measure: impl Fn(&Built) -> Result<(), String>) {
     const ATTEMPTS: usize = 8;
+    const IN_TIME: usize = 3;
     let mut last = String::new();
+    let mut in_time = 0;
     for attempt in 1..=ATTEMPTS {
         let built = Built::of(topology);
         built.lab.mark();
         let answer = measure(&built);
         let emulator = built.report().emulator.unwrap();
-        if let Err(problem) = &answer
-            && emulator.run.must_repeat
-        {
-            last = format!("{problem} ({:?})", emulator.run);
-            eprintln!("attempt {attempt} of {ATTEMPTS}: the machine stood still: {last}");
-            continue;
-        }
-        answer.unwrap_or_else(|problem| panic!("{problem} ({:?})", emulator.run));
-        return;
+        let Err(problem) = answer else { return };
+        in_time += usize::from(!emulator.run.must_repeat);
+        last = format!("{problem} ({:?})", emulator.run);
+        assert!(in_time < IN_TIME, "in {IN_TIME} attempts, the last: {last}");
+        eprintln!("attempt {attempt} of {ATTEMPTS}: {last}");
     }
-    panic!("the machine stood still in each of {ATTEMPTS} attempts: {last}");
+    panic!("the machine stood still in most of {ATTEMPTS} attempts: {last}");
 }
 
 fn within(what: &str, value: f64, expected: f64, part: f64) -> Result<(), String> {
