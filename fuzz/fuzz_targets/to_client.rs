@@ -3,7 +3,7 @@
 
 use caudal_core::interval::Timeline;
 use caudal_core::plan::{Direction, Directions, End, Omit, Rate, TrafficPlan, Transport};
-use caudal_core::stats::ClockEstimate;
+use caudal_stats::ClockEstimate;
 use caudal_wire::frame::Decoder;
 use caudal_wire::message::ToClient;
 use libfuzzer_sys::fuzz_target;

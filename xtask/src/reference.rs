@@ -55,7 +55,7 @@ fn metrics() -> String {
          goodput of the flow called tcp. Values are in the base unit; shares go from 0 to 1 and are shown in percent. A metric is \
          absent where it could not be told, never 0.\n\n| metric | on | unit | better | what it is |\n|---|---|---|---|---|\n"
     );
-    for metric in caudal_core::experiment::METRICS {
+    for metric in caudal_experiment::METRICS {
         let better = match metric.more_is_better {
             Some(true) => "more",
             Some(false) => "less",

@@ -8,7 +8,7 @@ use std::{fs, io};
 #[path = "../tests/support/figures.rs"]
 mod figures;
 
-use caudal_cli::figure::{Figure, STYLE_SHEET};
+use caudal_plot::{Figure, STYLE_SHEET};
 
 fn main() -> io::Result<()> {
     let place = std::env::args().nth(1).ok_or_else(|| {

@@ -3,7 +3,7 @@
 //! Builds a store of 10 000 runs with 500 samples each in the temporary directory, and prints how long keeping,
 //! listing, finding and searching take.
 
-use caudal_cli::store::{Filter, Headline, KeptRun, Series, Store, StoreError};
+use caudal_store::{Filter, Headline, KeptRun, Series, Store, StoreError};
 use serde_json::json;
 use std::time::Instant;
 

@@ -11,17 +11,17 @@ use crate::peer::Peer;
 use crate::traffic::why;
 use caudal_core::echo::{SizeSummary, Summarise};
 use caudal_core::framing::Framing;
+use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{
     EchoPlan, EchoSchedule, LARGEST_DATAGRAM, MOST_ECHO_VALUES, MOST_MESSAGES, MOST_SIZES, Plan,
     Transport,
 };
-use caudal_core::predict::echo::EchoPath;
-use caudal_core::predict::round_trips::{Facts, compare};
-use caudal_core::predict::wire::{link_mtu, link_rate, timestamps};
-use caudal_core::predict::{Compared, compare::far};
+use caudal_core::prediction::{Compared, far};
 use caudal_core::units::{BitRate, ByteCount, format_duration, parse_duration};
 use caudal_core::warning::Warning;
 use caudal_engine::{CutShort, EchoManner, EchoRun, Event, RunError};
+use caudal_predict::echo::EchoPath;
+use caudal_predict::round_trips::{Facts, compare};
 use caudal_sys::affinity;
 use caudal_sys::signal::Interrupt;
 use serde_json::{Value, json};
@@ -672,7 +672,7 @@ impl Done {
             "include_first": args.include_first,
             "messages": sent,
             "lost": lost,
-            "loss": caudal_core::stats::wilson(lost, sent, args.output.confidence),
+            "loss": caudal_stats::wilson(lost, sent, args.output.confidence),
             "elapsed_s": run.took.as_secs_f64(),
             "idle_rtt_us": peer.idle_rtt_us(),
             "connect_us": peer.connect_us(),

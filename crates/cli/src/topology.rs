@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use caudal_core::topology::{Location, PRESETS, Preset, Step, Topology, TopologyFile};
+use caudal_topology::{Location, PRESETS, Preset, Step, Topology, TopologyFile};
 use clap::Args;
 use serde::Deserialize;
 use toml::Spanned;

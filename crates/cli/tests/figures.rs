@@ -5,7 +5,7 @@
 #[path = "support/figures.rs"]
 mod examples;
 
-use caudal_cli::figure::{Figure, STYLE_SHEET};
+use caudal_plot::{Figure, STYLE_SHEET};
 use std::fs;
 use std::path::Path;
 

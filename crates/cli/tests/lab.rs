@@ -565,11 +565,8 @@ fn presets() {
     for line in names.lines() {
         let name = line.split_whitespace().next().unwrap();
         let text = place.says(&format!("preset {name}")).done().stdout;
-        let file: caudal_core::topology::TopologyFile = toml::from_str(&text).unwrap();
-        assert!(
-            caudal_core::topology::Topology::resolve(&file).is_ok(),
-            "{name}"
-        );
+        let file: caudal_topology::TopologyFile = toml::from_str(&text).unwrap();
+        assert!(caudal_topology::Topology::resolve(&file).is_ok(), "{name}");
     }
     assert_eq!(names.lines().count(), 7);
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::histogram::LatencyHistogram;
+use caudal_stats::histogram::LatencyHistogram;
 
 /// The interarrival jitter of RFC 3550: a moving average of how much transit times change, in ns.
 ///

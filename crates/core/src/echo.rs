@@ -1,6 +1,6 @@
 //! Round trips as they were measured, and what they add up to.
 
-use crate::stats::{
+use caudal_stats::{
     Distribution, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
 use serde::{Deserialize, Serialize};
@@ -170,7 +170,7 @@ pub fn departures(period: Duration, poisson: bool, seed: u64, messages: u64) -> 
 /// The next of a series of well-mixed numbers.
 ///
 /// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-pub(crate) fn split_mix(state: &mut u64) -> u64 {
+pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *state;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -499,7 +499,7 @@ fn micros(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Method;
+    use caudal_stats::Method;
     use proptest::prelude::*;
 
     const HOW: Summarise = Summarise {

@@ -7,8 +7,8 @@
 //! what arrives must keep up with what is sent.
 
 use crate::sample::{Counters, Sample};
-use crate::stats::wilson;
 use crate::units::BitRate;
+use caudal_stats::wilson;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -3,18 +3,15 @@
 use crate::framing::{Framing, IpVersion};
 use crate::host::{Host, Usage};
 use crate::interval::{Interval, Measured, Timeline};
+use crate::link::{NoLink, link_mtu, link_rate, timestamps};
 use crate::plan::{Direction, End, Omit, Rate, TrafficPlan, Transport};
-use crate::predict::Compared;
-use crate::predict::traffic::{self, Facts};
-use crate::predict::wire::{NoLink, link_mtu, link_rate, timestamps};
 use crate::sample::{DelaySummary, FlowRecord, Spacing};
 use crate::sequence::LossRuns;
-use crate::stats::{Estimate, batch_means, mann_kendall, mser, wilson};
-use crate::units::{BitRate, ByteCount};
+use crate::units::BitRate;
 use crate::verdict::{Evidence, Limit, LimitedBy, REACHED, judge, judge_losses};
 use crate::warning::Warning;
+use caudal_stats::{Estimate, batch_means, mann_kendall, mser, wilson};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Datagrams of a flow below which its rate is too coarse to be held against the one asked for.
 const FEW_DATAGRAMS: u64 = 10;
@@ -157,9 +154,6 @@ pub struct DirectionSummary {
     pub sent_bytes: Option<u64>,
     /// What the wire could carry.
     pub ceiling: Ceiling,
-    /// What should have come out, beside what did; shown apart from the summary.
-    #[serde(skip)]
-    pub predictions: Vec<Compared>,
     /// What limited it.
     pub limited_by: LimitedBy,
     /// Share of the time the sending threads were on a processor, summed over flows.
@@ -294,20 +288,6 @@ fn of_direction(
     let ceiling = ceiling(context, &records, goodput_mean);
     let measured_s = elapsed_s.max(0.0);
     let tcp = tcp(&intervals, &measured);
-    let predictions = if goodput.is_some() {
-        let found = Found {
-            direction,
-            goodput_bps: goodput_mean,
-            limited_by: &limited_by,
-            ceiling: &ceiling,
-            tcp: tcp.as_ref(),
-            loss: loss.as_ref(),
-            measured_s,
-        };
-        predictions(context, &records, &intervals, &measured, &found)
-    } else {
-        Vec::new()
-    };
     DirectionSummary {
         direction,
         flows: records.len(),
@@ -323,7 +303,6 @@ fn of_direction(
             .sum(),
         sent_bytes: sent,
         ceiling,
-        predictions,
         limited_by,
         sender_cpu: measured.iter().map(|flow| flow.sender_cpu).sum(),
         receiver_cpu: measured.iter().map(|flow| flow.receiver_cpu).sum(),
@@ -686,90 +665,6 @@ fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> 
     }
 }
 
-/// What a direction came to, as far as predictions need it.
-struct Found<'a> {
-    direction: Direction,
-    goodput_bps: f64,
-    limited_by: &'a LimitedBy,
-    ceiling: &'a Ceiling,
-    tcp: Option<&'a TcpSummary>,
-    loss: Option<&'a Loss>,
-    measured_s: f64,
-}
-
-fn predictions(
-    context: &Context<'_>,
-    records: &[&FlowRecord],
-    intervals: &[Vec<Interval>],
-    measured: &[Measured],
-    found: &Found<'_>,
-) -> Vec<Compared> {
-    let granted = || {
-        records
-            .iter()
-            .filter_map(|record| Some(&record.sender.as_ref()?.granted))
-    };
-    let spans = || measured.iter().filter_map(|flow| flow.tcp);
-    let windows: Option<u64> = measured
-        .iter()
-        .map(|flow| flow.tcp?.1.receiver_window_bytes)
-        .sum();
-    let mss = granted().filter_map(|granted| granted.mss).min();
-    let sent: Option<u64> = spans()
-        .map(|(first, last)| Some(last.bytes_sent?.saturating_sub(first.bytes_sent?)))
-        .sum();
-    let controls: Vec<&str> = granted()
-        .filter_map(|granted| granted.congestion.as_deref())
-        .collect();
-    traffic::compare(&Facts {
-        direction: found.direction,
-        transport: context.plan.transport,
-        goodput_bps: found.goodput_bps,
-        limited_by: found.limited_by,
-        flows: records.len() as u32,
-        asked: match context.plan.rate {
-            Rate::Limit(rate) => Some(rate),
-            Rate::Max => None,
-        },
-        wire: found
-            .ceiling
-            .goodput_bps
-            .map(|bps| (bps, found.ceiling.why.as_str())),
-        loopback: context.loopback,
-        window: windows.filter(|bytes| *bytes > 0).map(ByteCount::new),
-        min_rtt: found
-            .tcp
-            .and_then(|tcp| tcp.rtt_min_us)
-            .map(|us| Duration::from_micros(u64::from(us))),
-        congestion: controls
-            .first()
-            .copied()
-            .filter(|first| controls.iter().all(|control| control == first)),
-        mss,
-        segments: sent
-            .zip(mss)
-            .map(|(sent, mss)| sent / u64::from(mss.max(1))),
-        retransmits: found.tcp.map_or(0, |tcp| tcp.retransmits),
-        timeouts: spans()
-            .map(|(first, last)| Some(last.timeouts?.saturating_sub(first.timeouts?)))
-            .sum(),
-        mean_rtt: found
-            .tcp
-            .and_then(|tcp| tcp.rtt_mean_us)
-            .and_then(|us| Duration::try_from_secs_f64(us / 1e6).ok()),
-        spread: traffic::is_spread(intervals),
-        sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
-        loss: found.loss.and_then(|loss| Some(loss.fraction?.mean)),
-        measured_s: found.measured_s,
-        amount: match context.plan.end {
-            End::Bytes(bytes) if bytes.get() < u64::MAX - 1 => Some(bytes),
-            _ => None,
-        },
-        both_ways: context.plan.directions.each().len() > 1,
-        block: context.plan.length,
-    })
-}
-
 fn tcp(intervals: &[Vec<Interval>], measured: &[Measured]) -> Option<TcpSummary> {
     // The measured part, without the warm-up before it and the connection's own end behind it.
     let spans: Vec<_> = measured.iter().filter_map(|flow| flow.tcp).collect();
@@ -1067,6 +962,6 @@ pub fn over_repeats(means: &[f64], confidence: f64) -> Option<Estimate> {
     match means {
         [] => None,
         [one] => Some(Estimate::single(*one)),
-        many => crate::stats::mean_interval(many, confidence),
+        many => caudal_stats::mean_interval(many, confidence),
     }
 }

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::socket::{self, Origin, SocketPlan};
 use caudal_core::plan::{Direction, Plan, PlannedFlow, TrafficPlan, Transport};
 use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
-use caudal_core::stats::ClockEstimate;
+use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_sys::signal::{Interrupt, poll_readable};
 use caudal_sys::udp;

@@ -8,11 +8,11 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::thread;
 use std::time::Duration;
 
-use caudal_core::topology::{HostSetup, Node, Role};
 use caudal_link::assembly::LinkEnd;
 use caudal_sys::namespace::NetworkNamespace;
 use caudal_sys::netlink::{DeviceSettings, Hop, Netlink};
 use caudal_sys::tcp;
+use caudal_topology::{HostSetup, Node, Role};
 
 use crate::error::LabError;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use caudal_core::topology::{Course, Link, QueueLimit};
 use caudal_core::units::BitRate;
 use caudal_sys::netlink::TokenBucket;
+use caudal_topology::{Course, Link, QueueLimit};
 
 /// Preamble, start delimiter, check sequence and gap: what a frame takes of the wire beside what the kernel counts.
 const BESIDE: u16 = 24;
@@ -49,7 +49,7 @@ fn limit(course: &Course, mtu: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::topology::{Topology, TopologyFile};
+    use caudal_topology::{Topology, TopologyFile};
 
     fn link(keys: &str) -> Link {
         let text = format!(

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use caudal_core::topology::{Course, Driver, Duplex, Link, Role, Topology};
 use caudal_core::units::BitRate;
 use caudal_link::assembly::{Assembly, LinkEnd};
 use caudal_link::cell::Setting;
@@ -18,6 +17,7 @@ use caudal_sys::netlink::{DeviceSettings, Hop, Netlink};
 use caudal_sys::packet::PacketRing;
 use caudal_sys::schedule::{self, Preference};
 use caudal_sys::tap::Tap;
+use caudal_topology::{Course, Driver, Duplex, Link, Role, Topology};
 use serde_json::json;
 
 use crate::control::Change;

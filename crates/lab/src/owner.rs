@@ -5,9 +5,9 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-use caudal_core::topology::{Topology, TopologyFile};
 use caudal_sys::namespace::{self, NetworkNamespace};
 use caudal_sys::signal::{self, Interrupt, poll_readable};
+use caudal_topology::{Topology, TopologyFile};
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Reply, Request};

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use caudal_core::topology::{Preset, Topology, TopologyFile};
 use caudal_lab::{Change, Lab, LabReport, LinkState};
 use caudal_simulate::scenario::{Flow, Traffic};
 use caudal_simulate::tcp::TcpSettings;
+use caudal_topology::{Preset, Topology, TopologyFile};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use caudal_core::topology::{
+use caudal_core::units::BitRate;
+use caudal_topology::{
     BucketSetup, Course, Discipline, Distribution, Duplex, MeasureFile, QueueLimit, QueueSetup,
     RateSetup, Role, SwitchSetup, Topology,
 };
-use caudal_core::units::BitRate;
 use serde::Serialize;
 
 use crate::balancer::{Balancer, Balancing};

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use caudal_core::topology::{Preset, Topology, TopologyFile};
 use caudal_core::units::BitRate;
 use caudal_link::assembly::{Assembly, Reached};
 use caudal_link::cell::Setting;
 use caudal_link::counters::DropReason;
 use caudal_link::frame::{Frame, MacAddress};
 use caudal_link::moment::Moment;
+use caudal_topology::{Preset, Topology, TopologyFile};
 
 fn topology(text: &str) -> Topology {
     let file: TopologyFile = toml::from_str(text).unwrap();
@@ -149,7 +149,7 @@ fn links_left_to_somebody_else_are_not_there() {
 
 #[test]
 fn every_preset_carries_a_frame_over_each_link() {
-    for preset in caudal_core::topology::PRESETS {
+    for preset in caudal_topology::PRESETS {
         let topology = Topology::resolve(&preset.file(None).unwrap()).unwrap();
         let mut assembly = Assembly::of(&topology, |_| true).unwrap();
         let mut out = Vec::new();

@@ -9,11 +9,11 @@
 use std::time::{Duration, Instant};
 
 use caudal_core::framing::Framing;
-use caudal_core::topology::{Preset, Topology, TopologyFile};
 use caudal_core::units::BitRate;
 use caudal_simulate::run::run;
 use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
 use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_topology::{Preset, Topology, TopologyFile};
 
 fn of(text: &str) -> Topology {
     let file: TopologyFile = toml::from_str(text).unwrap();

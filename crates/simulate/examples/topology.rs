@@ -11,11 +11,11 @@
 use std::time::Duration;
 
 use caudal_core::framing::Framing;
-use caudal_core::topology::{Topology, TopologyFile};
 use caudal_core::units::parse_duration;
 use caudal_simulate::run::run;
 use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
 use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_topology::{Topology, TopologyFile};
 
 fn flow(word: &str) -> Flow {
     let (ends, kind) = word.split_once(':').unwrap();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use caudal_core::topology::{Role, Topology};
 use caudal_link::assembly::{Assembly, LinkEnd, Reached};
 use caudal_link::frame::{Frame, MacAddress};
 use caudal_link::moment::Moment;
+use caudal_topology::{Role, Topology};
 
 use crate::error::SimulateError;
 use crate::outcome::LinkOutcome;

@@ -1,6 +1,6 @@
 //! Flows over a topology in virtual time: who sends what, when, and what becomes of it.
 //!
-//! A [`Topology`](caudal_core::topology::Topology) says what the network is, a [`Scenario`](scenario::Scenario) which
+//! A [`Topology`](caudal_topology::Topology) says what the network is, a [`Scenario`](scenario::Scenario) which
 //! flows cross it; [`run::run`] gives an [`Outcome`](outcome::Outcome). TCP is modelled segment by segment after
 //! what Linux does, without payload. Time is whole nanoseconds and chance comes from seeds, so one input gives one
 //! output on every machine. Pure: no clock, socket, file or thread.

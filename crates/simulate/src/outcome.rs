@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use caudal_core::sequence::SequenceCounts;
-use caudal_core::stats::estimate::Welford;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_link::assembly::CourseReport;
 use caudal_link::moment::Moment;
 use caudal_link::occupancy::Occupancy;
 use caudal_link::waiting::Waiting;
+use caudal_stats::estimate::Welford;
 use serde::{Serialize, Serializer};
 
 pub use caudal_link::counters::DropReason;

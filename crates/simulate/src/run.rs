@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use caudal_core::topology::Topology;
 use caudal_core::units::ByteCount;
 use caudal_link::assembly::Reached;
 use caudal_link::dice::Dice;
 use caudal_link::frame::Frame;
 use caudal_link::moment::Moment;
+use caudal_topology::Topology;
 
 use crate::agenda::{Agenda, Task};
 use crate::error::SimulateError;
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
     use crate::scenario::Traffic;
     use crate::tcp::TcpSettings;
-    use caudal_core::topology::{Preset, Topology};
+    use caudal_topology::{Preset, Topology};
 
     #[test]
     fn what_is_still_to_be_done_does_not_grow_with_time() {

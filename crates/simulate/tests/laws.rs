@@ -6,7 +6,6 @@ mod support;
 use std::time::Duration;
 
 use caudal_core::framing::{Framing, IpVersion};
-use caudal_core::topology::{PRESETS, Topology, TopologyFile};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_link::dice::Dice;
 use caudal_simulate::error::SimulateError;
@@ -16,6 +15,7 @@ use caudal_simulate::scenario::{
     EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
 };
 use caudal_simulate::tcp::{Congestion, Greeting, TcpSettings};
+use caudal_topology::{PRESETS, Topology, TopologyFile};
 use support::*;
 
 const RANDOM_SCENARIOS: u64 = 10_000;

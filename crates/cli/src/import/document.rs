@@ -2,7 +2,7 @@
 
 use super::log::{Count, End, Flow, Log, Protocol};
 use caudal_core::plan::Direction;
-use caudal_core::stats::{Estimate, wilson};
+use caudal_stats::{Estimate, wilson};
 use serde_json::{Map, Value, json};
 
 /// How sure the interval of a loss is.

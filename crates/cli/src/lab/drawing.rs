@@ -6,7 +6,7 @@ use std::fmt::Write;
 use caudal_lab::{CourseState, HostState, LabReport, LinkState};
 
 use super::show::{count, delay, rate};
-use crate::figure::text::escaped;
+use caudal_plot::escaped;
 
 const COLUMN: f64 = 250.0;
 const ROW: f64 = 110.0;

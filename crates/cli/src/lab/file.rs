@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use caudal_core::topology::{PRESETS, Preset, Rate, Share, Time};
 use caudal_lab::Change;
+use caudal_topology::{PRESETS, Preset, Rate, Share, Time};
 use serde::Deserialize;
 
 use super::{SetArgs, WhatArgs, print};
@@ -125,7 +125,7 @@ pub(super) fn print_preset(name: Option<&str>, number: Option<usize>) -> Result<
 /// The JSON Schema of topology files.
 #[must_use]
 pub fn schema() -> String {
-    let schema = caudal_core::topology::schema();
+    let schema = caudal_topology::schema();
     let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     format!("{text}\n")
 }

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use caudal_core::topology::TopologyFile;
 use caudal_lab::owner::{Order, Outcome};
 use caudal_lab::registry::{Card, Registry};
 use caudal_lab::{LabReport, Request};
 use caudal_sys::signal::{self, Interrupt};
+use caudal_topology::TopologyFile;
 
 use super::{RunArgs, UpArgs, file, print};
 use crate::exit::{Exit, Failure};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use caudal_core::predict::Unit;
+use caudal_core::quantity::Unit;
 use caudal_lab::{CourseState, HostState, LabReport, LinkState};
 
 /// The network as seen from its first host; what closes a ring is named again and drawn once.

@@ -3,11 +3,11 @@
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::{Hearsay, Interval};
 use caudal_core::plan::{Direction, Plan};
-use caudal_core::predict::Compared;
+use caudal_core::prediction::Compared;
 use caudal_core::sample::{FlowEnd, FlowRecord};
-use caudal_core::stats::Estimate;
 use caudal_core::summary::DirectionSummary;
 use caudal_core::warning::Warning;
+use caudal_stats::Estimate;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -338,7 +338,7 @@ pub struct Run<'a> {
     /// What it adds up to.
     pub summary: Summary<'a>,
     /// What should have come out, beside what did.
-    pub predictions: Vec<&'a Compared>,
+    pub predictions: &'a [Compared],
     /// What to doubt.
     pub warnings: &'a [Warning],
     /// Each repetition's goodput a direction, when there were several.
@@ -365,15 +365,6 @@ pub fn plan(plan: &Plan, peer: &str) -> Value {
         map.insert("peer".to_owned(), json!(peer));
     }
     value
-}
-
-/// What should have come out, beside what did, of all directions.
-#[must_use]
-pub fn predictions(directions: &[DirectionSummary]) -> Vec<&Compared> {
-    directions
-        .iter()
-        .flat_map(|direction| &direction.predictions)
-        .collect()
 }
 
 #[cfg(test)]

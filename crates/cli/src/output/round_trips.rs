@@ -2,9 +2,9 @@
 //! closing block, comma-separated values, and every sample.
 
 use crate::output::text::{fold, percent, time_us};
-use crate::store::Series;
 use caudal_core::echo::{Departure, EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
-use caudal_core::stats::Distribution;
+use caudal_stats::Distribution;
+use caudal_store::Series;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -2,11 +2,12 @@
 
 use caudal_core::interval::{Interval, Row};
 use caudal_core::plan::{Direction, Transport};
+use caudal_core::prediction::Compared;
 use caudal_core::sample::FlowRecord;
-use caudal_core::stats::{Estimate, Method};
 use caudal_core::summary::{DirectionSummary, Loss, LossPlaces};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
+use caudal_stats::{Estimate, Method};
 
 /// The width text is folded to.
 pub const WIDTH: usize = 80;
@@ -243,6 +244,7 @@ fn line(name: &str, interval: &Interval, verbose: bool) -> String {
 pub fn closing(
     summary: &DirectionSummary,
     records: &[FlowRecord],
+    predictions: &[Compared],
     transport: Transport,
 ) -> Vec<String> {
     let way = match summary.direction {
@@ -286,8 +288,11 @@ pub fn closing(
         )),
         _ => say(format!("  ceiling: {}", summary.ceiling.why)),
     }
-    for compared in &summary.predictions {
+    for compared in predictions {
         let name = &compared.prediction.name;
+        if !name.ends_with(summary.direction.name()) {
+            continue;
+        }
         if name.starts_with("goodput_") {
             say(format!("  predicted: {}", compared.words()));
         } else if name.starts_with("loss_") && !name.contains("ceiling") {

@@ -6,8 +6,8 @@ use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use crate::rtt::{Sizes, sizes};
 use caudal_core::plan::{LARGEST_MESSAGE, Transport};
-use caudal_core::predict::Prediction;
-use caudal_core::predict::echo::{EchoPath, echo};
+use caudal_core::prediction::Prediction;
+use caudal_predict::echo::{EchoPath, echo};
 use clap::Args;
 
 /// `caudal predict echo`

@@ -3,8 +3,8 @@
 use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
 use crate::exit::Failure;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::half_duplex::{HalfDuplexQuestion, half_duplex};
+use caudal_core::prediction::Prediction;
+use caudal_predict::half_duplex::{HalfDuplexQuestion, half_duplex};
 use clap::Args;
 
 /// `caudal predict half-duplex`

@@ -4,8 +4,8 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
 use caudal_core::plan::LARGEST_DATAGRAM;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::efficiency::{LinkQuestion, QuicHeader, link};
+use caudal_core::prediction::Prediction;
+use caudal_predict::efficiency::{LinkQuestion, QuicHeader, link};
 use clap::Args;
 
 /// `caudal predict link`

@@ -3,8 +3,8 @@
 use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::loss::{LossQuestion, loss};
+use caudal_core::prediction::Prediction;
+use caudal_predict::loss::{LossQuestion, loss};
 use clap::Args;
 use std::time::Duration;
 

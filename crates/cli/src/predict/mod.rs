@@ -16,7 +16,7 @@ mod window;
 
 use crate::exit::{Exit, Failure};
 use caudal_core::framing::{Framing, IpVersion};
-use caudal_core::predict::Prediction;
+use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

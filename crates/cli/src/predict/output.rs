@@ -4,11 +4,12 @@ use super::sweep::Kind;
 use super::{Answered, Answers, Parameter, Question, ShowArgs};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
-use crate::figure::{Axis, Figure, Layer, Quantity, Scale};
 use crate::output::json::{Tool, command_line};
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text::{WIDTH, fold};
-use caudal_core::predict::{Method, Prediction, Unit};
+use caudal_core::prediction::{Method, Prediction};
+use caudal_core::quantity::Unit;
+use caudal_plot::{Axis, Figure, Layer, Quantity, Scale};
 use serde_json::{Value, json};
 
 /// The name and version of the JSON format.

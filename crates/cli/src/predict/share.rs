@@ -3,9 +3,9 @@
 use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
 use crate::exit::Failure;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::share::{Meeting, Policer, ShareQuestion, share};
+use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, parse_duration};
+use caudal_predict::share::{Meeting, Policer, ShareQuestion, share};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use caudal_core::framing::Framing;
-use caudal_core::predict::half_duplex::HalfDuplexQuestion;
-use caudal_core::predict::share::{Meeting, ShareQuestion};
-use caudal_core::predict::{Method, Prediction, Tolerance, Unit};
-use caudal_core::topology::{
-    Bytes, DuplexFile, HostFile, LinkFile, QueueFile, Rate, SwitchFile, Time, Topology,
-    TopologyFile,
-};
+use caudal_core::prediction::{Method, Prediction, Tolerance};
+use caudal_core::quantity::Unit;
 use caudal_core::units::{BitRate, ByteCount};
+use caudal_predict::half_duplex::HalfDuplexQuestion;
+use caudal_predict::share::{Meeting, ShareQuestion};
 use caudal_simulate::outcome::{Details, Outcome};
 use caudal_simulate::run::run;
 use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
 use caudal_simulate::tcp::TcpSettings;
+use caudal_topology::{
+    Bytes, DuplexFile, HostFile, LinkFile, QueueFile, Rate, SwitchFile, Time, Topology,
+    TopologyFile,
+};
 
 /// The most flows that are simulated beside a formula.
 const MOST_FLOWS: usize = 16;

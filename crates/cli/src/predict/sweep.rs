@@ -1,8 +1,8 @@
 //! A value on the command line that may be one, a list, or a range to go through.
 
-use crate::figure::{Quantity, Scale};
-use caudal_core::predict::{Unit, prediction};
+use caudal_core::quantity::{self, Unit};
 use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
+use caudal_plot::{Quantity, Scale};
 
 /// Points of a range that does not say how many, in a table.
 const POINTS: usize = 13;
@@ -70,7 +70,7 @@ impl Kind {
             Self::Rate => Unit::BitPerSecond.show(value),
             Self::Amount | Self::Packet => Unit::Bytes.show(value),
             Self::Time => Unit::Seconds.show(value),
-            Self::Share => format!("{} %", prediction::short(value * 100.0)),
+            Self::Share => format!("{} %", quantity::short(value * 100.0)),
             Self::Count => format!("{value:.0}"),
         }
     }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use caudal_core::framing::Framing;
 use caudal_core::plan::{LARGEST_DATAGRAM, LARGEST_MESSAGE, Transport};
-use caudal_core::predict::loss::Congestion as Model;
-use caudal_core::predict::prediction::{rate, size, time};
-use caudal_core::predict::topology::{FlowKind, FlowQuestion, Forecast, topology};
-use caudal_core::predict::{Method, Prediction, Unit, compare};
-use caudal_core::topology::{Hop, QueueLimit, Role, Topology};
+use caudal_core::prediction::{self, Method, Prediction};
+use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
+use caudal_predict::loss::Congestion as Model;
+use caudal_predict::topology::{FlowKind, FlowQuestion, Forecast, topology};
 use caudal_simulate::error::SimulateError;
 use caudal_simulate::outcome::{Details, DropReason, FlowOutcome, LinkOutcome, Outcome};
 use caudal_simulate::run::run;
@@ -17,6 +16,7 @@ use caudal_simulate::scenario::{
     EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
 };
 use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_topology::{Hop, QueueLimit, Role, Topology};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -509,7 +509,7 @@ impl Difference<'_> {
                 continue;
             }
             let difference = run.value / formula.value - 1.0;
-            let far = compare::far(difference);
+            let far = prediction::far(difference);
             if formula.tolerance.allows(difference) {
                 let within = formula.tolerance.words();
                 all.push(format!(

@@ -4,10 +4,10 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
 use caudal_core::plan::LARGEST_DATAGRAM;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::rfc6349::Seen;
-use caudal_core::predict::transfer::{TransferQuestion, transfer};
+use caudal_core::prediction::Prediction;
 use caudal_core::units::{ByteCount, parse_duration};
+use caudal_predict::rfc6349::Seen;
+use caudal_predict::transfer::{TransferQuestion, transfer};
 use clap::Args;
 use std::time::Duration;
 

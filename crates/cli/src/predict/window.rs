@@ -3,8 +3,8 @@
 use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::window::{WindowQuestion, window};
+use caudal_core::prediction::Prediction;
+use caudal_predict::window::{WindowQuestion, window};
 use clap::Args;
 
 /// `caudal predict window`

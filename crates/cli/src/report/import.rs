@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::import::{self, Imported, MOST_BYTES};
 use crate::output::sink::Sink;
-use crate::store::{Headline, KeptRun, Store, StoreError};
+use caudal_store::{Headline, KeptRun, Store, StoreError};
 use clap::Args;
 use serde_json::json;
 use std::fs::File;

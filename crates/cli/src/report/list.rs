@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use crate::keeping::short;
 use crate::output::json::rfc3339;
 use crate::output::text::{self, WIDTH};
-use crate::store::{Entry, Filter, Store};
 use caudal_core::units::parse_duration;
+use caudal_store::{Entry, Filter, Store};
 use serde_json::{Value, json};
 
 /// Lines of a text list unless told otherwise.
@@ -349,7 +349,7 @@ fn moment(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Headline, TrialOf};
+    use caudal_store::{Headline, TrialOf};
 
     fn entry() -> Entry {
         Entry {

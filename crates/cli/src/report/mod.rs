@@ -14,7 +14,7 @@ pub use list::COLUMNS as LIST_COLUMNS;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sinks;
-use crate::store::{Store, StoreError};
+use caudal_store::{Store, StoreError};
 use std::path::PathBuf;
 
 /// `caudal report`

@@ -3,7 +3,7 @@
 use super::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text;
-use crate::store::{Store, StoreError};
+use caudal_store::{Store, StoreError};
 use serde_json::json;
 use std::path::Path;
 

@@ -7,11 +7,11 @@ use crate::keeping::short;
 use crate::output::json::rfc3339;
 use crate::output::round_trips::{self, Closing};
 use crate::output::text;
-use crate::store::{Entry, Filter, Kept, KeptRun, KeptStudy, Store};
 use caudal_core::echo::SizeSummary;
 use caudal_core::plan::Transport;
-use caudal_core::stats::Estimate;
 use caudal_core::summary::DirectionSummary;
+use caudal_stats::Estimate;
+use caudal_store::{Entry, Filter, Kept, KeptRun, KeptStudy, Store};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ fn results(document: &Value) -> Vec<String> {
     };
     for direction in list_of(summary, "directions") {
         match as_made::<DirectionSummary>(Some(direction)) {
-            Some(direction) => lines.extend(text::closing(&direction, &[], transport)),
+            Some(direction) => lines.extend(text::closing(&direction, &[], &[], transport)),
             None => lines.extend(told(direction)),
         }
     }
@@ -301,7 +301,7 @@ fn predictions(document: &Value) -> Vec<String> {
             let predicted = shown(unit, number(one, "/value")?);
             let observed = shown(unit, number(one, "/observed")?);
             let far = number(one, "/difference").map_or_else(String::new, |difference| {
-                format!(", {}", caudal_core::predict::compare::far(difference))
+                format!(", {}", caudal_core::prediction::far(difference))
             });
             let title = word(one, "/title").or_else(|| word(one, "/name"))?;
             let line = format!("predicted: {title} {predicted}; observed {observed}{far}");
@@ -486,7 +486,7 @@ fn study_json(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Value {
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use crate::store::Headline;
+    use caudal_store::Headline;
 
     fn kept(document: Value) -> KeptRun {
         KeptRun {
@@ -598,7 +598,7 @@ mod tests {
             name: None,
             command: String::new(),
             outcome: "done".into(),
-            of: Some(crate::store::TrialOf {
+            of: Some(caudal_store::TrialOf {
                 study: study.id.clone(),
                 case: "udp=0".into(),
                 repeat: 1,

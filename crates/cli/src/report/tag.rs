@@ -4,7 +4,7 @@ use super::AnswerArgs;
 use crate::exit::Failure;
 use crate::keeping::short;
 use crate::output::text;
-use crate::store::Store;
+use caudal_store::Store;
 
 /// The longest tag, characters: a list has room for it.
 const LONGEST: usize = 40;

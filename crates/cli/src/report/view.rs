@@ -3,8 +3,8 @@
 //! Reads documents of schema `caudal.run/1`, ours and imported ones. What a document does not say is absent, never
 //! zero; a stretch of time that no interval covers is a hole.
 
-use crate::store::Series;
 use crate::study::trial::Trial;
+use caudal_store::Series;
 use serde_json::Value;
 
 /// Two times closer than this part of an interval are one.
@@ -412,7 +412,7 @@ pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
 /// Each flow of a trial over time: its connections together. A flow that failed has no intervals.
 #[must_use]
 pub fn of_trial(trial: &Trial) -> Vec<Course> {
-    use caudal_core::experiment::KindFile;
+    use caudal_experiment::KindFile;
     trial
         .flows
         .iter()

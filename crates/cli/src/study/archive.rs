@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::trial::Trial;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::store::{KeptRun, KeptStudy, Series, Store, StoreError};
+use caudal_store::{KeptRun, KeptStudy, Series, Store, StoreError};
 
 /// Where trials go.
 pub struct Archive {

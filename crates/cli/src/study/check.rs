@@ -1,7 +1,7 @@
 //! What can be said of an experiment without carrying it out.
 
-use caudal_core::experiment::Case;
-use caudal_core::predict::Unit;
+use caudal_core::quantity::Unit;
+use caudal_experiment::Case;
 use serde_json::json;
 
 use super::args::{ChangeArgs, CheckArgs, ShowArgs};
@@ -112,10 +112,10 @@ fn of_case(case: &Case, place: &Place) -> String {
             String::new()
         };
         let kind = match flow.kind {
-            caudal_core::experiment::KindFile::Tcp => "TCP",
-            caudal_core::experiment::KindFile::Udp => "UDP",
-            caudal_core::experiment::KindFile::Rtt => "echo over TCP",
-            caudal_core::experiment::KindFile::RttUdp => "echo over UDP",
+            caudal_experiment::KindFile::Tcp => "TCP",
+            caudal_experiment::KindFile::Udp => "UDP",
+            caudal_experiment::KindFile::Rtt => "echo over TCP",
+            caudal_experiment::KindFile::RttUdp => "echo over UDP",
         };
         let congestion = flow
             .congestion

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use caudal_core::contention::jain;
-use caudal_core::experiment::{Case, FlowSpec, KindFile, RateSpec};
 use caudal_core::framing::Framing;
 use caudal_core::plan::Transport;
-use caudal_core::predict::Prediction;
-use caudal_core::predict::loss::Congestion as Model;
-use caudal_core::predict::topology::{FlowKind, FlowQuestion, topology};
-use caudal_core::predict::window::offered_window;
+use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount};
+use caudal_experiment::{Case, FlowSpec, KindFile, RateSpec};
+use caudal_predict::loss::Congestion as Model;
+use caudal_predict::topology::{FlowKind, FlowQuestion, topology};
+use caudal_predict::window::offered_window;
 use caudal_simulate::outcome::{Details, FlowOutcome, LinkOutcome};
 use caudal_simulate::run::run;
 use caudal_simulate::scenario::{
     EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
 };
 use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_stats::contention::jain;
 
 use super::carry::Times;
 use super::findings::Forecast;
@@ -93,7 +93,7 @@ pub fn formulas_of(cases: &[Case], places: &[Place]) -> BTreeMap<String, Forecas
 /// The congestion control that a flow will have.
 #[must_use]
 pub fn congestion(flow: &FlowSpec, net: &Net) -> Option<String> {
-    use caudal_core::topology::Role;
+    use caudal_topology::Role;
     let of_host = || {
         let node = net.topology.node(&flow.from)?;
         match &net.topology.nodes[node].role {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use caudal_core::contention::{
+use caudal_experiment::{Case, FlowSpec, KindFile};
+use caudal_lab::{CourseState, LabReport};
+use caudal_stats::contention::{
     STARVED_BELOW, Stretch, convergence, fair_shares, jain, longest_starvation, share_ratio,
     time_starved,
 };
-use caudal_core::experiment::{Case, FlowSpec, KindFile};
-use caudal_core::stats::nearest_rank;
-use caudal_lab::{CourseState, LabReport};
+use caudal_stats::nearest_rank;
 use serde_json::Value;
 
 use super::carry::{Carried, Raw};
@@ -468,7 +468,7 @@ fn collided_frames(course: &CourseState) -> u64 {
 
 /// Flows of a trial without their runs' intervals would be small; what a list shows of a trial.
 #[must_use]
-pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> crate::store::Headline {
+pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> caudal_store::Headline {
     let loads = |kind: KindFile| flows.iter().filter(move |flow| flow.kind == kind);
     let sum = |kind: KindFile, metric: &str| -> Option<f64> {
         let values: Vec<f64> = loads(kind)
@@ -483,7 +483,7 @@ pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> crate::
     let lossy = loads(KindFile::Udp)
         .next()
         .and_then(|flow| metrics.get(&format!("{}.loss", flow.name)));
-    crate::store::Headline {
+    caudal_store::Headline {
         goodput_bps: metrics.get("total.goodput").copied(),
         loss: lossy.copied(),
         rtt_us: echo.map(|seconds| seconds * 1e6),

@@ -44,7 +44,7 @@ pub fn study(args: &StudyArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
             resume::resume(args, interrupt)
         }
         StudyCommand::Schema => {
-            let text = serde_json::to_string_pretty(&caudal_core::experiment::schema());
+            let text = serde_json::to_string_pretty(&caudal_experiment::schema());
             print(&format!("{}\n", text.unwrap_or_default()))
         }
     }
@@ -53,7 +53,7 @@ pub fn study(args: &StudyArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
 /// The JSON Schema of experiments' files, as it is published.
 #[must_use]
 pub fn schema() -> String {
-    let text = serde_json::to_string_pretty(&caudal_core::experiment::schema());
+    let text = serde_json::to_string_pretty(&caudal_experiment::schema());
     format!("{}\n", text.unwrap_or_default())
 }
 

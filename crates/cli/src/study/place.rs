@@ -5,12 +5,10 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 
-use caudal_core::experiment::{Case, FlowSpec, KindFile, PlaceFile, RateSpec};
 use caudal_core::framing::Framing;
-use caudal_core::topology::{
-    Course, Hop, Location, Preset, RateSetup, Step, Topology, TopologyFile,
-};
 use caudal_core::units::BitRate;
+use caudal_experiment::{Case, FlowSpec, KindFile, PlaceFile, RateSpec};
+use caudal_topology::{Course, Hop, Location, Preset, RateSetup, Step, Topology, TopologyFile};
 use serde::{Deserialize, Serialize};
 
 use super::source::Source;
@@ -160,7 +158,7 @@ fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failu
     let (mut file, whose): (TopologyFile, Option<(String, String)>) =
         if let Some(name) = &place.preset {
             let preset = Preset::by_name(name).ok_or_else(|| {
-                let names: Vec<&str> = caudal_core::topology::PRESETS
+                let names: Vec<&str> = caudal_topology::PRESETS
                     .iter()
                     .map(|one| one.name)
                     .collect();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use caudal_core::experiment::{Campaign, Case, KindFile};
-use caudal_core::topology::Preset;
+use caudal_experiment::{Campaign, Case, KindFile};
 use caudal_lab::registry::Registry;
+use caudal_topology::Preset;
 
 use super::carry;
 use super::findings::Forecast;
@@ -185,7 +185,7 @@ impl Prepared {
 }
 
 fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
-    let of = |flow: &caudal_core::experiment::FlowSpec| {
+    let of = |flow: &caudal_experiment::FlowSpec| {
         if let Some(bytes) = flow.bytes {
             return bytes.as_f64();
         }

@@ -3,10 +3,10 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use caudal_core::experiment::KindFile;
-use caudal_core::experiment::{Case, METRICS, Metric, On};
-use caudal_core::predict::Unit;
-use caudal_core::stats::mean_interval;
+use caudal_core::quantity::Unit;
+use caudal_experiment::KindFile;
+use caudal_experiment::{Case, METRICS, Metric, On};
+use caudal_stats::mean_interval;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::sink::Sink;

@@ -13,7 +13,7 @@ use super::run::Study;
 use super::source::Source;
 use crate::exit::{Exit, Failure};
 use crate::output::json::rfc3339;
-use crate::store::{Kept, KeptStudy, Store};
+use caudal_store::{Kept, KeptStudy, Store};
 
 /// Goes on with a study: its experiment and its trials are in the store, its file need not be there any more.
 ///

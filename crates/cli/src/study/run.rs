@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use caudal_core::experiment::{Case, Repeated};
+use caudal_experiment::{Case, Repeated};
 use caudal_sys::signal::Interrupt;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::machine::Watch;
 use crate::output::json::{Header, rfc3339};
 use crate::peer::TOOL;
-use crate::store::{KeptRun, KeptStudy, Series, TrialOf};
+use caudal_store::{KeptRun, KeptStudy, Series, TrialOf};
 
 /// A study under way.
 pub struct Study {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use caudal_core::experiment::{Campaign, ExperimentFile};
-use caudal_core::topology::{Location, Step};
+use caudal_experiment::{Campaign, ExperimentFile};
+use caudal_topology::{Location, Step};
 use serde::{Deserialize, Serialize};
 
 use super::shipped;

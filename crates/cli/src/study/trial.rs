@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use caudal_core::experiment::{KindFile, Scalar};
+use caudal_experiment::{KindFile, Scalar};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -15,12 +15,14 @@ use caudal_core::interval::{Row, Timeline};
 use caudal_core::plan::{
     Directions, End, LARGEST_DATAGRAM, Omit, Plan, Rate, TrafficPlan, Transport,
 };
+use caudal_core::prediction::Compared;
 use caudal_core::sample::FlowRecord;
-use caudal_core::stats::{StopRule, Verdict};
 use caudal_core::summary::{Context, TrafficSummary, summarise};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
 use caudal_engine::{CutShort, Event, Manner, RunError, TrafficRun};
+use caudal_predict::throughput;
+use caudal_stats::{StopRule, Verdict};
 use caudal_sys::signal::Interrupt;
 use caudal_sys::{affinity, tcp};
 use find_rate::{TRIAL, find_rate};
@@ -285,6 +287,7 @@ struct Done {
     run: TrafficRun,
     timeline: Timeline,
     summary: TrafficSummary,
+    predictions: Vec<Compared>,
     /// When traffic began, ns since 1970; `None` when it did not.
     began_ns: Option<u64>,
 }
@@ -427,7 +430,7 @@ fn one_run(
     }
     live.end(&mut sinks.text);
     let why = run.cut_short.as_ref().map(why);
-    let mut summary = summarise(&Context {
+    let context = Context {
         plan: &run.plan,
         records: &run.flows,
         timeline: &timeline,
@@ -441,7 +444,13 @@ fn one_run(
         confidence: wanted.output.confidence,
         cut_short: why.as_deref(),
         changed: &run.changed,
-    });
+    };
+    let mut summary = summarise(&context);
+    let predictions = summary
+        .directions
+        .iter()
+        .flat_map(|direction| throughput::predictions(&context, direction))
+        .collect();
     if let Some(told) = foreign {
         summary.warnings.push(Warning::new(
             "foreign_server",
@@ -458,6 +467,7 @@ fn one_run(
         run,
         timeline,
         summary,
+        predictions,
         began_ns,
     })
 }

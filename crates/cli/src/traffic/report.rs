@@ -8,10 +8,10 @@ use crate::output::text;
 use crate::peer::Peer;
 use caudal_core::interval::Interval;
 use caudal_core::plan::Plan;
-use caudal_core::stats::{Estimate, Verdict};
 use caudal_core::summary::over_repeats;
 use caudal_core::warning::Warning;
 use caudal_engine::CutShort;
+use caudal_stats::{Estimate, Verdict};
 use serde_json::{Value, json};
 
 /// The mean goodput of each run so far, a direction.
@@ -224,7 +224,7 @@ impl Report {
                     server: done.run.server_usage.as_ref(),
                 },
             },
-            predictions: json::predictions(&done.summary.directions),
+            predictions: &done.predictions,
             warnings: &self.warnings,
             repeats,
         });
@@ -258,6 +258,7 @@ impl Report {
             lines.extend(text::closing(
                 direction,
                 &done.run.flows,
+                &done.predictions,
                 done.run.plan.transport,
             ));
         }

@@ -1,7 +1,7 @@
 //! `caudal report export` by itself: what it takes from a store, and where it puts it.
 
 use crate::example;
-use caudal_cli::store::{Headline, KeptRun, KeptStudy, Store, TrialOf};
+use caudal_store::{Headline, KeptRun, KeptStudy, Store, TrialOf};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,14 +1,14 @@
 //! A study as it might come out: TCP beside UDP on one link, two congestion controls, six loads, three trials each.
 //! Every number follows from its place by a formula, so that what is made from it is the same everywhere.
 
-use caudal_cli::store::Series;
 use caudal_cli::study::findings::{
     Beside, CaseFindings, Cell, Checked, Conclusion, Findings, MetricFindings, SCHEMA, Starvation,
     StarvationStep, Table,
 };
 use caudal_cli::study::trial::{InterfaceSeries, SCHEMA as TRIAL, Trial, TrialFlow};
-use caudal_core::experiment::{FigureFile, FigureKind, KindFile, Scalar};
-use caudal_core::stats::{Estimate, mean_interval};
+use caudal_experiment::{FigureFile, FigureKind, KindFile, Scalar};
+use caudal_stats::{Estimate, mean_interval};
+use caudal_store::Series;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ fn parameters(control: &str, load: &str) -> Vec<(String, Scalar)> {
 }
 
 fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
-    let part = caudal_core::experiment::number(load).unwrap();
+    let part = caudal_experiment::number(load).unwrap();
     let seed = position * 100;
     let (tcp, udp) = shares(part);
     let tcp = tcp * (1.0 + 0.015 * noise(seed + 50)) * if control == "reno" { 0.98 } else { 1.0 };
@@ -312,7 +312,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
             let known = &case.metrics["tcp.goodput"];
             let observed = known.observed.unwrap();
             let cell = |value: f64, interval| Cell {
-                text: caudal_core::predict::Unit::BitPerSecond.show(value),
+                text: caudal_core::quantity::Unit::BitPerSecond.show(value),
                 value: Some(value),
                 interval,
             };
@@ -323,7 +323,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
                 case.metrics
                     .get("udp.loss")
                     .map_or_else(Cell::default, |loss| Cell {
-                        text: caudal_core::predict::Unit::Share.show(loss.observed.unwrap().mean),
+                        text: caudal_core::quantity::Unit::Share.show(loss.observed.unwrap().mean),
                         value: Some(loss.observed.unwrap().mean),
                         interval: None,
                     }),

@@ -8,9 +8,9 @@ mod example;
 mod reference;
 
 use caudal_cli::report::export::{self, CSV_COLUMNS, Format};
-use caudal_cli::store::Series;
 use caudal_cli::study::findings::Findings;
-use caudal_core::experiment::{FigureKind, Scalar};
+use caudal_experiment::{FigureKind, Scalar};
+use caudal_store::Series;
 use reference::Reference;
 use serde_json::{Value, json};
 use std::path::Path;

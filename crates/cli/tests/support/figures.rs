@@ -1,6 +1,6 @@
 //! One figure of each kind, with data such as measurements give, holes included.
 
-use caudal_cli::figure::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
+use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
 /// Numbers without pattern between 0 and 1, the same ones each time.
 struct Noise(u64);

@@ -21,7 +21,7 @@ use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, FlowRecord, Granted, ReceiverCounters, Sample, SenderCounters,
 };
 use caudal_core::sequence::{SequenceCounts, SequenceTracker};
-use caudal_core::stats::ClockEstimate;
+use caudal_stats::ClockEstimate;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::{Interrupt, poll_readable};
 use caudal_sys::udp;

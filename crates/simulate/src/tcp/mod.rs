@@ -12,8 +12,8 @@ mod sender;
 mod window;
 
 use caudal_core::framing::Framing;
-use caudal_core::topology::{HostSetup, Role, Topology};
 use caudal_core::units::ByteCount;
+use caudal_topology::{HostSetup, Role, Topology};
 use serde::{Deserialize, Serialize};
 
 use crate::error::SimulateError;
@@ -145,7 +145,7 @@ impl Default for TcpSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::topology::TopologyFile;
+    use caudal_topology::TopologyFile;
 
     fn settings(host: &str) -> Result<TcpSettings, SimulateError> {
         let text = format!(

@@ -8,12 +8,12 @@
 use std::time::Duration;
 
 use caudal_core::framing::Framing;
-use caudal_core::topology::{Topology, TopologyFile};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_simulate::outcome::{Details, FlowOutcome, Outcome, TcpCounts};
 use caudal_simulate::run;
 use caudal_simulate::scenario::{Flow, Pattern, Traffic, UdpSource};
 use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_topology::{Topology, TopologyFile};
 
 pub fn topology(text: &str) -> Topology {
     let file: TopologyFile = toml::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

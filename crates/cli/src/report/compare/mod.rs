@@ -3,13 +3,13 @@
 mod side;
 
 use crate::exit::{Exit, Failure};
-use crate::figure::{Axis, Figure, Layer, Quantity};
 use crate::output::sink::Sink;
-use crate::store::Store;
-use caudal_core::experiment::Metric;
-use caudal_core::predict::Unit;
-use caudal_core::stats::contrast::spread;
-use caudal_core::stats::{Cannot, Contrast, Estimate, Order, Reading, Spread, contrast, contrasts};
+use caudal_core::quantity::Unit;
+use caudal_experiment::Metric;
+use caudal_plot::{Axis, Figure, Layer, Quantity};
+use caudal_stats::contrast::spread;
+use caudal_stats::{Cannot, Contrast, Estimate, Order, Reading, Spread, contrast, contrasts};
+use caudal_store::Store;
 use clap::Args;
 use serde::Serialize;
 use side::{Difference, Key, Side};

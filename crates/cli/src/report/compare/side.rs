@@ -1,10 +1,10 @@
 //! One side of a comparison: what its runs measured, by case and metric, and under what conditions.
 
-use crate::store::{Filter, Kept, KeptRun, Store};
 use crate::study::trial;
-use caudal_core::experiment::METRICS;
-use caudal_core::predict::Unit;
-use caudal_core::stats::Reading;
+use caudal_core::quantity::Unit;
+use caudal_experiment::METRICS;
+use caudal_stats::Reading;
+use caudal_store::{Filter, Kept, KeptRun, Store};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ pub struct Side {
 ///
 /// # Errors
 /// What the store says.
-pub fn side(given: &str, store: &Store) -> Result<Side, crate::store::StoreError> {
+pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError> {
     let mut side = Side {
         given: given.to_owned(),
         ..Side::default()
@@ -265,7 +265,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// The metric behind a full name such as `tcp.goodput`.
-pub fn metric_of(name: &str) -> Option<&'static caudal_core::experiment::Metric> {
+pub fn metric_of(name: &str) -> Option<&'static caudal_experiment::Metric> {
     let last = name.rsplit('.').next()?;
     let last = last.split(' ').next()?;
     METRICS.iter().find(|metric| metric.name == last)

@@ -1,11 +1,11 @@
 //! Runs and studies as one table of tidy values: a row each value, with all that tells it from others.
 
 use crate::report::view::{self, Course, Slice};
-use crate::store::Series;
 use crate::study::findings::Findings;
 use crate::study::trial::Trial;
-use caudal_core::experiment::Scalar;
-use caudal_core::stats::Estimate;
+use caudal_experiment::Scalar;
+use caudal_stats::Estimate;
+use caudal_store::Series;
 use serde_json::Value;
 
 /// The columns: name, unit and what is in them. A study adds a column for each parameter, `parameter_NAME`.

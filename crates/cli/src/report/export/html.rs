@@ -1,8 +1,8 @@
 //! A report as one HTML file: no scripts, nothing to fetch; light, dark and on paper, on a desk and on a phone.
 
 use super::page::{Block, Cell, Drawn, Item, Mark, Page, Plate, Table};
-use crate::figure::text::escaped;
-use crate::figure::{Figure, STYLE_SHEET};
+use caudal_plot::escaped;
+use caudal_plot::{Figure, STYLE_SHEET};
 use std::fmt::Write as _;
 
 /// The style of the page; figures have their own.

@@ -16,10 +16,10 @@ pub use page::{Drawn, Page};
 pub use pictures::Material;
 pub use write::{ExportArgs, export};
 
-use crate::figure::STYLE_SHEET;
-use crate::store::Series;
 use crate::study::findings::Findings;
 use crate::study::trial::Trial;
+use caudal_plot::STYLE_SHEET;
+use caudal_store::Series;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -135,7 +135,7 @@ fn sheet(page: &Page) -> String {
         high += h;
     }
     let (wide, high) = (wide.max(1.0), high.max(1.0));
-    let title = crate::figure::text::escaped(&page.title);
+    let title = caudal_plot::escaped(&page.title);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"caudal\" width=\"{wide}\" height=\"{high}\" \
          viewBox=\"0 0 {wide} {high}\"><title>{title}</title><style>{STYLE_SHEET}</style>\n{inner}</svg>\n"

@@ -2,7 +2,7 @@
 //!
 //! Everything in it is plain text; what writes it out escapes it.
 
-use crate::figure::Figure;
+use caudal_plot::Figure;
 
 /// A whole report.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,10 +7,10 @@ use super::pictures::{
 };
 use super::study::{environment, tallied};
 use super::words::{self, about, count};
-use crate::figure::Quantity;
 use crate::report::view::{self, Course, EchoSize, Kind, RoundTrips};
-use crate::store::Series;
-use caudal_core::predict::Unit;
+use caudal_core::quantity::Unit;
+use caudal_plot::Quantity;
+use caudal_store::Series;
 use serde_json::Value;
 
 /// The report of a run. With `data`, its document lies beside it under that name.

@@ -2,8 +2,8 @@
 
 use crate::study::findings::{CaseFindings, Findings, MetricFindings, SCHEMA};
 use crate::study::trial::Trial;
-use caudal_core::experiment::expression::unit_of;
-use caudal_core::stats::Estimate;
+use caudal_experiment::expression::unit_of;
+use caudal_stats::Estimate;
 use serde_json::Value;
 
 /// What a trial by itself says: each metric once, without intervals.
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub fn findings(trial: &Trial) -> Findings {
     let metrics = trial.metrics.iter().map(|(name, value)| {
         let known = MetricFindings {
-            unit: unit_of(name).map_or("", caudal_core::predict::Unit::name),
+            unit: unit_of(name).map_or("", caudal_core::quantity::Unit::name),
             observed: Some(Estimate::single(*value)),
             values: vec![*value],
             predicted: trial.predicted.get(name).copied(),

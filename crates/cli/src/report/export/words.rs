@@ -1,8 +1,8 @@
 //! Numbers, lists and comparisons in words.
 
-use crate::figure::Quantity;
-use caudal_core::predict::Unit;
-use caudal_core::stats::Estimate;
+use caudal_core::quantity::Unit;
+use caudal_plot::Quantity;
+use caudal_stats::Estimate;
 
 /// All units, to be found by their names.
 const UNITS: [Unit; 16] = [

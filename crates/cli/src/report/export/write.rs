@@ -6,10 +6,10 @@ use super::{
 use crate::exit::{Exit, Failure};
 use crate::output::json::rfc3339;
 use crate::output::sink::Sink;
-use crate::store::{Kept, KeptRun, KeptStudy, Series, Store};
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
-use caudal_core::experiment::{Campaign, ExperimentFile};
+use caudal_experiment::{Campaign, ExperimentFile};
+use caudal_store::{Kept, KeptRun, KeptStudy, Series, Store};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use caudal_core::topology::Role;
+use caudal_topology::Role;
 
 use super::super::place::Place;
 use super::ground::Ground;

@@ -1,7 +1,7 @@
 //! The command that carries a flow out.
 
-use caudal_core::experiment::{Case, FlowSpec, KindFile, MESSAGES};
 use caudal_core::units::format_duration;
+use caudal_experiment::{Case, FlowSpec, KindFile, MESSAGES};
 
 use super::super::place::{self, Place};
 use super::ground::Ground;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use caudal_core::experiment::{Case, FlowSpec, KindFile};
-use caudal_core::topology::Course;
+use caudal_experiment::{Case, FlowSpec, KindFile};
+use caudal_topology::Course;
 
 use super::super::place::{self, Net, Place};
 

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use caudal_core::experiment::Case;
+use caudal_experiment::Case;
 use caudal_lab::LabReport;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::signal::{self, Interrupt};

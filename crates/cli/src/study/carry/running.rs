@@ -3,7 +3,7 @@
 use std::process::{ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
-use caudal_core::experiment::FlowSpec;
+use caudal_experiment::FlowSpec;
 use serde_json::Value;
 
 use super::super::place::{self, Place};

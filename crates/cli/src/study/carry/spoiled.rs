@@ -1,6 +1,6 @@
 //! Whether a trial counts.
 
-use caudal_core::experiment::KindFile;
+use caudal_experiment::KindFile;
 
 use super::super::trial::TrialFlow;
 use super::Carried;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_core::experiment::{Case, FlowSpec, MESSAGES};
+use caudal_experiment::{Case, FlowSpec, MESSAGES};
 
 use super::super::forecast;
 use super::super::place::{self, Place};
@@ -94,7 +94,7 @@ fn guessed(case: &Case, flow: &FlowSpec, place: &Place) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::experiment::Campaign;
+    use caudal_experiment::Campaign;
 
     fn case(flow: &str) -> Case {
         let text = format!(

@@ -1,11 +1,11 @@
 //! What was to hold, what others published, and what follows: each with the numbers that decide it.
 
-use caudal_core::experiment::expression::{
+use caudal_core::quantity::Unit;
+use caudal_experiment::expression::{
     CannotTell, Comparison, Expression, Named, Template, Value, unit_of,
 };
-use caudal_core::experiment::{Case, Scalar, fill, number};
-use caudal_core::predict::Unit;
-use caudal_core::stats::Estimate;
+use caudal_experiment::{Case, Scalar, fill, number};
+use caudal_stats::Estimate;
 
 use super::lookup::{All, View, show, with_ends};
 use super::numbers::{cases_published, cases_where};

@@ -1,9 +1,9 @@
 //! From which load on a flow starves, group by group of the other parameters.
 
-use caudal_core::contention::STARVED_BELOW;
-use caudal_core::experiment::{Campaign, Case, ContentionFile, number};
-use caudal_core::predict::Unit;
-use caudal_core::stats::Estimate;
+use caudal_core::quantity::Unit;
+use caudal_experiment::{Campaign, Case, ContentionFile, number};
+use caudal_stats::Estimate;
+use caudal_stats::contention::STARVED_BELOW;
 
 use super::lookup::show;
 use super::numbers::Numbers;

@@ -1,11 +1,11 @@
 //! Where the names of a study's expressions get their values.
 
-use caudal_core::experiment::expression::{
+use caudal_core::quantity::Unit;
+use caudal_experiment::expression::{
     CannotTell, Expression, Lookup, Named, Value, Which, metric_of, unit_of,
 };
-use caudal_core::experiment::{Campaign, Metric, Scalar};
-use caudal_core::predict::Unit;
-use caudal_core::stats::Estimate;
+use caudal_experiment::{Campaign, Metric, Scalar};
+use caudal_stats::Estimate;
 
 use super::Starvation;
 use super::numbers::Numbers;
@@ -289,7 +289,7 @@ impl Lookup for View<'_> {
 /// A value with its unit, in three or four digits.
 pub(super) fn show(value: f64, unit: Option<Unit>) -> String {
     unit.map_or_else(
-        || caudal_core::predict::prediction::short(value),
+        || caudal_core::quantity::short(value),
         |unit| unit.show(value),
     )
 }

@@ -12,8 +12,8 @@ mod verdict;
 
 use std::collections::BTreeMap;
 
-use caudal_core::experiment::{Campaign, FigureFile, METRICS, Scalar};
-use caudal_core::stats::Estimate;
+use caudal_experiment::{Campaign, FigureFile, METRICS, Scalar};
+use caudal_stats::Estimate;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 

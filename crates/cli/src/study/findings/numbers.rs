@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caudal_core::contention::harm;
-use caudal_core::experiment::expression::{Expression, unit_of};
-use caudal_core::experiment::{Campaign, Case, PublishedFile, Repeated, Scalar};
-use caudal_core::stats::{Estimate, mean_interval, ratio_interval};
+use caudal_experiment::expression::{Expression, unit_of};
+use caudal_experiment::{Campaign, Case, PublishedFile, Repeated, Scalar};
+use caudal_stats::contention::harm;
+use caudal_stats::{Estimate, mean_interval, ratio_interval};
 
 use super::{CaseFindings, Forecast, MetricFindings};
 use crate::study::trial::Trial;
@@ -216,7 +216,7 @@ fn harm_of(
 
 /// The metrics of a case's flows that are worth a column, by their full names.
 pub(super) fn usual_metrics(campaign: &Campaign) -> Vec<String> {
-    use caudal_core::experiment::KindFile;
+    use caudal_experiment::KindFile;
     let mut names = Vec::new();
     let mut loads = BTreeSet::new();
     for flow in &campaign.experiment.flow {

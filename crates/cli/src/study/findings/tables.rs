@@ -1,7 +1,7 @@
 //! The tables and figures of a study: those its file asks for, or those that suit its flows.
 
-use caudal_core::experiment::expression::unit_of;
-use caudal_core::experiment::{Campaign, FigureFile, FigureKind, KindFile};
+use caudal_experiment::expression::unit_of;
+use caudal_experiment::{Campaign, FigureFile, FigureKind, KindFile};
 
 use super::lookup::{show, with_interval};
 use super::numbers::{Numbers, cases_where, usual_metrics};

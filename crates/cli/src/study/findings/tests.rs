@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use caudal_core::experiment::{Campaign, ExperimentFile};
+use caudal_experiment::{Campaign, ExperimentFile};
 use serde_json::Value;
 
 use super::{Findings, Forecast, StudyMeta, of, text};

@@ -1,7 +1,7 @@
 //! A study in plain words, the most important first.
 
-use caudal_core::experiment::Campaign;
-use caudal_core::experiment::expression::unit_of;
+use caudal_experiment::Campaign;
+use caudal_experiment::expression::unit_of;
 
 use super::lookup::with_interval;
 use super::{Beside, Checked, Findings};
@@ -174,7 +174,7 @@ fn precision(campaign: &Campaign, findings: &Findings) -> Option<String> {
     };
     Some(format!(
         "Not known to within {} after {} trials: {}{more}.",
-        caudal_core::predict::Unit::Share.show(rule.relative_error),
+        caudal_core::quantity::Unit::Share.show(rule.relative_error),
         rule.max,
         shown.join(", ")
     ))

@@ -3,12 +3,12 @@
 use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, spread};
-use crate::figure::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 use crate::report::view;
 use crate::study::findings::{CaseFindings, MetricFindings};
-use caudal_core::experiment::expression::metric_of;
-use caudal_core::experiment::{FigureFile, FigureKind, Metric, Scalar};
-use caudal_core::predict::Unit;
+use caudal_core::quantity::Unit;
+use caudal_experiment::expression::metric_of;
+use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
+use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
 /// How many cases stand side by side in one figure.
 const MOST_CASES: usize = 24;

@@ -3,14 +3,14 @@
 use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, spread};
-use crate::figure::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
 use crate::report::view::{self, EchoSize, RoundTrips};
-use crate::store::Series;
 use crate::study::findings::CaseFindings;
 use crate::study::trial::{Trial, TrialFlow};
-use caudal_core::experiment::FigureFile;
-use caudal_core::predict::Unit;
-use caudal_core::stats::{Estimate, Method, mean_interval};
+use caudal_core::quantity::Unit;
+use caudal_experiment::FigureFile;
+use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
+use caudal_stats::{Estimate, Method, mean_interval};
+use caudal_store::Series;
 
 /// As many points as a line needs to look whole.
 const POINTS: usize = 1000;

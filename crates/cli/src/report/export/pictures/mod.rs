@@ -10,11 +10,11 @@ pub use over_time::{lines_figure, loss_figure, rates_figure, rtt_figure, window_
 use super::page::{Drawn, Plate};
 use super::words;
 use crate::report::view;
-use crate::store::Series;
 use crate::study::findings::{CaseFindings, Findings};
 use crate::study::trial::Trial;
-use caudal_core::experiment::expression::Expression;
-use caudal_core::experiment::{FigureFile, FigureKind, KindFile, Scalar};
+use caudal_experiment::expression::Expression;
+use caudal_experiment::{FigureFile, FigureKind, KindFile, Scalar};
+use caudal_store::Series;
 
 /// How many cases a kind of picture over time is drawn for.
 const MOST_PANELS: usize = 6;
@@ -327,7 +327,7 @@ pub fn sentence(text: &str) -> String {
 }
 
 /// A figure of a name, drawn later under another.
-fn named(name: &str, figure: crate::figure::Figure, says: String, from: Option<String>) -> Drawn {
+fn named(name: &str, figure: caudal_plot::Figure, says: String, from: Option<String>) -> Drawn {
     Drawn {
         name: name.to_owned(),
         figure,

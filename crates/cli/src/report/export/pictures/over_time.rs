@@ -3,12 +3,12 @@
 use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_PANELS, MOST_SERIES, Material, echo, label, left_out, named, sentence, spread};
-use crate::figure::{Axis, Figure, Layer, Quantity};
 use crate::report::view::{self, Course, Kind, Slice};
 use crate::study::findings::CaseFindings;
 use crate::study::trial::Trial;
-use caudal_core::experiment::{FigureFile, FigureKind};
-use caudal_core::predict::Unit;
+use caudal_core::quantity::Unit;
+use caudal_experiment::{FigureFile, FigureKind};
+use caudal_plot::{Axis, Figure, Layer, Quantity};
 
 /// A kind of picture for each case, from the trial that stands for it.
 pub(super) fn plate(

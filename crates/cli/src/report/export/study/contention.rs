@@ -5,7 +5,7 @@ use super::super::pictures::sentence;
 use super::super::words::{self, about};
 use super::estimate;
 use crate::study::findings::Findings;
-use caudal_core::stats::Estimate;
+use caudal_stats::Estimate;
 
 pub(super) fn contention(findings: &Findings) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn contention(findings: &Findings) -> Vec<Block> {
                 None => ("cannot tell", Mark::Open),
             };
             let longest = step.longest_s.map_or(String::new(), |longest| {
-                about(longest, caudal_core::predict::Unit::Seconds)
+                about(longest, caudal_core::quantity::Unit::Seconds)
             });
             let of_victim = |metric: &str, known: &Option<Estimate>, unit| {
                 estimate(known.as_ref(), &format!("{}.{metric}", group.victim), unit)

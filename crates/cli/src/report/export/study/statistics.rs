@@ -70,7 +70,7 @@ pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
         crate::report::view::quantile(&measured, 0.0),
         crate::report::view::quantile(&measured, 1.0),
     ) {
-        let seconds = caudal_core::predict::Unit::Seconds;
+        let seconds = caudal_core::quantity::Unit::Seconds;
         let how_long = if about(low, seconds) == about(high, seconds) {
             about(low, seconds)
         } else {

@@ -1,0 +1,234 @@
+//! Quantities as people read them: a unit, and a number with the digits worth reading.
+
+use crate::units::{BitRate, ByteCount};
+use serde::{Serialize, Serializer};
+use std::time::Duration;
+
+/// The unit of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// Payload bits per second unless the prediction says otherwise.
+    BitPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// Ethernet frames per second.
+    FramesPerSecond,
+    /// Messages per second.
+    MessagesPerSecond,
+    /// A part of a whole that people read in percent, as a loss.
+    Share,
+    /// A part of a whole that people read as a number, as an efficiency.
+    Efficiency,
+    /// One value over another.
+    Ratio,
+    /// TCP segments.
+    Segments,
+    /// IP fragments.
+    Fragments,
+    /// Flows.
+    Flows,
+    /// Paths.
+    Paths,
+    /// Slot times of a half-duplex Ethernet.
+    Slots,
+    /// Ethernet frames.
+    Frames,
+    /// Collisions on a half-duplex medium.
+    Collisions,
+    /// Messages that came back.
+    Messages,
+    /// Retransmission timeouts.
+    Timeouts,
+}
+
+impl Unit {
+    /// The unit as JSON and tables write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BitPerSecond => "bit/s",
+            Self::Bytes => "bytes",
+            Self::Seconds => "s",
+            Self::FramesPerSecond => "frames/s",
+            Self::MessagesPerSecond => "messages/s",
+            Self::Share | Self::Efficiency => "share",
+            Self::Ratio => "ratio",
+            Self::Segments => "segments",
+            Self::Fragments => "fragments",
+            Self::Flows => "flows",
+            Self::Paths => "paths",
+            Self::Slots => "slots",
+            Self::Frames => "frames",
+            Self::Collisions => "collisions",
+            Self::Messages => "messages",
+            Self::Timeouts => "timeouts",
+        }
+    }
+
+    /// A value in this unit in words, with the digits worth reading.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "-".to_owned();
+        }
+        match self {
+            Self::BitPerSecond => scaled(value, "bit/s"),
+            Self::Bytes if value.abs() < 1e7 => format!("{} B", grouped(value.round())),
+            Self::Bytes => scaled(value, "B"),
+            Self::Seconds => seconds(value),
+            Self::Share => format!("{} %", short(value * 100.0)),
+            Self::Efficiency | Self::Ratio => format!("{value:.4}"),
+            Self::Segments | Self::Paths | Self::Slots => {
+                format!("{} {}", short(value), self.name())
+            }
+            Self::Fragments
+            | Self::Flows
+            | Self::Frames
+            | Self::Collisions
+            | Self::Messages
+            | Self::Timeouts => {
+                let name = self.name();
+                let name = if value == 1.0 {
+                    &name[..name.len() - 1]
+                } else {
+                    name
+                };
+                format!("{} {name}", grouped(value.ceil()))
+            }
+            Self::FramesPerSecond | Self::MessagesPerSecond if value < 9_999.5 => {
+                format!("{value:.1} {}", self.name())
+            }
+            Self::FramesPerSecond | Self::MessagesPerSecond => {
+                format!("{} {}", grouped(value.round()), self.name())
+            }
+        }
+    }
+}
+
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A number with four significant digits.
+#[must_use]
+pub fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        below if below < 1e-3 => format!("{value:.3e}"),
+        below if below < 0.99995 => format!("{value:.4}"),
+        below if below < 9.9995 => format!("{value:.3}"),
+        below if below < 99.995 => format!("{value:.2}"),
+        below if below < 999.95 => format!("{value:.1}"),
+        _ => grouped(value.round()),
+    }
+}
+
+/// A whole number with a blank between every three digits, from five digits on.
+fn grouped(value: f64) -> String {
+    let plain = format!("{value:.0}");
+    let (sign, plain) = match plain.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", plain.as_str()),
+    };
+    if plain.len() < 5 {
+        return format!("{sign}{plain}");
+    }
+    let mut text = String::from(sign);
+    for (at, digit) in plain.chars().enumerate() {
+        if at > 0 && (plain.len() - at) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A value with a decimal prefix and four significant digits; whole values keep no zeros behind the point.
+fn scaled(value: f64, unit: &str) -> String {
+    let mut value = value;
+    for prefix in ["", "k", "M", "G"] {
+        if value.abs() < 999.95 {
+            return format!("{} {prefix}{unit}", short(value));
+        }
+        value /= 1e3;
+    }
+    format!("{} T{unit}", short(value))
+}
+
+/// Four significant digits; a whole number is written as one.
+#[must_use]
+pub fn short(value: f64) -> String {
+    if (value - value.round()).abs() < 1e-9 * value.abs().max(1.0) {
+        return grouped(value.round());
+    }
+    digits(value)
+}
+
+/// A time in the unit that suits it, with four significant digits.
+fn seconds(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0 s".to_owned(),
+        below if below < 1e-6 => format!("{} ns", short(value * 1e9)),
+        below if below < 1e-3 => format!("{} µs", short(value * 1e6)),
+        below if below < 0.1 => format!("{} ms", short(value * 1e3)),
+        _ => format!("{} s", short(value)),
+    }
+}
+
+/// A rate in words, with four significant digits.
+#[must_use]
+pub fn rate(rate: BitRate) -> String {
+    Unit::BitPerSecond.show(rate.as_f64())
+}
+
+/// A size in words.
+#[must_use]
+pub fn size(size: ByteCount) -> String {
+    Unit::Bytes.show(size.as_f64())
+}
+
+/// A time in words.
+#[must_use]
+pub fn time(time: Duration) -> String {
+    seconds(time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_with_four_digits_and_their_unit() {
+        for (unit, value, text) in [
+            (Unit::BitPerSecond, 9_414_824.0, "9.415 Mbit/s"),
+            (Unit::BitPerSecond, 94_148_240.0, "94.15 Mbit/s"),
+            (Unit::BitPerSecond, 10_000_000.0, "10 Mbit/s"),
+            (Unit::BitPerSecond, 0.0, "0 bit/s"),
+            (Unit::BitPerSecond, 999_960_000.0, "1.000 Gbit/s"),
+            (Unit::BitPerSecond, 3.2e15, "3200 Tbit/s"),
+            (Unit::Bytes, 375_000.0, "375 000 B"),
+            (Unit::Bytes, 1448.0, "1448 B"),
+            (Unit::Bytes, 2.5e9, "2.500 GB"),
+            (Unit::Seconds, 0.28746, "0.2875 s"),
+            (Unit::Seconds, 8.427_38, "8.427 s"),
+            (Unit::Seconds, 0.011_15, "11.15 ms"),
+            (Unit::Seconds, 14.56e-6, "14.56 µs"),
+            (Unit::Seconds, 0.0, "0 s"),
+            (Unit::FramesPerSecond, 8127.438, "8127.4 frames/s"),
+            (Unit::FramesPerSecond, 14_880.95, "14 881 frames/s"),
+            (Unit::Efficiency, 0.941_48, "0.9415"),
+            (Unit::Share, 0.401_81, "40.18 %"),
+            (Unit::Share, 0.0, "0 %"),
+            (Unit::Flows, 5.2, "6 flows"),
+            (Unit::Flows, 1.0, "1 flow"),
+            (Unit::Ratio, f64::NAN, "-"),
+        ] {
+            let shown = unit.show(value);
+            assert_eq!(shown, text, "{value} {unit:?}");
+        }
+    }
+}

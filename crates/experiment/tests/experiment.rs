@@ -1,0 +1,572 @@
+//! What experiment files unfold into, and what is refused.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use caudal_core::units::BitRate;
+use caudal_experiment::{Campaign, Case, ExperimentFile, RateSpec, Repeated, Scalar};
+
+fn unfold_with(text: &str, quick: bool) -> Result<Campaign, (String, String)> {
+    let file: ExperimentFile = toml::from_str(text).unwrap();
+    Campaign::unfold(&file, quick).map_err(|error| {
+        (
+            error.at.to_string(),
+            format!("{}; {}", error.problem, error.remedy),
+        )
+    })
+}
+
+fn unfold(text: &str) -> Campaign {
+    unfold_with(text, false).unwrap()
+}
+
+fn keys(campaign: &Campaign) -> Vec<&str> {
+    campaign
+        .cases
+        .iter()
+        .map(|case| case.key.as_str())
+        .collect()
+}
+
+fn case<'a>(campaign: &'a Campaign, key: &str) -> &'a Case {
+    campaign
+        .case(key)
+        .unwrap_or_else(|| panic!("{key} is none of {:?}", keys(campaign)))
+}
+
+const STARVATION: &str = r#"
+title = "TCP beside UDP"
+seed = 7
+[topology]
+preset = "dumbbell"
+number = 2
+set = ["bottleneck.rate=250M", "*.delay={delay}"]
+[time]
+measure = "5s"
+warm_up = "1s"
+[repeat]
+min = 3
+max = 8
+relative_error = "5%"
+[[flow]]
+name = "tcp"
+kind = "tcp"
+from = "h1"
+to = "h3"
+congestion = "{congestion}"
+baseline = true
+[[flow]]
+name = "udp"
+kind = "udp"
+from = "h2"
+to = "h4"
+when = "udp_load > 0"
+rate = "{udp_load}"
+of = "bottleneck"
+baseline = true
+[[parameter]]
+name = "udp_load"
+values = ["0%", "20%", "80%", "400%"]
+[[parameter]]
+name = "congestion"
+values = ["cubic", "bbr"]
+[[parameter]]
+name = "delay"
+values = ["10ms"]
+[[exclude]]
+when = 'congestion == "bbr" and udp_load > 1'
+[quick]
+values = { udp_load = ["0%", "80%"] }
+time = { measure = "2s" }
+repeat = { min = 1, max = 1 }
+exclude = [{ when = 'congestion == "bbr"' }]
+"#;
+
+#[test]
+fn the_matrix_is_the_cross_product_less_what_is_excluded() {
+    let campaign = unfold(STARVATION);
+    assert_eq!(
+        keys(&campaign),
+        [
+            "udp_load=0% congestion=cubic delay=10ms",
+            "udp_load=0% congestion=bbr delay=10ms",
+            "udp_load=20% congestion=cubic delay=10ms",
+            "udp_load=20% congestion=bbr delay=10ms",
+            "udp_load=80% congestion=cubic delay=10ms",
+            "udp_load=80% congestion=bbr delay=10ms",
+            "udp_load=400% congestion=cubic delay=10ms",
+            "alone: udp (udp_load=20% delay=10ms)",
+            "alone: udp (udp_load=80% delay=10ms)",
+            "alone: udp (udp_load=400% delay=10ms)",
+        ]
+    );
+    let loaded = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
+    assert_eq!(loaded.place.set, ["bottleneck.rate=250M", "*.delay=10ms"]);
+    assert_eq!(loaded.flows[0].congestion.as_deref(), Some("bbr"));
+    let rate = RateSpec::Part {
+        of_one: 0.8,
+        link: Some("bottleneck".to_owned()),
+    };
+    assert_eq!(loaded.flows[1].rate, rate);
+    assert_eq!(
+        (loaded.measure, loaded.warm_up, loaded.interval),
+        (
+            Duration::from_secs(5),
+            Duration::from_secs(1),
+            Duration::from_millis(200)
+        )
+    );
+    assert_eq!((campaign.seed, campaign.retries), (7, 3));
+}
+
+#[test]
+fn a_flow_is_measured_alone_once_for_all_cases_that_need_it_and_not_where_it_is_alone_already() {
+    let campaign = unfold(STARVATION);
+    let loaded = case(&campaign, "udp_load=80% congestion=cubic delay=10ms");
+    let other = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
+    // Without UDP, TCP is alone; that case is its own baseline and that of all the others.
+    assert_eq!(
+        loaded.baselines["tcp"],
+        "udp_load=0% congestion=cubic delay=10ms"
+    );
+    assert_eq!(
+        other.baselines["tcp"],
+        "udp_load=0% congestion=bbr delay=10ms"
+    );
+    // UDP knows no congestion control, so the same baseline serves both.
+    assert_eq!(loaded.baselines["udp"], other.baselines["udp"]);
+    let alone = case(&campaign, &loaded.baselines["udp"]);
+    assert_eq!(alone.alone.as_deref(), Some("udp"));
+    assert_eq!(alone.flows.len(), 1);
+    let parameters: Vec<&str> = alone
+        .parameters
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(parameters, ["udp_load", "delay"]);
+    let idle = case(&campaign, "udp_load=0% congestion=cubic delay=10ms");
+    assert!(!idle.baselines.contains_key("udp"));
+}
+
+#[test]
+fn the_quick_variant_keeps_the_keys_of_the_whole() {
+    let quick = unfold_with(STARVATION, true).unwrap();
+    assert_eq!(
+        keys(&quick),
+        [
+            "udp_load=0% congestion=cubic delay=10ms",
+            "udp_load=80% congestion=cubic delay=10ms",
+            "alone: udp (udp_load=80% delay=10ms)",
+        ]
+    );
+    assert_eq!(quick.cases[0].measure, Duration::from_secs(2));
+    assert_eq!((quick.rule.min, quick.rule.max), (1, 1));
+    // What was resolved unfolds into the same again, whichever variant is asked for.
+    for again in [false, true] {
+        let again = Campaign::unfold(&quick.experiment, again).unwrap();
+        assert_eq!(keys(&again), keys(&quick));
+        assert_eq!(again.rule, quick.rule);
+    }
+}
+
+const NAMED: &str = r#"
+title = "Cases by name"
+topology = { preset = "star", number = 3, set = ["*.duplex={duplex}"] }
+[[flow]]
+name = "load"
+kind = "tcp"
+from = "{from}"
+to = "h3"
+count = "{count}"
+[[parameter]]
+name = "duplex"
+[[parameter]]
+name = "from"
+values = ["h1", "h2"]
+[[parameter]]
+name = "count"
+values = [1, 4]
+[[case]]
+name = "A"
+title = "full duplex from {from}"
+set = { duplex = "full" }
+[[case]]
+name = "B 1"
+set = { duplex = "half", from = "h1" }
+"#;
+
+#[test]
+fn a_named_case_varies_what_it_does_not_set() {
+    let campaign = unfold(NAMED);
+    assert_eq!(
+        keys(&campaign),
+        [
+            "A from=h1 count=1",
+            "A from=h1 count=4",
+            "A from=h2 count=1",
+            "A from=h2 count=4",
+            "B 1 count=1",
+            "B 1 count=4",
+        ]
+    );
+    assert_eq!(
+        campaign.cases[2].title.as_deref(),
+        Some("full duplex from h2")
+    );
+    assert_eq!(campaign.cases[5].flows[0].count, 4);
+    assert_eq!(
+        campaign.cases[5].parameters[0].1,
+        Scalar::Text("half".to_owned())
+    );
+    assert_eq!(campaign.cases_named("B 1"), [4, 5]);
+    assert_eq!(campaign.cases_named("B 1 count=4"), [5]);
+    assert_eq!(campaign.cases_named("A count=4"), [1, 3]);
+    assert_eq!(campaign.cases_named("from=h2 count=1"), [2]);
+    assert!(campaign.cases_named("C").is_empty());
+}
+
+#[test]
+fn without_parameters_there_is_one_case() {
+    let campaign = unfold(
+        "title = \"x\"\ntopology = { loopback = true }\n[[flow]]\nname = \"f\"\nkind = \"udp\"\nfrom = \"a\"\nto = \"a\"\nrate = \"5M\"\n",
+    );
+    assert_eq!(keys(&campaign), ["all"]);
+    let flow = &campaign.cases[0].flows[0];
+    assert_eq!(flow.rate, RateSpec::Payload(BitRate::from_bps(5_000_000)));
+    assert_eq!((campaign.rule.min, campaign.rule.max), (3, 3));
+    assert!(campaign.rule.relative_error.is_infinite());
+}
+
+#[test]
+fn a_block_has_every_case_once_and_its_order_never_changes() {
+    let campaign = unfold(STARVATION);
+    let orders: Vec<Vec<usize>> = (1..=3).map(|round| campaign.block(round)).collect();
+    for order in &orders {
+        assert_eq!(
+            order.iter().copied().collect::<BTreeSet<_>>().len(),
+            campaign.cases.len()
+        );
+    }
+    // A study resumed by a later version goes on in the same order.
+    assert_eq!(orders, PINNED);
+}
+
+/// As an independent program shuffles them.
+const PINNED: [[usize; 10]; 3] = [
+    [2, 4, 8, 1, 3, 9, 7, 6, 5, 0],
+    [9, 5, 8, 4, 3, 2, 1, 0, 7, 6],
+    [5, 8, 9, 3, 1, 7, 4, 6, 2, 0],
+];
+
+#[test]
+fn every_order_of_a_block_is_equally_likely() {
+    let mut campaign = unfold(NAMED);
+    campaign.cases.truncate(3);
+    let mut counts: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+    for round in 0..6000 {
+        *counts.entry(campaign.block(round)).or_default() += 1;
+    }
+    assert_eq!(counts.len(), 6);
+    // 1000 each, with a standard deviation of 29.
+    assert!(
+        counts.values().all(|count| (880..1120).contains(count)),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn a_case_is_repeated_until_every_metric_asked_for_is_known() {
+    let campaign = unfold(STARVATION);
+    let case = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
+    assert_eq!(
+        campaign.metrics_to_know(case),
+        ["tcp.goodput", "udp.goodput"]
+    );
+    let values = |tcp: &[f64], udp: &[f64]| {
+        BTreeMap::from([
+            ("tcp.goodput".to_owned(), tcp.to_vec()),
+            ("udp.goodput".to_owned(), udp.to_vec()),
+        ])
+    };
+    let steady = [100.0, 100.1, 100.2, 100.1, 100.0, 100.1, 100.2, 100.0];
+    let wild = [100.0, 10.0, 300.0, 50.0, 100.0, 10.0, 300.0, 50.0];
+    assert!(!campaign.enough(case, &values(&steady[..2], &steady[..2])));
+    assert!(campaign.enough(case, &values(&steady[..6], &steady[..6])));
+    assert!(!campaign.enough(case, &values(&steady[..6], &wild[..6])));
+    let all = values(&steady, &wild);
+    assert!(campaign.enough(case, &all));
+    assert_eq!(campaign.repeated(case, 8, &all), Repeated::GaveUp);
+    // What no trial could tell holds nothing up, and failed trials do not make it go on for ever.
+    assert_eq!(
+        campaign.repeated(case, 3, &BTreeMap::new()),
+        Repeated::Reached
+    );
+}
+
+#[test]
+fn a_matrix_of_a_million_cases_is_counted_and_refused_before_anything_is_built() {
+    let matrix = |parameters: usize, values: usize| {
+        let values: Vec<String> = (0..values).map(|value| value.to_string()).collect();
+        let values = values.join(", ");
+        let parameter = |n| format!("[[parameter]]\nname = \"p{n}\"\nvalues = [{values}]\n");
+        let all: String = (0..parameters).map(parameter).collect();
+        unfold_with(&format!("{STARVATION}{all}"), false).unwrap_err()
+    };
+    let (at, problem) = matrix(6, 10);
+    assert_eq!(at, "parameter");
+    assert_eq!(
+        problem,
+        "the matrix has 8000000 cases, and at most 10000 can be carried out; leave values out, or name the cases that \
+         matter with [[case]]"
+    );
+    // More than any machine can count.
+    let (_, problem) = matrix(60, 1000);
+    assert!(problem.starts_with("the matrix has "), "{problem}");
+    // Few enough to be gone through, too many to be carried out.
+    let (_, problem) = matrix(4, 10);
+    assert!(
+        problem.starts_with("the experiment has more than 10000 cases"),
+        "{problem}"
+    );
+}
+
+/// The starvation experiment with one text replaced: where it is refused, and what is said.
+fn refused(from: &str, to: &str) -> (String, String) {
+    assert!(STARVATION.contains(from), "{from}");
+    unfold_with(&STARVATION.replacen(from, to, 1), false).unwrap_err()
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
+    for (from, to, at, problem) in [
+        (
+            "\"dumbbell\"",
+            "\"dumbell\"",
+            "topology.preset",
+            "there is no preset \"dumbell\"; did you mean dumbbell?",
+        ),
+        (
+            "number = 2",
+            "number = 2000",
+            "topology.number",
+            "number cannot be \"2000\"; write a whole number from 1 to 100",
+        ),
+        (
+            "from = \"h1\"",
+            "from = \"hh1\"",
+            "flow[0].from",
+            "there is no host \"hh1\"; did you mean h1?",
+        ),
+        (
+            "of = \"bottleneck\"",
+            "of = \"botleneck\"",
+            "flow[1].of",
+            "there is no link \"botleneck\"; did you mean bottleneck?",
+        ),
+        (
+            "\"{congestion}\"",
+            "\"{congestoin}\"",
+            "flow[0].congestion",
+            "there is no parameter \"congestoin\"; did you mean congestion?",
+        ),
+        (
+            "\"{congestion}\"",
+            "\"{congestion\"",
+            "flow[0].congestion",
+            "\"{congestion\" has a brace without its other half; write {parameter}, and {{ or }} for a brace",
+        ),
+        (
+            "udp_load > 0",
+            "udp_laod > 0",
+            "flow[1].when",
+            "there is no parameter udp_laod; did you mean udp_load?; a text stands in quotes",
+        ),
+        (
+            "udp_load > 0",
+            "tcp.goodput > 0",
+            "flow[1].when",
+            "tcp.goodput is measured, and this has to be known before; use parameters only",
+        ),
+        (
+            "when = \"udp_load > 0\"\n",
+            "",
+            "flow[1].rate",
+            "rate cannot be \"0%\" (from \"{udp_load}\"); a flow that sends nothing is left out with when = \"PARAMETER > 0\"",
+        ),
+        (
+            "rate = \"{udp_load}\"\nof = \"bottleneck\"\n",
+            "",
+            "flow[1]",
+            "UDP flow udp has no rate; give rate, as 50M or 80%",
+        ),
+        (
+            "\"20%\", ",
+            "\"20%\", \"20%\", ",
+            "parameter[0].values",
+            "udp_load has the value 20% twice; leave one out",
+        ),
+        (
+            "name = \"udp_load\"",
+            "name = \"udp-load\"",
+            "parameter[0].name",
+            "a parameter cannot be called \"udp-load\"; take letters, digits and _, a letter first, and none of and, or, not, true, false, baseline, total, links",
+        ),
+        (
+            "name = \"udp\"",
+            "name = \"tcp\"",
+            "flow[1].name",
+            "two flows are called tcp; give each a name of its own",
+        ),
+        (
+            "seed = 7",
+            "[[expect]]\nthat = \"tcp.goodput > 5 and tcp.godput < 5\"",
+            "expect[0].that",
+            "tcp has no metric \"godput\" (character 21); did you mean goodput?",
+        ),
+        (
+            "min = 3",
+            "min = 30",
+            "repeat.max",
+            "at most 8 trials of a case cannot be; take 30, the fewest, to 10000",
+        ),
+        (
+            "relative_error = \"5%\"",
+            "relative_error = \"500%\"",
+            "repeat.relative_error",
+            "",
+        ),
+        (
+            "measure = \"5s\"",
+            "measure = \"0s\"",
+            "time.measure",
+            "measure cannot be 0s; take 10ms to 30 days",
+        ),
+        (
+            "baseline = true\n[[flow]]",
+            "start = \"6s\"\n[[flow]]",
+            "flow[0].start",
+            "tcp starts at 6s, when the trial of 6s is over; start earlier, or measure longer",
+        ),
+        (
+            "baseline = true\n[[flow]]",
+            "stop = \"7s\"\n[[flow]]",
+            "flow[0].stop",
+            "tcp cannot stop at 7s, having started at 0s in a trial of 6s; stop after the start and within warm_up and measure",
+        ),
+        (
+            "baseline = true\n[[flow]]",
+            "messages = 5\n[[flow]]",
+            "flow[0].messages",
+            "messages is nothing for the TCP flow tcp; give bytes, or a stop",
+        ),
+        (
+            "'congestion == \"bbr\" and udp_load > 1'",
+            "'congestion > 5'",
+            "exclude[0].when",
+            "this cannot be told for udp_load=0% congestion=cubic delay=10ms: cubic is no number; compare words with == and a quoted text",
+        ),
+        (
+            "'congestion == \"bbr\" and udp_load > 1'",
+            "'udp_load >= 0'",
+            "exclude",
+            "every combination is left out; leave fewer out",
+        ),
+        (
+            "values = { udp_load",
+            "values = { udp_lod",
+            "quick.values.udp_lod",
+            "",
+        ),
+        (
+            "title = \"TCP beside UDP\"",
+            "title = \"\"",
+            "title",
+            "the title is empty or not one line; say in a line what it is about",
+        ),
+    ] {
+        // Tables come after plain keys in a file.
+        let to = to.to_owned();
+        let (seen_at, seen) = if to.starts_with("[[expect]]") {
+            let text = STARVATION.replacen(from, "", 1) + &to;
+            unfold_with(&text, false).unwrap_err()
+        } else if at.starts_with("quick") {
+            unfold_with(&STARVATION.replacen(from, &to, 1), true).unwrap_err()
+        } else {
+            refused(from, &to)
+        };
+        assert_eq!(seen_at, at, "{to}: {seen}");
+        assert!(problem.is_empty() || seen == problem, "{to}: {seen}");
+    }
+}
+
+#[test]
+fn the_network_is_said_exactly_once() {
+    let (at, _) = refused("number = 2", "loopback = true");
+    assert_eq!(at, "topology");
+    let (at, problem) = refused(
+        "preset = \"dumbbell\"\nnumber = 2\n",
+        "hosts = { h1 = \"one.example\" }\n",
+    );
+    assert_eq!(at, "flow[1].rate");
+    assert!(
+        problem.contains("nobody knows the rate of bottleneck"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn what_is_wrong_in_the_quick_variant_is_said_where_it_is_written() {
+    let wrong = STARVATION.replace("measure = \"2s\"", "measure = \"1ms\"");
+    assert_eq!(
+        unfold_with(&wrong, true).unwrap_err().0,
+        "quick.time.measure"
+    );
+    assert!(unfold_with(&wrong, false).is_ok());
+    let wrong = STARVATION.replace(
+        "exclude = [{ when = 'congestion == \"bbr\"' }]",
+        "exclude = [{ when = 'x == 1' }]",
+    );
+    assert_eq!(
+        unfold_with(&wrong, true).unwrap_err().0,
+        "quick.exclude[0].when"
+    );
+}
+
+#[test]
+fn links_are_held_against_the_network_once_it_is_known() {
+    let text = format!("{STARVATION}[[expect]]\nthat = \"links.bottleneck.drops < 1\"\n")
+        .replace("preset = \"dumbbell\"\nnumber = 2\n", "file = \"x.toml\"\n");
+    let campaign = unfold(&text);
+    let known = |names: &[&str]| {
+        campaign.check_links(
+            &names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(known(&["bottleneck"]), Ok(()));
+    assert_eq!(
+        known(&["neck"]).unwrap_err().at.to_string(),
+        "expect[0].that"
+    );
+}
+
+#[test]
+fn the_schema_knows_every_key_and_allows_no_other() {
+    let schema = serde_json::to_value(caudal_experiment::schema()).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    for key in [
+        "topology",
+        "flow",
+        "parameter",
+        "expect",
+        "contention",
+        "quick",
+    ] {
+        assert!(schema["properties"][key].is_object(), "{key}");
+    }
+    let unknown = toml::from_str::<ExperimentFile>(&STARVATION.replace("seed = 7", "sead = 7"));
+    assert!(unknown.unwrap_err().message().contains("sead"));
+}

@@ -1,0 +1,167 @@
+//! The metrics of RFC 6349, which hold a transfer against what it could have been.
+
+use caudal_core::prediction::{Prediction, Tolerance};
+use caudal_core::quantity::{Unit, rate, size, time};
+use caudal_core::units::{BitRate, ByteCount};
+use std::time::Duration;
+
+/// The time a transfer takes at best: `8 · size / goodput`; `None` for no goodput.
+///
+/// Source: RFC 6349 section 4.1.
+#[must_use]
+pub fn ideal_transfer_time(size: ByteCount, goodput: BitRate) -> Option<Duration> {
+    let seconds = size.as_f64() * 8.0 / goodput.as_f64();
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Actual over ideal transfer time, 1 at best; `None` for an ideal of no time.
+///
+/// Source: RFC 6349 section 4.1.
+#[must_use]
+pub fn transfer_time_ratio(actual: Duration, ideal: Duration) -> Option<f64> {
+    (!ideal.is_zero()).then(|| actual.as_secs_f64() / ideal.as_secs_f64())
+}
+
+/// The share of sent bytes that were not retransmissions; `None` when nothing was sent or more was sent again.
+///
+/// `(sent − retransmitted) / sent`, with `sent` including what was retransmitted. Source: RFC 6349 section 4.2.
+#[must_use]
+pub fn tcp_efficiency(sent: ByteCount, retransmitted: ByteCount) -> Option<f64> {
+    (sent.get() > 0 && retransmitted <= sent)
+        .then(|| (sent.get() - retransmitted.get()) as f64 / sent.as_f64())
+}
+
+/// By how much the round trip grew under load, as a part of the baseline; `None` for a baseline of no time.
+///
+/// `(loaded − baseline) / baseline`. Source: RFC 6349 section 4.3.
+#[must_use]
+pub fn buffer_delay(loaded: Duration, baseline: Duration) -> Option<f64> {
+    (!baseline.is_zero())
+        .then(|| (loaded.as_secs_f64() - baseline.as_secs_f64()) / baseline.as_secs_f64())
+}
+
+/// What was seen of a transfer that is held against its ideal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How long it took.
+    pub took: Option<Duration>,
+    /// Bytes sent again.
+    pub retransmitted: Option<ByteCount>,
+    /// The round-trip time under load.
+    pub loaded_rtt: Option<Duration>,
+}
+
+/// The metrics for a transfer of `bytes` at `goodput` at best, over a path of `rtt` unloaded.
+#[must_use]
+pub fn metrics(bytes: ByteCount, goodput: BitRate, rtt: Duration, seen: &Seen) -> Vec<Prediction> {
+    let mut all = Vec::new();
+    let Some(ideal) = ideal_transfer_time(bytes, goodput) else {
+        return all;
+    };
+    all.push(
+        Prediction::new(
+            "ideal_time",
+            "ideal transfer time",
+            ideal.as_secs_f64(),
+            Unit::Seconds,
+        )
+        .detail("RFC 6349, without handshake and slow start".to_owned())
+        .assumes("the link filled from the first byte to the last")
+        .source("RFC 6349 section 4.1")
+        .step(format!(
+            "{} × 8 / {} = {}",
+            size(bytes),
+            rate(goodput),
+            time(ideal)
+        )),
+    );
+    if let Some((took, ratio)) = seen
+        .took
+        .and_then(|took| Some((took, transfer_time_ratio(took, ideal)?)))
+    {
+        all.push(
+            Prediction::new(
+                "transfer_time_ratio",
+                "transfer time ratio",
+                ratio,
+                Unit::Ratio,
+            )
+            .detail(format!("took {}", time(took)))
+            .assumes("the time is that of the same bytes")
+            .source("RFC 6349 section 4.1")
+            .within(Tolerance::SHARE)
+            .step(format!("{} / {} = {ratio:.4}", time(took), time(ideal))),
+        );
+    }
+    if let Some(again) = seen.retransmitted {
+        let sent = bytes + again;
+        if let Some(part) = tcp_efficiency(sent, again) {
+            all.push(
+                Prediction::new("tcp_efficiency", "TCP efficiency", part, Unit::Share)
+                    .detail(format!("{} sent again", size(again)))
+                    .assumes("the bytes sent again are those of retransmitted segments")
+                    .source("RFC 6349 section 4.2")
+                    .step(format!(
+                        "({} − {}) / {} = {}",
+                        sent.get(),
+                        again.get(),
+                        sent.get(),
+                        Unit::Share.show(part)
+                    )),
+            );
+        }
+    }
+    if let Some((loaded, part)) = seen
+        .loaded_rtt
+        .and_then(|loaded| Some((loaded, buffer_delay(loaded, rtt)?)))
+    {
+        all.push(
+            Prediction::new("buffer_delay", "buffer delay", part, Unit::Share)
+                .detail(format!("{} loaded, {} idle", time(loaded), time(rtt)))
+                .assumes("the round-trip time given is that of the idle path")
+                .source("RFC 6349 section 4.3")
+                .step(format!(
+                    "({} − {}) / {} = {}",
+                    time(loaded),
+                    time(rtt),
+                    time(rtt),
+                    Unit::Share.show(part)
+                )),
+        );
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::framing::Framing;
+
+    #[test]
+    fn the_metrics_of_the_standard() {
+        let bare = Framing {
+            timestamps: false,
+            ..Framing::default()
+        };
+        let goodput = bare.tcp_ceiling(BitRate::from_bps(100_000_000));
+        let ideal = ideal_transfer_time(ByteCount::new(100_000_000), goodput).unwrap();
+        assert_eq!(format!("{:.4}", ideal.as_secs_f64()), "8.4274");
+        let ratio = transfer_time_ratio(Duration::from_millis(10_200), ideal).unwrap();
+        assert_eq!(format!("{ratio:.4}"), "1.2103");
+        let slow = transfer_time_ratio(Duration::from_millis(10_500), ideal).unwrap();
+        assert_eq!(format!("{slow:.2}"), "1.25");
+        let part = tcp_efficiency(ByteCount::new(102_000), ByteCount::new(2_000)).unwrap();
+        assert_eq!(format!("{:.3}", part * 100.0), "98.039");
+        let delay = buffer_delay(Duration::from_millis(32), Duration::from_millis(25)).unwrap();
+        assert_eq!(format!("{:.1}", delay * 100.0), "28.0");
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        assert_eq!(ideal_transfer_time(ByteCount::new(1), BitRate::ZERO), None);
+        assert_eq!(transfer_time_ratio(Duration::ZERO, Duration::ZERO), None);
+        assert_eq!(tcp_efficiency(ByteCount::ZERO, ByteCount::ZERO), None);
+        assert_eq!(tcp_efficiency(ByteCount::new(1), ByteCount::new(2)), None);
+        assert_eq!(buffer_delay(Duration::from_secs(1), Duration::ZERO), None);
+    }
+}
