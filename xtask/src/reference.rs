@@ -8,7 +8,7 @@ use caudal_cli::exit::Exit;
 use caudal_cli::output::{csv, round_trips};
 use caudal_cli::predict::output as predict;
 use caudal_cli::report::export::CSV_COLUMNS;
-use caudal_core::warning;
+use caudal_core::warning::WarningCode;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write as _;
 use std::io;
@@ -22,6 +22,7 @@ const NOTE: &str =
 fn pages() -> Vec<(&'static str, String)> {
     vec![
         ("cli.md", cli()),
+        ("run.schema.json", caudal_cli::report::run_schema() + "\n"),
         ("warnings.md", warnings()),
         ("exit-codes.md", exit_codes()),
         ("csv.md", csv_columns()),
@@ -205,8 +206,8 @@ fn warnings() -> String {
          `message` with the figures of this run, and a `remedy`. In text they are the last lines; in JSON \
          the list `warnings`. A warning does not change the exit code.\n\n| code | meaning |\n|---|---|\n"
     );
-    for (code, meaning) in warning::CODES {
-        let _ = writeln!(page, "| `{code}` | {} |", cell(meaning));
+    for code in WarningCode::ALL {
+        let _ = writeln!(page, "| `{code}` | {} |", cell(code.meaning()));
     }
     page
 }

@@ -5,11 +5,11 @@ pub mod args;
 mod dialects;
 mod digits;
 pub mod exit;
+mod flag;
 pub mod getopt;
 pub mod import;
 pub mod iperf2;
 pub mod iperf3;
-pub mod keeping;
 pub mod lab;
 pub mod machine;
 pub mod nttcp;
@@ -17,12 +17,13 @@ pub mod output;
 pub mod peer;
 pub mod personality;
 pub mod predict;
+pub mod recording;
 pub mod report;
 pub mod rtt;
 pub mod serve;
 pub mod study;
+pub mod throughput;
 pub mod topology;
-pub mod traffic;
 
 use args::{Cli, Command};
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
@@ -114,13 +115,13 @@ fn run(command: &Command) -> Result<Exit, Failure> {
     let interrupt = prepare()?;
     match command {
         Command::Serve(args) => serve::serve(args, interrupt),
-        Command::Tcp(args) => traffic::tcp(args, interrupt),
-        Command::Udp(args) => traffic::udp(args, interrupt),
+        Command::Tcp(args) => throughput::tcp(args, interrupt),
+        Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
-        Command::Report(args) => report::report(args),
+        Command::Report(args) => report::report(args, interrupt),
         // Have their own ways of ending.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }

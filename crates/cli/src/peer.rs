@@ -3,13 +3,13 @@
 use crate::args::TargetArgs;
 use crate::exit::Failure;
 use crate::iperf3::far::Iperf3Far;
+use caudal_core::event::Event;
 use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
-use caudal_core::interval::Hearsay;
-use caudal_core::plan::TrafficPlan;
+use caudal_core::interval::ServerAccount;
+use caudal_core::plan::Plan;
 use caudal_engine::{
-    Client, Event, Family, Manner, Origin, RunError, Server, ServerOptions, Target, TrafficRun,
-    iperf2,
+    Client, Family, Manner, Origin, RunError, Server, ServerOptions, Target, TrafficRun, iperf2,
 };
 use caudal_sys::signal::Interrupt;
 use std::net::{IpAddr, SocketAddr};
@@ -184,13 +184,13 @@ impl Peer {
         }
     }
 
-    /// What the far side tells of what it receives, where it is another program.
+    /// The account the far side gives of what it receives.
     #[must_use]
-    pub const fn hearsay(&self) -> Option<Hearsay> {
+    pub const fn server_account(&self) -> ServerAccount {
         match self.far {
-            Far::Native(_) => None,
-            Far::Iperf2(_) => Some(Hearsay { reordered: true }),
-            Far::Iperf3(_) => Some(Hearsay { reordered: false }),
+            Far::Native(_) => ServerAccount::Full,
+            Far::Iperf2(_) => ServerAccount::Totals { reordered: true },
+            Far::Iperf3(_) => ServerAccount::Totals { reordered: false },
         }
     }
 
@@ -271,7 +271,7 @@ impl Peer {
     /// When nothing could be measured.
     pub fn run(
         &mut self,
-        plan: &TrafficPlan,
+        plan: &Plan,
         manner: &Manner,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<TrafficRun, RunError> {

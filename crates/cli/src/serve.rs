@@ -5,10 +5,10 @@ use crate::dialects::{Dialects, Spoken};
 use crate::exit::{Exit, Failure, on_one_line};
 use crate::iperf3::login::Book;
 use crate::iperf3::transcripts;
-use crate::output::json::rfc3339;
+use crate::output::document::rfc3339;
 use crate::output::text;
 use crate::peer::TOOL;
-use caudal_core::plan::{Directions, End, Plan, Transport};
+use caudal_core::plan::{Directions, Plan, PlanRecord, TestEnd};
 use caudal_core::units::{BitRate, format_duration};
 use caudal_engine::iperf3::{Gatekeeper, Iperf3Options};
 use caudal_engine::{Server, ServerEvent, ServerOptions};
@@ -199,7 +199,7 @@ impl Log {
             ),
             ServerEvent::Started { client, plan } => self.write(
                 &format!("client {client}: {}", describe(plan)),
-                || json!({"event": "started", "client": client, "plan": plan}),
+                || json!({"event": "started", "client": client, "plan": PlanRecord::from(&**plan)}),
             ),
             ServerEvent::Finished { client, received, sent, took, stopped } => {
                 let why = stopped.as_ref().map_or_else(String::new, |why| format!("; ended early: {why}"));
@@ -227,31 +227,25 @@ impl Log {
 }
 
 fn describe(plan: &Plan) -> String {
-    match plan {
-        Plan::Traffic(plan) => {
-            let what = match plan.transport {
-                Transport::Tcp => "TCP",
-                Transport::Udp => "UDP",
-            };
-            let way = match plan.directions {
-                Directions::Up => "upload",
-                Directions::Down => "download",
-                Directions::Both => "both directions",
-            };
-            let end = match plan.end {
-                End::Time(time) => format_duration(time),
-                End::Bytes(bytes) => bytes.to_string(),
-            };
-            format!("{what} {way}, {} flow(s), {end}", plan.parallel)
-        }
-        Plan::Echo(plan) => format!(
-            "echo over {}, {} connection(s), {} size(s)",
-            match plan.transport {
-                Transport::Tcp => "TCP",
-                Transport::Udp => "UDP",
-            },
-            plan.clients,
-            plan.sizes.len()
-        ),
+    let transport = plan.transport();
+    if let Plan::Echo(plan) = plan {
+        let sizes = plan.sizes.len();
+        return format!(
+            "echo over {transport}, {} connection(s), {sizes} size(s)",
+            plan.clients
+        );
     }
+    let Some(bulk) = plan.bulk() else {
+        return transport.to_string();
+    };
+    let directions = match bulk.directions {
+        Directions::Up => "upload",
+        Directions::Down => "download",
+        Directions::Both => "both directions",
+    };
+    let end = match bulk.end {
+        TestEnd::Time(time) => format_duration(time),
+        TestEnd::Bytes(bytes) => bytes.to_string(),
+    };
+    format!("{transport} {directions}, {} flow(s), {end}", bulk.parallel)
 }

@@ -60,7 +60,9 @@ fn client(program: &str, port: u16, words: &[&str]) -> String {
 fn imported(text: &str) -> Vec<Value> {
     let runs = caudal_cli::import::read(text.as_bytes(), "log")
         .unwrap_or_else(|error| panic!("{error}: {text}"));
-    runs.into_iter().map(|run| run.document).collect()
+    runs.into_iter()
+        .map(|run| serde_json::to_value(run.run).unwrap())
+        .collect()
 }
 
 /// Whether two numbers are the same as far as three digits go.

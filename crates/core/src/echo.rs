@@ -3,6 +3,7 @@
 use caudal_stats::{
     Distribution, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -188,7 +189,7 @@ pub struct Summarise {
 }
 
 /// What the messages of one size add up to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSummary {
     /// Bytes in each message.
     pub size_bytes: u32,
@@ -199,7 +200,7 @@ pub struct SizeSummary {
 }
 
 /// What the messages of one size from one client add up to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientSummary {
     /// The client's number, from 0.
     pub client: u32,
@@ -209,7 +210,7 @@ pub struct ClientSummary {
 }
 
 /// What some round trips add up to.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplySummary {
     /// Messages sent that count.
     pub sent: u64,
@@ -220,26 +221,34 @@ pub struct ReplySummary {
     /// Of all replies, those to messages that had been answered already.
     pub duplicate: u64,
     /// The fraction lost; absent when nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Estimate>,
     /// The first message of this size, µs, the mean of them over several clients; absent when no reply
     /// came in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_us: Option<f64>,
     /// Round-trip times, µs; absent when no reply came in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<Distribution>,
     /// Their mean with its interval, µs; absent when no reply came in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
     /// Where the time went; absent where the kernel stamped nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelSplit>,
     /// How late messages left, µs; on a schedule only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_us: Option<Lateness>,
     /// The way there; where messages carried times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<WaySummary>,
     /// The way back; where messages carried times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<WaySummary>,
 }
 
 /// The round trip split at this host's kernel, by the messages that it stamped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelSplit {
     /// From the kernel's hand-over to the device until it got the reply, µs: the network and the far host.
     pub kernel_rtt_us: Distribution,
@@ -248,34 +257,41 @@ pub struct KernelSplit {
 }
 
 /// How late scheduled messages left.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lateness {
     /// Messages.
     pub n: u64,
     /// Median, µs.
     pub p50: f64,
     /// The 99th percentile, µs; absent below 299 messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
     /// The latest, µs.
     pub max: f64,
 }
 
 /// One direction by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaySummary {
     /// One-way delay with the clocks' offset taken out, µs; wrong by up to `bound_us`, alike for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_us: Option<Distribution>,
     /// How far from the truth all the delays can be, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_us: Option<f64>,
     /// Mean |difference of the delays of consecutive messages|, µs (RFC 3393); absent below two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipdv_mean_abs_us: Option<f64>,
     /// Delay above the smallest, µs: median (RFC 5481).
     pub pdv_p50_us: f64,
     /// The 90th percentile of the same, µs; absent below 29 messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pdv_p90_us: Option<f64>,
     /// The 99th percentile of the same, µs; absent below 299 messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pdv_p99_us: Option<f64>,
     /// The 99.9th percentile of the same, µs; absent below 2 995 messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pdv_p99_9_us: Option<f64>,
     /// The largest of the same, µs.
     pub pdv_max_us: f64,

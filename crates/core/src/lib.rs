@@ -1,21 +1,23 @@
-//! Values and arithmetic: units, plans, samples, statistics, predictions. Pure.
+//! Values and arithmetic: units, plans, samples, intervals, summaries, warnings, runs. Pure.
 #![forbid(unsafe_code)]
 
-mod cut;
+pub mod bottleneck;
 pub mod delay;
 pub mod echo;
+pub mod event;
 pub mod framing;
 pub mod host;
 pub mod interval;
 pub mod link;
+pub mod loss;
 pub mod plan;
 pub mod prediction;
 pub mod quantity;
+pub mod run;
 pub mod sample;
 pub mod search;
 pub mod sequence;
 pub mod summary;
-mod ticks;
+pub mod timeline;
 pub mod units;
-pub mod verdict;
 pub mod warning;

@@ -1,10 +1,11 @@
 //! What should come out, with all that is needed to doubt it.
 
 use crate::quantity::{Unit, digits};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// How a value was come by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// By arithmetic.
@@ -15,7 +16,7 @@ pub enum Method {
 
 /// How far an observation may lie from a prediction before something it assumes must have failed, as parts of
 /// the predicted value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tolerance {
     /// How far below.
     pub below: f64,
@@ -66,7 +67,7 @@ impl Tolerance {
 }
 
 /// What should come out, and on what grounds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// A stable name for programs.
     pub name: String,
@@ -79,10 +80,10 @@ pub struct Prediction {
     /// Formula or simulation: several predictions of one name are answers to one question.
     pub method: Method,
     /// The term that decides the value, where several could.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<String>,
     /// The one figure behind it that is worth a glance.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// What must hold for the value to hold.
     pub assumes: String,
@@ -91,7 +92,7 @@ pub struct Prediction {
     /// How far an observation may lie off.
     pub tolerance: Tolerance,
     /// The arithmetic with the numbers put in, a step each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanation: Vec<String>,
 }
 
@@ -171,7 +172,7 @@ impl Prediction {
 }
 
 /// An observation beside its prediction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// What should have come out.
     #[serde(flatten)]
@@ -179,12 +180,12 @@ pub struct Compared {
     /// What came out, in the unit of the prediction.
     pub observed: f64,
     /// observed / predicted − 1; `None` when nothing was predicted to come out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
     /// Whether the difference is within the tolerance. Of several ceilings only the one that binds need hold.
     pub holds: bool,
     /// When it is not: which assumption failed, or why that cannot be told.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 

@@ -1,7 +1,9 @@
 //! Quantities as people read them: a unit, and a number with the digits worth reading.
 
 use crate::units::{BitRate, ByteCount};
-use serde::{Serialize, Serializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// The unit of a value.
@@ -44,6 +46,27 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Every unit.
+    pub const ALL: [Self; 17] = [
+        Self::BitPerSecond,
+        Self::Bytes,
+        Self::Seconds,
+        Self::FramesPerSecond,
+        Self::MessagesPerSecond,
+        Self::Share,
+        Self::Efficiency,
+        Self::Ratio,
+        Self::Segments,
+        Self::Fragments,
+        Self::Flows,
+        Self::Paths,
+        Self::Slots,
+        Self::Frames,
+        Self::Collisions,
+        Self::Messages,
+        Self::Timeouts,
+    ];
+
     /// The unit as JSON and tables write it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -110,6 +133,27 @@ impl Unit {
 impl Serialize for Unit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Unit {
+    /// Reads a unit by its name; of units with one name, the first.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = Cow::<'de, str>::deserialize(from)?;
+        let unit = Self::ALL.into_iter().find(|unit| unit.name() == name);
+        unit.ok_or_else(|| serde::de::Error::custom(format!("{name:?} is no unit")))
+    }
+}
+
+impl JsonSchema for Unit {
+    fn schema_name() -> Cow<'static, str> {
+        "Unit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut names: Vec<&str> = Self::ALL.iter().map(|unit| unit.name()).collect();
+        names.dedup();
+        json_schema!({"type": "string", "enum": names})
     }
 }
 

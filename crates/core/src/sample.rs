@@ -2,10 +2,11 @@
 
 use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which end of a flow a counter was read at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The end that sends the payload.
@@ -15,7 +16,7 @@ pub enum Role {
 }
 
 /// What the kernel knows of a TCP connection, as its sender sees it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TcpState {
     /// Smoothed round-trip time, µs.
@@ -61,7 +62,7 @@ pub struct TcpState {
 }
 
 /// A sender's counters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SenderCounters {
     /// Payload bytes handed to the kernel.
@@ -83,7 +84,7 @@ pub struct SenderCounters {
 }
 
 /// A receiver's counters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReceiverCounters {
     /// Payload bytes that arrived; datagrams received twice count once.
@@ -117,7 +118,7 @@ pub struct ReceiverCounters {
 }
 
 /// The counters of one end of one flow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counters {
     /// Read where the payload is sent.
@@ -127,7 +128,7 @@ pub enum Counters {
 }
 
 /// One reading of one end of one flow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The flow's number.
     pub flow: u32,
@@ -140,7 +141,7 @@ pub struct Sample {
 }
 
 /// What the kernel granted a data socket, which need not be what was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Granted {
     /// The socket's own address and port.
@@ -148,25 +149,33 @@ pub struct Granted {
     /// The other end's address and port.
     pub peer: String,
     /// Send buffer, bytes, as the kernel accounts it (twice what may be asked for).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer_bytes: Option<u64>,
     /// Receive buffer, bytes, as the kernel accounts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer_bytes: Option<u64>,
     /// Maximum segment size, bytes (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<u32>,
     /// Path MTU, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub path_mtu: Option<u32>,
     /// Congestion control in use (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Whether Multipath TCP is in use, when it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
     /// Datagrams handed to the kernel in one call at most (UDP sender).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub segments_per_send: Option<u32>,
     /// Whether the kernel joins datagrams on receive (UDP receiver).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_offload: Option<bool>,
 }
 
 /// How evenly datagrams left the sender: the error of each departure against its schedule.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spacing {
     /// Departures that were scheduled.
@@ -186,7 +195,7 @@ pub struct Spacing {
 }
 
 /// What one end of one flow has to say when all is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowEnd {
     /// The flow's number.
     pub flow: u32,
@@ -209,11 +218,12 @@ pub struct FlowEnd {
 }
 
 /// Delay variation of the datagrams that arrived, each measure by its own definition.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DelaySummary {
     /// Transit times measured: one a datagram, or one a batch where the kernel joined datagrams.
-    pub n: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n: Option<u64>,
     /// Smoothed interarrival jitter after RFC 3550 section 6.4.1, µs.
     pub jitter_rfc3550_us: f64,
     /// Mean |difference of consecutive transit times|, µs (RFC 3393).

@@ -9,7 +9,8 @@
 use crate::sample::{Counters, Sample};
 use crate::units::BitRate;
 use caudal_stats::wilson;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Trials of one rate before the point estimate decides.
@@ -27,9 +28,9 @@ const LEAST_BPS: u64 = 1000;
 pub const MOST_STEPS: usize = 60;
 
 /// What a trial says about its rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TrialOutcome {
     /// The loss is within the limit, and what was sent arrived as fast.
     Held,
     /// The loss is beyond the limit.
@@ -40,6 +41,20 @@ pub enum Outcome {
     Unreached,
     /// The interval holds the limit: it is tried again.
     Undecided,
+}
+
+impl TrialOutcome {
+    /// The outcome as JSON and CSV write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::Queueing => "queueing",
+            Self::Unreached => "unreached",
+            Self::Undecided => "undecided",
+        }
+    }
 }
 
 /// What was seen in a trial.
@@ -116,8 +131,8 @@ fn second_half_rate(reads: &[(u64, u64)]) -> Option<(f64, f64)> {
 }
 
 /// One trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Trial {
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchTrial {
     /// The rate tried, bit/s of payload.
     pub rate_bps: u64,
     /// Datagrams sent.
@@ -131,11 +146,11 @@ pub struct Trial {
     /// Its upper end.
     pub high: f64,
     /// What it says.
-    pub outcome: Outcome,
+    pub outcome: TrialOutcome,
 }
 
 /// What a search has come to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// The highest rate that held, bit/s of payload; `None` when none did.
     pub rate_bps: Option<u64>,
@@ -163,7 +178,7 @@ pub struct Search {
     sent: u64,
     lost: u64,
     confirmed: bool,
-    trials: Vec<Trial>,
+    trials: Vec<SearchTrial>,
 }
 
 impl Search {
@@ -195,12 +210,12 @@ impl Search {
 
     /// The trials so far.
     #[must_use]
-    pub fn trials(&self) -> &[Trial] {
+    pub fn trials(&self) -> &[SearchTrial] {
         &self.trials
     }
 
     /// Takes what was seen in the trial that was asked for.
-    pub fn tell(&mut self, observed: Observed) -> Option<Trial> {
+    pub fn tell(&mut self, observed: Observed) -> Option<SearchTrial> {
         let rate = self.next?;
         self.sent += observed.sent;
         self.lost += observed.lost.min(observed.sent);
@@ -209,7 +224,7 @@ impl Search {
         let interval = wilson(self.lost, self.sent, self.confidence);
         let (low, high) = interval.map_or((0.0, 1.0), |interval| (interval.low, interval.high));
         let (outcome, by_point) = self.judge(rate, observed, loss, low, high);
-        let trial = Trial {
+        let trial = SearchTrial {
             rate_bps: rate,
             sent: observed.sent,
             lost: observed.lost,
@@ -220,12 +235,12 @@ impl Search {
         };
         self.trials.push(trial);
         match outcome {
-            Outcome::Undecided => return Some(trial),
-            Outcome::Held => {
+            TrialOutcome::Undecided => return Some(trial),
+            TrialOutcome::Held => {
                 self.confirmed |= self.held.contains_key(&rate);
                 self.held.insert(rate, by_point);
             }
-            Outcome::Failed | Outcome::Queueing => {
+            TrialOutcome::Failed | TrialOutcome::Queueing => {
                 // What held once and fails when confirmed goes, and what held below it is the answer so
                 // far.
                 self.held.retain(|held, _| *held < rate);
@@ -233,7 +248,7 @@ impl Search {
                     self.failed = Some((rate, by_point));
                 }
             }
-            Outcome::Unreached => {
+            TrialOutcome::Unreached => {
                 // What the sender reached held; more than that it cannot send now. Where it has sent more
                 // before, the machine may only have been busy: it is tried again.
                 self.held
@@ -259,33 +274,33 @@ impl Search {
         loss: f64,
         low: f64,
         high: f64,
-    ) -> (Outcome, bool) {
+    ) -> (TrialOutcome, bool) {
         let allowed = self.limit + (1.0 - self.limit) * FILLING;
         let filling = observed.behind.is_some_and(|behind| behind > allowed);
         let reached = observed.reached_bps >= 0.98 * rate as f64;
         let within = |by_point| match (filling, reached) {
-            (true, _) => (Outcome::Queueing, false),
-            (false, true) => (Outcome::Held, by_point),
-            (false, false) => (Outcome::Unreached, by_point),
+            (true, _) => (TrialOutcome::Queueing, false),
+            (false, true) => (TrialOutcome::Held, by_point),
+            (false, false) => (TrialOutcome::Unreached, by_point),
         };
         if observed.sent == 0 {
-            return (Outcome::Failed, false);
+            return (TrialOutcome::Failed, false);
         }
         if self.limit == 0.0 {
             // No number of trials proves the absence of loss: RFC 2544 takes a trial without loss.
             return if self.lost == 0 {
                 within(false)
             } else {
-                (Outcome::Failed, false)
+                (TrialOutcome::Failed, false)
             };
         }
         match (high <= self.limit, low > self.limit) {
             (true, _) => within(false),
-            (_, true) => (Outcome::Failed, false),
+            (_, true) => (TrialOutcome::Failed, false),
             _ if filling => within(false),
-            _ if self.tries < MOST_TRIALS => (Outcome::Undecided, false),
+            _ if self.tries < MOST_TRIALS => (TrialOutcome::Undecided, false),
             _ if loss <= self.limit => within(true),
-            _ => (Outcome::Failed, true),
+            _ => (TrialOutcome::Failed, true),
         }
     }
 
@@ -389,7 +404,7 @@ mod tests {
     #[test]
     fn a_queue_that_takes_what_the_link_does_not_carry_is_no_capacity() {
         let bound = search_before_a_deep_queue(98_000_000, 97.2e6);
-        assert_eq!(bound.trials()[0].outcome, Outcome::Queueing);
+        assert_eq!(bound.trials()[0].outcome, TrialOutcome::Queueing);
         let found = bound.found();
         assert_eq!(found.failed_bps, Some(98_000_000));
         let rate = found.rate_bps.unwrap() as f64;
@@ -416,10 +431,10 @@ mod tests {
     fn a_trial_that_cannot_tell_is_repeated_and_counts_add_up() {
         let mut search = Search::new(0.01, BitRate::from_bps(1_000_000), 0.95);
         let first = search.tell(seen(100, 1, 1e6)).unwrap();
-        assert_eq!(first.outcome, Outcome::Undecided);
+        assert_eq!(first.outcome, TrialOutcome::Undecided);
         search.tell(seen(100, 1, 1e6));
         let third = search.tell(seen(100, 0, 1e6)).unwrap();
-        assert_eq!(third.outcome, Outcome::Held, "2 of 300 is within 1 %");
+        assert_eq!(third.outcome, TrialOutcome::Held, "2 of 300 is within 1 %");
         assert!(search.found().undecided);
     }
 

@@ -1,5 +1,6 @@
 //! Exact accounting of numbered datagrams at the receiver: what came, what came twice, late or out of order, what never.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sequence numbers behind the newest that are still told apart one by one.
@@ -62,7 +63,7 @@ impl RunningCounts {
 }
 
 /// The final account of a flow of numbered datagrams.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SequenceCounts {
     /// Numbers accounted for, `received + lost + late`: what was sent, or up to the highest received where that is more.
     pub expected: u64,
@@ -91,7 +92,7 @@ pub struct SequenceCounts {
 }
 
 /// Missing numbers grouped into runs of consecutive ones.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRuns {
     /// Runs.
     pub count: u64,

@@ -6,6 +6,7 @@ use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -39,7 +40,18 @@ impl ParseUnitError {
 
 /// A transfer rate in bits per second, the unit links are sold in.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct BitRate(u64);
@@ -136,7 +148,18 @@ impl Sum for BitRate {
 
 /// An amount of payload in bytes, the unit sockets count in.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct ByteCount(u64);

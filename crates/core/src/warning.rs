@@ -1,112 +1,331 @@
-//! Doubts about a result, each with what can be done about it.
+//! Doubts about a finished run, each with its remedy.
 
-use serde::Serialize;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// A doubt about a finished run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// A stable name for programs.
-    pub code: &'static str,
-    /// What is doubtful.
+    /// The stable name of the doubt, for programs.
+    pub code: WarningCode,
+    /// The doubt in words, with the figures of this run.
     pub message: String,
-    /// What to do about it.
+    /// The remedy in words.
     pub remedy: String,
 }
 
 impl Warning {
-    /// A warning; `code` must be one of [`CODES`].
+    /// A warning with the usual remedy of its code.
     #[must_use]
-    pub fn new(code: &'static str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        debug_assert!(
-            CODES.iter().any(|(known, _)| *known == code),
-            "{code} is documented"
-        );
+    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
         Self {
+            remedy: code.remedy().to_owned(),
             code,
             message: message.into(),
-            remedy: remedy.into(),
+        }
+    }
+
+    /// The same with a remedy of its own.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+}
+
+/// The kinds of doubts there are. `Unknown` is for documents of newer versions only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum WarningCode {
+    /// The test ended before its plan did.
+    CutShort,
+    /// A test of an amount ended before all of it had arrived.
+    NotAllArrived,
+    /// A flow ended in an error.
+    FlowFailed,
+    /// The server is another program's.
+    ForeignServer,
+    /// The sender ran out of processor time.
+    SenderCpu,
+    /// The receiver ran out of processor time.
+    ReceiverCpu,
+    /// The hypervisor gave processor time to others.
+    StolenCpu,
+    /// The sender did not reach the rate asked for.
+    RateNotReached,
+    /// The sender's kernel refused datagrams.
+    SendRefused,
+    /// The receiving socket's buffer overflowed.
+    ReceiveBufferOverflow,
+    /// The receiving socket's buffer is small.
+    ReceiveBufferSmall,
+    /// The kernel granted less buffer than was asked for.
+    WindowNotGranted,
+    /// The congestion control paces a loopback.
+    PacedLoopback,
+    /// The rate was still changing.
+    NotSteady,
+    /// Too little was measured.
+    TooShort,
+    /// Multipath TCP fell back to TCP.
+    MptcpNotUsed,
+    /// The server allowed less than was asked for.
+    ServerChangedPlan,
+    /// The repetitions ended before the precision asked for was reached.
+    FewRepeats,
+    /// IP fragments the datagrams.
+    Fragmented,
+    /// Message sizes that no datagram can have were left out.
+    SizesLeftOut,
+    /// Messages left later than their schedule.
+    ScheduleLate,
+    /// The imported log breaks off.
+    LogCutShort,
+    /// The tool that wrote the imported log failed.
+    ToolFailed,
+    /// The imported log does not name the transport.
+    KindAssumed,
+    /// The imported log does not show which end wrote it.
+    SideUnknown,
+    /// The imported log lacks the server's report.
+    NoServerReport,
+    /// The imported log does not show the direction.
+    DirectionAssumed,
+    /// A code this version does not know.
+    Unknown(Box<str>),
+}
+
+impl WarningCode {
+    /// Every code of this version.
+    pub const ALL: [Self; 27] = [
+        Self::CutShort,
+        Self::NotAllArrived,
+        Self::FlowFailed,
+        Self::ForeignServer,
+        Self::SenderCpu,
+        Self::ReceiverCpu,
+        Self::StolenCpu,
+        Self::RateNotReached,
+        Self::SendRefused,
+        Self::ReceiveBufferOverflow,
+        Self::ReceiveBufferSmall,
+        Self::WindowNotGranted,
+        Self::PacedLoopback,
+        Self::NotSteady,
+        Self::TooShort,
+        Self::MptcpNotUsed,
+        Self::ServerChangedPlan,
+        Self::FewRepeats,
+        Self::Fragmented,
+        Self::SizesLeftOut,
+        Self::ScheduleLate,
+        Self::LogCutShort,
+        Self::ToolFailed,
+        Self::KindAssumed,
+        Self::SideUnknown,
+        Self::NoServerReport,
+        Self::DirectionAssumed,
+    ];
+
+    /// The code as documents write it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::CutShort => "cut_short",
+            Self::NotAllArrived => "not_all_arrived",
+            Self::FlowFailed => "flow_failed",
+            Self::ForeignServer => "foreign_server",
+            Self::SenderCpu => "sender_cpu",
+            Self::ReceiverCpu => "receiver_cpu",
+            Self::StolenCpu => "stolen_cpu",
+            Self::RateNotReached => "rate_not_reached",
+            Self::SendRefused => "send_refused",
+            Self::ReceiveBufferOverflow => "receive_buffer_overflow",
+            Self::ReceiveBufferSmall => "receive_buffer_small",
+            Self::WindowNotGranted => "window_not_granted",
+            Self::PacedLoopback => "paced_loopback",
+            Self::NotSteady => "not_steady",
+            Self::TooShort => "too_short",
+            Self::MptcpNotUsed => "mptcp_not_used",
+            Self::ServerChangedPlan => "server_changed_plan",
+            Self::FewRepeats => "few_repeats",
+            Self::Fragmented => "fragmented",
+            Self::SizesLeftOut => "sizes_left_out",
+            Self::ScheduleLate => "schedule_late",
+            Self::LogCutShort => "log_cut_short",
+            Self::ToolFailed => "tool_failed",
+            Self::KindAssumed => "kind_assumed",
+            Self::SideUnknown => "side_unknown",
+            Self::NoServerReport => "no_server_report",
+            Self::DirectionAssumed => "direction_assumed",
+            Self::Unknown(name) => name,
+        }
+    }
+
+    /// The meaning of the code, as the reference documents it.
+    #[must_use]
+    pub const fn meaning(&self) -> &'static str {
+        match self {
+            Self::CutShort => {
+                "the test ended before its plan did; the result covers the time until then"
+            }
+            Self::NotAllArrived => {
+                "a test of an amount ended before all of it had arrived; the command ends with code 1"
+            }
+            Self::FlowFailed => "a flow ended in an error; the others went on",
+            Self::ForeignServer => {
+                "the server is another program's, which reports totals at the end: what it does not count is absent"
+            }
+            Self::SenderCpu => "the sender ran out of CPU: the network may give more",
+            Self::ReceiverCpu => "the receiver ran out of CPU: the network may give more",
+            Self::StolenCpu => "the hypervisor gave processor time to others during the test",
+            Self::RateNotReached => "the sender did not reach the rate asked for",
+            Self::SendRefused => "the sender's own kernel refused datagrams",
+            Self::ReceiveBufferOverflow => {
+                "the receiving socket's buffer overflowed: the receiver, not the network, lost datagrams"
+            }
+            Self::ReceiveBufferSmall => {
+                "the kernel granted less receive buffer than a burst can fill"
+            }
+            Self::WindowNotGranted => "the kernel granted less buffer than was asked for",
+            Self::PacedLoopback => {
+                "the congestion control paces a loopback, which has no bottleneck to find"
+            }
+            Self::NotSteady => "the rate was still changing over the test",
+            Self::TooShort => "the test is too short for the precision of its mean to be known",
+            Self::MptcpNotUsed => "Multipath TCP was asked for and fell back to TCP",
+            Self::ServerChangedPlan => "the server allowed less than was asked for",
+            Self::FewRepeats => {
+                "the repetitions ended before the relative error asked for was reached"
+            }
+            Self::Fragmented => {
+                "the datagrams or messages are larger than the path MTU: IP fragments them"
+            }
+            Self::SizesLeftOut => "sizes that no datagram can have were left out",
+            Self::ScheduleLate => {
+                "messages left later than their schedule by more than a tenth of its period"
+            }
+            Self::LogCutShort => "the imported log breaks off before the end of the test",
+            Self::ToolFailed => "the tool that wrote the imported log ended with an error",
+            Self::KindAssumed => "the imported log does not name the transport: TCP is assumed",
+            Self::SideUnknown => {
+                "the imported log does not show which end wrote it, so a direction or a count may be the other end's"
+            }
+            Self::NoServerReport => {
+                "the imported log lacks the server's report: loss and goodput are not known"
+            }
+            Self::DirectionAssumed => "the imported log does not show the direction: it is assumed",
+            Self::Unknown(_) => "a warning of a newer version",
+        }
+    }
+
+    /// The usual remedy; empty where there is none.
+    #[must_use]
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::CutShort => "run again for a whole test",
+            Self::NotAllArrived => {
+                "the connection was given up before its data was delivered; check whether the path is interrupted, and run again"
+            }
+            Self::FlowFailed => {
+                "check whether a firewall or the peer closed the connection, and run again"
+            }
+            Self::ForeignServer => "run `caudal serve` there for the full account",
+            Self::SenderCpu => {
+                "use larger sends, zero copy or more parallel flows; the network may give more"
+            }
+            Self::ReceiverCpu => {
+                "let the receiver discard in the kernel, or use more parallel flows; the network may give more"
+            }
+            Self::StolenCpu => "repeat and compare, or measure on a quieter machine",
+            Self::RateNotReached => "ask for less, or see what limited it",
+            Self::SendRefused => "lower the rate, or check whether the receiver still listens",
+            Self::ReceiveBufferOverflow => {
+                "raise net.core.rmem_max on the receiver, or lower the rate"
+            }
+            Self::ReceiveBufferSmall => {
+                "raise net.core.rmem_max on the receiver to 8388608, or run its server as root"
+            }
+            Self::WindowNotGranted => "raise net.core.rmem_max and net.core.wmem_max on both hosts",
+            Self::PacedLoopback => "use cubic to see what this machine's TCP can do",
+            Self::NotSteady => "measure longer, or exclude warm-up",
+            Self::TooShort => "measure longer",
+            Self::MptcpNotUsed => "enable net.mptcp.enabled on both hosts",
+            Self::ServerChangedPlan => "ask for less, or ask the server's administrator for more",
+            Self::FewRepeats => "allow more repetitions, or measure longer each time",
+            Self::Fragmented => {
+                "one lost fragment loses the whole datagram; use sizes that fit the path MTU"
+            }
+            Self::SizesLeftOut => "use TCP for larger messages",
+            Self::ScheduleLate => "use a longer period, fewer clients, or a less busy machine",
+            Self::LogCutShort
+            | Self::ToolFailed
+            | Self::KindAssumed
+            | Self::SideUnknown
+            | Self::NoServerReport
+            | Self::DirectionAssumed
+            | Self::Unknown(_) => "",
         }
     }
 }
 
-/// Every code with what it means, as the reference documents them.
-pub const CODES: [(&str, &str); 21] = [
-    (
-        "cut_short",
-        "the test ended before its plan did; what is shown was measured until then",
-    ),
-    (
-        "not_all_arrived",
-        "a test of an amount ended before all of it had arrived; the command ends with code 1",
-    ),
-    (
-        "flow_failed",
-        "a flow ended in an error; the others went on",
-    ),
-    (
-        "foreign_server",
-        "the server is another program's, which tells totals at the end: what it does not count is absent",
-    ),
-    (
-        "sender_cpu",
-        "the sender ran out of CPU: the network may give more",
-    ),
-    (
-        "receiver_cpu",
-        "the receiver ran out of CPU: the network may give more",
-    ),
-    (
-        "stolen_cpu",
-        "the hypervisor gave processor time to others during the test",
-    ),
-    (
-        "rate_not_reached",
-        "the sender did not reach the rate asked for",
-    ),
-    ("send_refused", "the sender's own kernel refused datagrams"),
-    (
-        "receive_buffer_overflow",
-        "the receiving socket's buffer overflowed: the receiver, not the network, lost datagrams",
-    ),
-    (
-        "receive_buffer_small",
-        "the kernel granted less receive buffer than a burst can fill",
-    ),
-    (
-        "window_not_granted",
-        "the kernel granted less buffer than --window asked for",
-    ),
-    (
-        "paced_loopback",
-        "the congestion control paces a loopback, which has no bottleneck to find",
-    ),
-    ("not_steady", "the rate was still changing over the test"),
-    (
-        "too_short",
-        "the test is too short to say how far its mean can be trusted",
-    ),
-    (
-        "mptcp_not_used",
-        "Multipath TCP was asked for and fell back to TCP",
-    ),
-    (
-        "server_changed_plan",
-        "the server allowed less than was asked for",
-    ),
-    (
-        "few_repeats",
-        "the repetitions ended before the relative error asked for was reached",
-    ),
-    (
-        "fragmented",
-        "the datagrams or messages are larger than the path MTU: IP fragments them",
-    ),
-    (
-        "sizes_left_out",
-        "sizes that no datagram can have were left out",
-    ),
-    (
-        "schedule_late",
-        "messages left later than their schedule by more than a tenth of its period",
-    ),
-];
+impl fmt::Display for WarningCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for WarningCode {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for WarningCode {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = Cow::<'de, str>::deserialize(from)?;
+        let known = Self::ALL.into_iter().find(|code| code.name() == name);
+        Ok(known.unwrap_or_else(|| Self::Unknown(name.into_owned().into_boxed_str())))
+    }
+}
+
+impl JsonSchema for WarningCode {
+    fn schema_name() -> Cow<'static, str> {
+        "WarningCode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<String> = Self::ALL
+            .iter()
+            .map(|code| code.name().to_owned())
+            .collect();
+        json_schema!({
+            "description": "The stable name of a doubt; newer versions may add some.",
+            "type": "string",
+            "examples": names,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_reads_back_and_has_a_meaning() {
+        for code in WarningCode::ALL {
+            let text = serde_json::to_string(&code).unwrap();
+            assert_eq!(serde_json::from_str::<WarningCode>(&text).unwrap(), code);
+            assert!(!code.meaning().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_code_of_a_newer_version_survives() {
+        let text = r#"{"code":"too_dark","message":"night","remedy":"wait"}"#;
+        let warning: Warning = serde_json::from_str(text).unwrap();
+        assert_eq!(warning.code.name(), "too_dark");
+        assert_eq!(serde_json::to_string(&warning).unwrap(), text);
+    }
+}

@@ -8,7 +8,7 @@ use crate::socket;
 use crate::tcp::{self, Budget, Pace, Patience, Payload};
 use crate::udp_receiver::{self, Receiving};
 use crate::udp_sender::{self, Sending};
-use caudal_core::plan::{Cut, Direction, End, PlannedFlow, Rate, TrafficPlan};
+use caudal_core::plan::{BulkPlan, DatagramSizes, Direction, Plan, PlannedFlow, Rate};
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
 };
@@ -169,7 +169,7 @@ impl Carrier {
     /// # Errors
     /// When the payload's file cannot be opened, or a thread or a pipe cannot be had.
     pub fn new(
-        plan: &TrafficPlan,
+        plan: &Plan,
         dialect: &Dialect,
         links: Vec<(PlannedFlow, Link)>,
         is_client: bool,
@@ -178,10 +178,8 @@ impl Carrier {
         let pipe = |cause| RunError::local("opening a pipe", cause);
         let ended = Bell::new().map_err(pipe)?;
         let gate = Arc::new(Gate::default());
-        let bytes = match plan.end {
-            End::Bytes(bytes) => Some(bytes.get()),
-            End::Time(_) => None,
-        };
+        let bulk = plan.bulk().ok_or_else(no_bulk)?;
+        let bytes = bulk.bytes().map(caudal_core::units::ByteCount::get);
         let budget = Budget::new(bytes);
         let mut carrier = Self {
             flows: Vec::new(),
@@ -190,7 +188,7 @@ impl Carrier {
             ended,
             half_closes: dialect.half_closes(),
         };
-        let mut block = vec![0; plan.length as usize];
+        let mut block = vec![0; bulk.length as usize];
         dialect.fill(&mut block);
         let block = Arc::new(block);
         for (nth, (flow, link)) in links.into_iter().enumerate() {
@@ -201,6 +199,7 @@ impl Carrier {
                 .copied();
             let job = Job {
                 plan: plan.clone(),
+                bulk: bulk.clone(),
                 flow,
                 dialect: dialect.clone(),
                 role,
@@ -212,11 +211,11 @@ impl Carrier {
                 cpu,
             };
             let granted = match &*job.link {
-                Link::Tcp(stream) => socket::granted_tcp(stream, plan.mptcp),
-                Link::Udp(udp) => socket::granted_udp(udp, plan),
+                Link::Tcp(stream) => socket::granted_tcp(stream, wants_mptcp(plan)),
+                Link::Udp(udp) => socket::granted_udp(udp, bulk.length),
             };
             let payload = match (&*job.link, job.role) {
-                (Link::Tcp(_), Role::Sender) => Some(payload(plan, manner, &block)?),
+                (Link::Tcp(_), Role::Sender) => Some(payload(plan, bulk.length, manner, &block)?),
                 _ => None,
             };
             let mut carried = Carried {
@@ -440,8 +439,21 @@ impl Carried {
     }
 }
 
-fn payload(plan: &TrafficPlan, manner: &Manner, block: &Arc<Vec<u8>>) -> Result<Payload, RunError> {
-    let length = plan.length as usize;
+fn no_bulk() -> RunError {
+    RunError::Protocol("this plan has no payload to carry in bulk".to_owned())
+}
+
+const fn wants_mptcp(plan: &Plan) -> bool {
+    matches!(plan, Plan::Tcp(plan) if plan.mptcp)
+}
+
+fn payload(
+    plan: &Plan,
+    length: u32,
+    manner: &Manner,
+    block: &Arc<Vec<u8>>,
+) -> Result<Payload, RunError> {
+    let length = length as usize;
     if let Some(path) = &manner.file {
         let wanted = |cause| RunError::local(format!("opening {}", path.display()), cause);
         let file = if path.as_os_str() == "-" {
@@ -460,7 +472,7 @@ fn payload(plan: &TrafficPlan, manner: &Manner, block: &Arc<Vec<u8>>) -> Result<
             }
         });
     }
-    if plan.zero_copy {
+    if matches!(plan, Plan::Tcp(plan) if plan.zero_copy) {
         let pages = SplicedSource::new(length)
             .map_err(|cause| RunError::local("preparing pages for --zerocopy", cause))?;
         return Ok(Payload::Pages(pages));
@@ -469,7 +481,8 @@ fn payload(plan: &TrafficPlan, manner: &Manner, block: &Arc<Vec<u8>>) -> Result<
 }
 
 struct Job {
-    plan: TrafficPlan,
+    plan: Plan,
+    bulk: BulkPlan,
     flow: PlannedFlow,
     dialect: Dialect,
     role: Role,
@@ -493,14 +506,14 @@ impl Job {
         let outcome = match (self.role, &*self.link) {
             (Role::Sender, Link::Tcp(stream)) => self.send_tcp(stream, payload),
             (Role::Receiver, Link::Tcp(stream)) => {
-                let discard = self.plan.discard;
-                let length = self.plan.length as usize;
+                let discard = matches!(&self.plan, Plan::Tcp(plan) if plan.discard);
+                let length = self.bulk.length as usize;
                 Outcome {
                     failure: tcp::receive(
                         stream,
                         length,
                         discard,
-                        self.plan.window.is_none(),
+                        self.bulk.window.is_none(),
                         &self.counters,
                         &self.orders,
                     )
@@ -519,10 +532,7 @@ impl Job {
     }
 
     fn rate(&self) -> Option<BitRate> {
-        match self.plan.rate {
-            Rate::Limit(rate) => Some(rate),
-            Rate::Max => None,
-        }
+        self.bulk.rate.limit()
     }
 
     fn send_tcp(&self, stream: &TcpStream, payload: Option<Payload>) -> Outcome {
@@ -541,7 +551,7 @@ impl Job {
         let Some(payload) = payload else {
             return Outcome::default();
         };
-        let length = self.plan.length as usize;
+        let length = self.bulk.length as usize;
         let sent = tcp::send(
             stream,
             payload,
@@ -578,27 +588,28 @@ impl Job {
 
     fn send_udp(&self, socket: &UdpSocket) -> Outcome {
         self.gate.pass(&self.orders);
-        let (cut, flow) = (self.cut(), self.flow.id);
+        let (sizes, flow) = (self.sizes(), self.flow.id);
         match self.dialect {
             Dialect::Native { tag, .. } => {
-                let credit = self.rate().is_none() && self.plan.same_machine;
+                let credit = self.rate().is_none() && self.bulk.same_machine;
                 let layout = layout::Native { flow, tag };
                 let credit = credit.then_some((flow, tag));
-                self.send_datagrams(socket, layout, cut, (1, false), credit)
+                self.send_datagrams(socket, layout, sizes, (1, false), credit)
             }
             Dialect::Iperf3 {
                 layout,
                 burst,
                 batches,
                 ..
-            } => self.send_datagrams(socket, layout, cut, (burst, !batches), None),
+            } => self.send_datagrams(socket, layout, sizes, (burst, !batches), None),
         }
     }
 
-    fn cut(&self) -> Cut {
-        match self.dialect {
-            Dialect::Native { .. } => self.plan.cut(self.flow.id),
-            Dialect::Iperf3 { .. } => self.plan.whole_cut(self.flow.id),
+    fn sizes(&self) -> DatagramSizes {
+        match (&self.plan, &self.dialect) {
+            (Plan::Udp(plan), Dialect::Native { .. }) => plan.datagram_sizes(self.flow.id),
+            (Plan::Udp(plan), Dialect::Iperf3 { .. }) => plan.whole_datagrams(self.flow.id),
+            _ => DatagramSizes::new(self.bulk.length, None),
         }
     }
 
@@ -606,15 +617,15 @@ impl Job {
         &self,
         socket: &UdpSocket,
         layout: L,
-        cut: Cut,
+        sizes: DatagramSizes,
         (burst, alone): (u32, bool),
         credit: Option<(u32, u32)>,
     ) -> Outcome {
         let sending = Sending {
             layout,
-            length: self.plan.length,
+            length: self.bulk.length,
             rate: self.rate(),
-            cut,
+            sizes,
             burst,
             alone,
             credit,
@@ -635,7 +646,7 @@ impl Job {
         let flow = self.flow.id;
         match &self.dialect {
             Dialect::Native { tag, reopen } => {
-                let credit = self.plan.same_machine && self.plan.rate == Rate::Max;
+                let credit = self.bulk.same_machine && self.bulk.rate == Rate::Max;
                 let credit = credit.then_some((flow, *tag));
                 let layout = layout::Native { flow, tag: *tag };
                 self.receive_datagrams(socket, layout, credit, |datagram| {
@@ -668,9 +679,9 @@ impl Job {
     ) -> Outcome {
         let receiving = Receiving {
             layout,
-            length: self.plan.length,
-            cut: self.cut(),
-            verify: self.plan.verify,
+            length: self.bulk.length,
+            sizes: self.sizes(),
+            verify: matches!(&self.plan, Plan::Udp(plan) if plan.verify),
             credit,
         };
         let (found, outcome) =

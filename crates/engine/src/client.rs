@@ -4,9 +4,9 @@ use crate::carrier::{Carrier, Dialect, Link, Manner, role};
 use crate::conversation::Conversation;
 use crate::environment::{Meter, describe};
 use crate::error::RunError;
-use crate::event::Event;
 use crate::socket::{self, Origin, SocketPlan};
-use caudal_core::plan::{Direction, Plan, PlannedFlow, TrafficPlan, Transport};
+use caudal_core::event::{Agreement, Event};
+use caudal_core::plan::{BulkPlan, Direction, Plan, PlannedFlow, Transport};
 use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
@@ -86,7 +86,7 @@ pub struct Client {
 #[derive(Debug, Clone)]
 pub struct TrafficRun {
     /// The plan both sides held.
-    pub plan: TrafficPlan,
+    pub plan: Plan,
     /// What the server had changed in it.
     pub changed: Vec<String>,
     /// Every flow.
@@ -501,21 +501,24 @@ impl Client {
     /// When nothing could be measured.
     pub fn run(
         &mut self,
-        plan: &TrafficPlan,
+        plan: &Plan,
         manner: &Manner,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<TrafficRun, RunError> {
-        let (agreed, token, changed) = self.offer(Plan::Traffic(plan.clone()))?;
-        let Plan::Traffic(plan) = agreed.clone() else {
+        let (agreed, token, changed) = self.offer(plan.clone())?;
+        let same_kind = std::mem::discriminant(&agreed) == std::mem::discriminant(plan);
+        let (true, Some(bulk)) = (same_kind, agreed.bulk().cloned()) else {
             return Err(RunError::Protocol(
                 "another kind of test was accepted".to_owned(),
             ));
         };
-        on_event(Event::Agreed {
-            plan: agreed.clone(),
-            changed: changed.clone(),
-        });
-        let flows: Vec<PlannedFlow> = plan.flows().collect();
+        let plan = agreed.clone();
+        on_event(Event::Agreed(Agreement::new(
+            &agreed,
+            self.peer(),
+            &changed,
+        )));
+        let flows = plan.flows();
         let links = self.open(&agreed, token, &flows)?;
         let meter = Meter::start(self.peer().ip());
         let (up, down): (Vec<_>, Vec<_>) = links
@@ -542,6 +545,7 @@ impl Client {
         self.conversation.say(&ToServer::Start)?;
         let mut test = Test {
             plan,
+            bulk,
             flows,
             halves,
             samples: Vec::new(),
@@ -603,7 +607,7 @@ impl Client {
         test: &mut Test,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Option<CutShort>, RunError> {
-        let ticks = test.plan.ticks();
+        let ticks = test.bulk.ticks();
         let mut cut_short = None;
         let mut said_stop = false;
         let mut deadline: Option<u64> = None;
@@ -616,7 +620,7 @@ impl Client {
         }
         let uploads = test.halves.iter().all(|half| half.sends);
         if uploads {
-            on_event(Event::Started);
+            on_event(Event::Started { repeat: None });
         }
         loop {
             let mut until = self.conversation.heartbeat_due_ns();
@@ -642,7 +646,7 @@ impl Client {
                             half.start(&mut test.samples, on_event);
                         }
                         if !uploads {
-                            on_event(Event::Started);
+                            on_event(Event::Started { repeat: None });
                         }
                     }
                     ToClient::Samples { samples } => {
@@ -714,7 +718,7 @@ impl Client {
             if over && !said_stop {
                 said_stop = true;
                 on_event(Event::Ending);
-                if cut_short.is_none() || test.plan.transport == Transport::Udp {
+                if cut_short.is_none() || test.plan.transport() == Transport::Udp {
                     let now = cut_short.is_some();
                     let _ = self.conversation.say(&ToServer::Stop {
                         now,
@@ -807,7 +811,8 @@ impl Half {
 }
 
 struct Test {
-    plan: TrafficPlan,
+    plan: Plan,
+    bulk: BulkPlan,
     flows: Vec<PlannedFlow>,
     halves: Vec<Half>,
     samples: Vec<Sample>,

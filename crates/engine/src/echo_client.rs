@@ -7,10 +7,10 @@ use crate::counters::Orders;
 use crate::echo_prober::Prober;
 use crate::environment::Meter;
 use crate::error::RunError;
-use crate::event::Event;
 use crate::session::echo_flow;
 use crate::socket;
 use caudal_core::echo::{ClockLine, ClockPoint, EchoRecord, Series};
+use caudal_core::event::{Agreement, Event};
 use caudal_core::plan::{EchoPlan, Plan, PlannedFlow, Transport};
 use caudal_core::sample::{FlowEnd, Granted};
 use caudal_sys::clock::monotonic_ns;
@@ -114,10 +114,11 @@ impl Client {
                 "another kind of test was accepted".to_owned(),
             ));
         };
-        on_event(Event::Agreed {
-            plan: agreed.clone(),
-            changed: changed.clone(),
-        });
+        on_event(Event::Agreed(Agreement::new(
+            &agreed,
+            self.peer(),
+            &changed,
+        )));
         let flows: Vec<PlannedFlow> = (0..plan.clients).map(echo_flow).collect();
         let (links, connecting) = self.open_timed(&agreed, token, &flows)?;
         let before = if carries_times(&plan) {
@@ -137,7 +138,7 @@ impl Client {
         }
         let meter = Meter::start(self.peer().ip());
         let start_ns = crew.start();
-        on_event(Event::Started);
+        on_event(Event::Started { repeat: None });
         let end_ns = manner.time.map(|time| {
             start_ns.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
         });

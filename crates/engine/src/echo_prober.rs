@@ -7,9 +7,9 @@
 
 use crate::carrier::Link;
 use crate::counters::Orders;
-use crate::event::Event;
 use crate::socket::not_yet;
 use caudal_core::echo::{Departure, OneWay, Reply, Series, Stamped, departures};
+use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_sys::timestamps;
@@ -111,7 +111,7 @@ impl Prober {
                 self.scheduled(link, &mut series, period, poisson, start_ns)
             }
         };
-        let (messages, sum) = series
+        let (replies, sum) = series
             .replies
             .iter()
             .filter_map(|reply| reply.ns())
@@ -123,12 +123,12 @@ impl Prober {
         match done {
             _ if self.orders.stopped() => Ok(None),
             Err(cause) => Err(self.failure(&cause)),
-            Ok(()) => Ok(Some(Event::Echoed {
+            Ok(()) => Ok(Some(Event::Size(SizeProgress {
                 client: self.client,
-                size: size as u32,
-                messages: messages as usize,
-                mean: Duration::from_nanos(sum.checked_div(messages).unwrap_or(0)),
-            })),
+                size_bytes: size as u32,
+                replies: replies as usize,
+                mean_us: sum as f64 / replies.max(1) as f64 / 1e3,
+            }))),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::server::ServerEvent;
 use crate::session::{Entry, Visit, answer, echo_flow};
 use crate::socket::{self, SocketPlan};
-use caudal_core::plan::{EchoPlan, EchoSchedule, LARGEST_DATAGRAM, Plan, PlannedFlow};
+use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, Plan, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -329,7 +329,7 @@ fn echo_udp(
     counters: &FlowCounters,
     orders: &Orders,
 ) -> io::Result<()> {
-    let mut room = vec![0; LARGEST_DATAGRAM as usize];
+    let mut room = vec![0; MAX_DATAGRAM as usize];
     while !orders.stopped() {
         let size = match socket.recv(&mut room) {
             Ok(size) => size,

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use crate::random::random_bytes;
 use crate::server::{Arrival, Mailbox, ServerEvent, Shared};
 use crate::socket::SocketPlan;
-use caudal_core::plan::{Direction, End, Omit, Plan, PlannedFlow, Rate, TrafficPlan, Transport};
+use caudal_core::plan::{BulkPlan, Direction, Omit, Plan, PlannedFlow, Rate, TestEnd, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::monotonic_ns;
@@ -215,7 +215,7 @@ impl<'a> Visit<'a> {
             ));
         }
         let outcome = match plan {
-            Plan::Traffic(plan) => self.traffic(plan),
+            Plan::Tcp(_) | Plan::Udp(_) => self.traffic(plan),
             Plan::Echo(plan) => echo_server::serve(self, &plan),
         };
         match outcome {
@@ -234,18 +234,21 @@ impl<'a> Visit<'a> {
         }
     }
 
-    fn traffic(&mut self, mut plan: TrafficPlan) -> Result<(), RunError> {
-        let changed = limit(&mut plan, self.shared);
+    fn traffic(&mut self, mut plan: Plan) -> Result<(), RunError> {
+        let Some(bulk) = plan.bulk_mut() else {
+            return Err(RunError::Protocol("no bulk transfer".to_owned()));
+        };
+        let changed = limit(bulk, self.shared);
+        let bulk = bulk.clone();
         let entry = Entry::new(self.shared)?;
         let token = entry.token;
         self.conversation.say(&ToClient::Accepted {
-            plan: Plan::Traffic(plan.clone()),
+            plan: plan.clone(),
             token: token.to_hex(),
             changed,
         })?;
-        let flows: Vec<PlannedFlow> = plan.flows().collect();
-        let whole = Plan::Traffic(plan.clone());
-        let links = self.gather(entry, &SocketPlan::of(&whole), &flows)?;
+        let flows = plan.flows();
+        let links = self.gather(entry, &SocketPlan::of(&plan), &flows)?;
         let peer = self.conversation.peer();
         let meter = Meter::start(peer.ip());
         let manner = Manner::default();
@@ -263,9 +266,9 @@ impl<'a> Visit<'a> {
         let began = monotonic_ns();
         self.shared.tell(ServerEvent::Started {
             client: self.number,
-            plan: Box::new(whole),
+            plan: Box::new(plan.clone()),
         });
-        let stopped = self.attend(&plan, &mut carrier);
+        let stopped = self.attend(plan.transport(), &bulk, &mut carrier);
         carrier.stop_all();
         let flows = carrier.finish();
         let usage = meter.read();
@@ -420,10 +423,11 @@ impl<'a> Visit<'a> {
     /// Watches over a running test; why it ended early, if it did.
     fn attend(
         &mut self,
-        plan: &TrafficPlan,
+        transport: Transport,
+        bulk: &BulkPlan,
         carrier: &mut Carrier,
     ) -> Result<Option<String>, RunError> {
-        let ticks = plan.ticks();
+        let ticks = bulk.ticks();
         let start = carrier.start_ns();
         let at = |tick| ticks.at(tick).map(|at| start + at.as_nanos() as u64);
         // A plan that ends by time has been held within the limit already.
@@ -431,7 +435,7 @@ impl<'a> Visit<'a> {
             .shared
             .options
             .max_time
-            .filter(|_| matches!(plan.end, End::Bytes(_)));
+            .filter(|_| bulk.bytes().is_some());
         let most = most.map(|most| start + most.as_nanos() as u64);
         let end = ticks
             .total()
@@ -475,7 +479,7 @@ impl<'a> Visit<'a> {
                 self.conversation.say(&ToClient::Samples { samples })?;
             }
             let senders_over = carrier.is_over(Role::Sender);
-            if senders_over && !said_sent && plan.transport == Transport::Udp {
+            if senders_over && !said_sent && transport == Transport::Udp {
                 self.conversation.say(&ToClient::Sent {
                     sent: carrier.sent(),
                 })?;
@@ -532,32 +536,29 @@ pub(crate) fn refuse(
 }
 
 /// Holds a plan within the server's limits; what was changed, in words.
-fn limit(plan: &mut TrafficPlan, shared: &Shared) -> Vec<String> {
+fn limit(plan: &mut BulkPlan, shared: &Shared) -> Vec<String> {
     let mut changed = Vec::new();
     if let Some(most) = shared.options.max_rate {
         let each = (most / u64::from(plan.parallel)).max(1000);
-        let asked = match plan.rate {
-            Rate::Limit(rate) => rate.bps(),
-            Rate::Max => u64::MAX,
-        };
+        let asked = plan
+            .rate
+            .limit()
+            .map_or(u64::MAX, caudal_core::units::BitRate::bps);
         if asked > each {
             let each = BitRate::from_bps(each);
             plan.rate = Rate::Limit(each);
             changed.push(format!("the server allows {each} a flow"));
         }
     }
-    if let (Some(most), End::Time(time)) = (shared.options.max_time, plan.end) {
-        let omitted = match plan.omit {
-            Omit::Time(omitted) => omitted,
-            Omit::Nothing | Omit::Auto => Duration::ZERO,
-        };
+    if let (Some(most), TestEnd::Time(time)) = (shared.options.max_time, plan.end) {
+        let omitted = plan.omitted();
         if time + omitted > most {
             let mut change = format!("the server allows {} s a test", most.as_secs_f64());
             if omitted < most {
-                plan.end = End::Time(most - omitted);
+                plan.end = TestEnd::Time(most - omitted);
             } else {
                 plan.omit = Omit::Nothing;
-                plan.end = End::Time(most);
+                plan.end = TestEnd::Time(most);
                 change += ", so that no warm-up is left out";
             }
             changed.push(change);

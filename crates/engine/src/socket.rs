@@ -1,7 +1,7 @@
 //! Data sockets: opened, set up as the plan says, and asked what was granted.
 
 use crate::error::RunError;
-use caudal_core::plan::{Plan, TrafficPlan, Transport};
+use caudal_core::plan::{Plan, Transport};
 use caudal_core::sample::{Granted, Role};
 use caudal_sys::udp::GsoSender;
 use caudal_sys::{buffers, options, tcp, udp};
@@ -56,14 +56,24 @@ impl<'a> SocketPlan<'a> {
     #[must_use]
     pub fn of(plan: &'a Plan) -> Self {
         match plan {
-            Plan::Traffic(plan) => Self {
-                transport: plan.transport,
-                window: plan.window.map(|bytes| bytes.get() as usize),
+            Plan::Tcp(plan) => Self {
+                transport: Transport::Tcp,
+                window: plan.bulk.window.map(|bytes| bytes.get() as usize),
                 mss: plan.mss,
                 congestion: plan.congestion.as_deref(),
                 no_delay: plan.no_delay,
-                dscp: plan.dscp,
+                dscp: plan.bulk.dscp,
                 mptcp: plan.mptcp,
+                bulk: true,
+            },
+            Plan::Udp(plan) => Self {
+                transport: Transport::Udp,
+                window: plan.bulk.window.map(|bytes| bytes.get() as usize),
+                mss: None,
+                congestion: None,
+                no_delay: false,
+                dscp: plan.bulk.dscp,
+                mptcp: false,
                 bulk: true,
             },
             Plan::Echo(plan) => Self {
@@ -385,9 +395,9 @@ pub fn granted_single_udp(socket: &UdpSocket) -> Granted {
 
 /// What the kernel granted a UDP socket that carries datagrams in batches.
 #[must_use]
-pub fn granted_udp(socket: &UdpSocket, plan: &TrafficPlan) -> Granted {
+pub fn granted_udp(socket: &UdpSocket, length: u32) -> Granted {
     Granted {
-        segments_per_send: Some(GsoSender::new(socket).max_datagrams(plan.length as usize) as u32),
+        segments_per_send: Some(GsoSender::new(socket).max_datagrams(length as usize) as u32),
         receive_offload: Some(udp::enable_gro(socket)),
         ..granted_single_udp(socket)
     }

@@ -5,7 +5,7 @@ use crate::layout::Layout;
 use crate::socket::no_datagram;
 use crate::udp_sender::send_credit;
 use caudal_core::delay::{DelayVariation, JitterRfc3550};
-use caudal_core::plan::Cut;
+use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::DelaySummary;
 use caudal_core::sequence::{SequenceCounts, SequenceTracker};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -29,8 +29,8 @@ pub struct Receiving<L> {
     pub layout: L,
     /// Bytes in a datagram.
     pub length: u32,
-    /// How the payload is cut: the last datagrams may be shorter.
-    pub cut: Cut,
+    /// The sizes of the datagrams: the last ones may be shorter.
+    pub sizes: DatagramSizes,
     /// Whether to compare every payload byte.
     pub verify: bool,
     /// To whom to tell how far this end has read: the flow and the tag of the test.
@@ -171,7 +171,7 @@ impl<L: Layout> Account<L> {
             let header_bytes = self.what.layout.header();
             let due = self.sequence.counts().highest.map_or(0, |at| at + 1);
             let stamp = self.what.layout.read(datagram, due).filter(|stamp| {
-                datagram.len() == self.what.cut.length_of(stamp.sequence) as usize
+                datagram.len() == self.what.sizes.length_of(stamp.sequence) as usize
                     && (!self.what.verify || self.expected.starts_with(&datagram[header_bytes..]))
             });
             let Some(header) = stamp else {
@@ -260,7 +260,7 @@ fn summarise(jitter: &JitterRfc3550, variation: &DelayVariation) -> DelaySummary
     let found = variation.summary();
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     DelaySummary {
-        n: found.n,
+        n: Some(found.n),
         jitter_rfc3550_us: jitter.jitter_ns().unwrap_or(0.0) / 1e3,
         ipdv_mean_abs_us: found.ipdv_mean_abs_ns.map(|ns| ns / 1e3),
         pdv_p50_us: us(found.pdv_p50_ns),

@@ -4,7 +4,7 @@ use crate::counters::{FlowCounters, Orders};
 use crate::layout::Layout;
 use crate::pacer::{Next, Pacer};
 use crate::socket::no_datagram;
-use caudal_core::plan::Cut;
+use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -41,8 +41,8 @@ pub struct Sending<L> {
     pub length: u32,
     /// The rate to keep; `None` for as fast as it goes.
     pub rate: Option<BitRate>,
-    /// How the payload is cut.
-    pub cut: Cut,
+    /// The sizes of the datagrams.
+    pub sizes: DatagramSizes,
     /// Datagrams in a departure at least, where a rate is kept.
     pub burst: u32,
     /// Whether datagrams leave one by one where no rate is kept: a receiver that reads them so loses most
@@ -74,7 +74,7 @@ pub fn send<L: Layout>(
     for datagram in batch.chunks_exact_mut(length) {
         what.layout.fill(datagram);
     }
-    let datagrams = what.cut.datagrams();
+    let datagrams = what.sizes.datagrams();
     let start_ns = monotonic_ns();
     let mut pacer = what
         .rate
@@ -99,13 +99,13 @@ pub fn send<L: Layout>(
                 }
             }
         }
-        count = what.cut.together(sequence, count.min(most as u64));
+        count = what.sizes.batch(sequence, count.min(most as u64));
         if let Some(credit) = &mut credit {
             credit.wait_for_room(socket, sequence, count, counters, orders)?;
             now = monotonic_ns();
         }
         let size =
-            (count as usize - 1) * length + what.cut.length_of(sequence + count - 1) as usize;
+            (count as usize - 1) * length + what.sizes.length_of(sequence + count - 1) as usize;
         for (datagram, number) in batch[..size].chunks_mut(length).zip(sequence..) {
             what.layout.write(datagram, number, now);
         }

@@ -5,9 +5,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use caudal_core::echo::{EchoRecord, Reply, Summarise};
+use caudal_core::event::Event;
 use caudal_core::plan::{EchoPlan, EchoSchedule, Transport};
 use caudal_engine::{
-    Client, CutShort, EchoManner, EchoRun, Event, Origin, RunError, Server, ServerOptions, Target,
+    Client, CutShort, EchoManner, EchoRun, Origin, RunError, Server, ServerOptions, Target,
 };
 use caudal_wire::datagram::Opening;
 use std::io::{Read, Write};
@@ -209,14 +210,8 @@ fn one_client_may_run_many_tests_one_after_another() {
         let plan = plan(transport, 2, &[4, 8], 10);
         let run = client
             .echo(&plan, &EchoManner::default(), &mut |event| {
-                if let Event::Echoed {
-                    client,
-                    size,
-                    messages,
-                    ..
-                } = event
-                {
-                    told.push((size, client, messages));
+                if let Event::Size(progress) = event {
+                    told.push((progress.size_bytes, progress.client, progress.replies));
                 }
             })
             .unwrap();
@@ -240,7 +235,7 @@ fn a_server_that_is_stopped_leaves_what_was_measured() {
         };
         let stopper = Mutex::new(None);
         let run = client.echo(&plan, &EchoManner::default(), &mut |event| {
-            if let Event::Echoed { .. } = event
+            if let Event::Size(_) = event
                 && let Some(server) = server.lock().unwrap().take()
             {
                 *stopper.lock().unwrap() = Some(thread::spawn(move || server.stop()));
@@ -398,7 +393,7 @@ fn a_lost_control_connection_leaves_what_was_measured() {
     let middle = Middle::before(server.local());
     let plan = plan(Transport::Tcp, 2, &(1..=128).collect::<Vec<u32>>(), 200);
     let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
-        if matches!(event, Event::Echoed { size: 2, .. }) {
+        if matches!(event, Event::Size(progress) if progress.size_bytes == 2) {
             middle.cut(0);
         }
     });
@@ -425,14 +420,7 @@ fn a_lost_data_connection_ends_that_connection_only() {
     let middle = Middle::before(server.local());
     let plan = plan(Transport::Tcp, 2, &(1..=32).collect::<Vec<u32>>(), 100);
     let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
-        if matches!(
-            event,
-            Event::Echoed {
-                client: 1,
-                size: 3,
-                ..
-            }
-        ) {
+        if matches!(event, Event::Size(progress) if (progress.client, progress.size_bytes) == (1, 3)) {
             middle.cut(2);
         }
     });
@@ -464,7 +452,7 @@ fn a_connection_that_falls_silent_fails_after_the_timeout() {
             ..plan(Transport::Tcp, 1, &sizes, 100)
         };
         let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
-            if matches!(event, Event::Echoed { size: 2, .. }) {
+            if matches!(event, Event::Size(progress) if progress.size_bytes == 2) {
                 middle.hush.store(true, Ordering::Relaxed);
             }
         });

@@ -30,7 +30,7 @@ impl EchoPath {
     pub fn wire_bytes(&self, size: u32) -> Option<u64> {
         match self.transport {
             Transport::Tcp => self.framing.tcp_wire_bytes(u64::from(size)),
-            Transport::Udp => (size <= caudal_core::plan::LARGEST_DATAGRAM)
+            Transport::Udp => (size <= caudal_core::plan::MAX_DATAGRAM)
                 .then(|| self.framing.udp_wire_bytes(size))?,
         }
     }

@@ -395,7 +395,7 @@ fn messages(framing: &Framing, line: BitRate, message: u32) -> Vec<Prediction> {
             "each message leaves in segments of its own (TCP_NODELAY, never two in one)",
         )
     });
-    let udp = (message <= caudal_core::plan::LARGEST_DATAGRAM)
+    let udp = (message <= caudal_core::plan::MAX_DATAGRAM)
         .then(|| framing.udp_wire_bytes(message))
         .flatten()
         .map(|wire| {

@@ -5,15 +5,16 @@ use super::loss::{Acknowledged, Congestion, cubic, loss_ceiling, mathis, pftk};
 use super::share::overload_loss;
 use super::transfer::{INITIAL_WINDOW, slow_start};
 use super::window::window_ceiling;
-use caudal_core::interval::{Interval, Measured};
-use caudal_core::plan::{Direction, End, Rate, Transport};
+use caudal_core::bottleneck::{Bottleneck, LimitedBy, REACHED};
+use caudal_core::interval::Interval;
+use caudal_core::plan::{Direction, Transport};
 use caudal_core::prediction::Compared;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate, time};
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{Context, DirectionSummary};
+use caudal_core::timeline::Measured;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_core::verdict::{Limit, LimitedBy, REACHED};
 use std::time::Duration;
 
 /// Segments sent again below which their share says little of the path.
@@ -31,7 +32,9 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 /// The predictions for one direction of a run, beside what it gave; none where no rate was measured.
 #[must_use]
 pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Compared> {
-    let Some(goodput) = summary.goodput_bps else {
+    let (Some(goodput), Some(limited_by), Some(ceiling)) =
+        (summary.goodput_bps, &summary.limited_by, &summary.ceiling)
+    else {
         return Vec::new();
     };
     let records: Vec<&FlowRecord> = context
@@ -66,18 +69,12 @@ pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Com
         .collect();
     compare(&Facts {
         direction: summary.direction,
-        transport: context.plan.transport,
+        transport: context.transport(),
         goodput_bps: goodput.mean,
-        limited_by: &summary.limited_by,
+        limited_by,
         flows: records.len() as u32,
-        asked: match context.plan.rate {
-            Rate::Limit(rate) => Some(rate),
-            Rate::Max => None,
-        },
-        wire: summary
-            .ceiling
-            .goodput_bps
-            .map(|bps| (bps, summary.ceiling.why.as_str())),
+        asked: context.bulk.rate.limit(),
+        wire: ceiling.goodput_bps.map(|bps| (bps, ceiling.why.as_str())),
         loopback: context.loopback,
         window: windows.filter(|bytes| *bytes > 0).map(ByteCount::new),
         min_rtt: summary
@@ -93,7 +90,7 @@ pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Com
         segments: sent
             .zip(mss)
             .map(|(sent, mss)| sent / u64::from(mss.max(1))),
-        retransmits: summary.tcp.as_ref().map_or(0, |tcp| tcp.retransmits),
+        retransmits: summary.tcp.and_then(|tcp| tcp.retransmits).unwrap_or(0),
         timeouts: spans()
             .map(|(first, last)| Some(last.timeouts?.saturating_sub(first.timeouts?)))
             .sum(),
@@ -109,12 +106,12 @@ pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Com
             .as_ref()
             .and_then(|loss| Some(loss.fraction?.mean)),
         measured_s: summary.measured_s,
-        amount: match context.plan.end {
-            End::Bytes(bytes) if bytes.get() < u64::MAX - 1 => Some(bytes),
-            _ => None,
-        },
-        both_ways: context.plan.directions.each().len() > 1,
-        block: context.plan.length,
+        amount: context
+            .bulk
+            .bytes()
+            .filter(|bytes| bytes.get() < u64::MAX - 1),
+        both_ways: context.bulk.directions.each().len() > 1,
+        block: context.bulk.length,
     })
 }
 
@@ -176,7 +173,7 @@ pub fn is_spread(intervals: &[Vec<Interval>]) -> bool {
         .iter()
         .flatten()
         .filter(|interval| !interval.omitted)
-        .filter_map(|interval| Some(interval.tcp?.retransmits))
+        .filter_map(|interval| interval.tcp?.retransmits)
         .collect();
     let with = counted.iter().filter(|count| **count > 0).count();
     let all: u64 = counted.iter().sum();
@@ -213,7 +210,7 @@ pub fn compare(facts: &Facts<'_>) -> Vec<Compared> {
     // Without the wire the lowest may not be the lowest.
     let whole = facts.wire.is_some()
         || facts.asked.is_some()
-        || facts.limited_by.limit == Limit::ReceiverWindow;
+        || facts.limited_by.limit == Bottleneck::ReceiverWindow;
     if let (true, Some(binding), Some(prediction)) = (
         whole,
         ceilings.binding(),
@@ -375,7 +372,7 @@ fn loss_tolerance(loss: f64) -> f64 {
 
 fn lost_elsewhere(facts: &Facts<'_>) -> String {
     match facts.limited_by.limit {
-        Limit::Receiver => format!(
+        Bottleneck::Receiver => format!(
             "the assumption that only the wire loses failed: {}",
             facts.limited_by.evidence
         ),
@@ -413,28 +410,30 @@ fn reason(facts: &Facts<'_>, binding: &Ceiling, difference: f64) -> String {
     if difference > 0.0 {
         return above(binding.term);
     }
-    let LimitedBy { limit, evidence } = facts.limited_by;
+    let LimitedBy {
+        limit, evidence, ..
+    } = facts.limited_by;
     match limit {
-        Limit::Sender => {
+        Bottleneck::Sender => {
             format!("the assumption of a sender that always has data failed: {evidence}")
         }
-        Limit::Receiver => {
+        Bottleneck::Receiver => {
             format!("the assumption of a receiver that keeps up failed: {evidence}")
         }
-        Limit::SendBuffer => {
+        Bottleneck::SendBuffer => {
             format!("the assumption of a large enough send buffer failed: {evidence}")
         }
-        Limit::ReceiverWindow if binding.term == Term::Window => format!(
+        Bottleneck::ReceiverWindow if binding.term == Term::Window => format!(
             "the window bound it as predicted, and the round trip was longer or the window smaller than assumed: {evidence}"
         ),
-        Limit::ReceiverWindow => {
+        Bottleneck::ReceiverWindow => {
             format!("the assumption of a large enough window failed: {evidence}")
         }
-        Limit::Pacing => {
+        Bottleneck::Pacing => {
             format!("the sender kept to its schedule, not to what the path allows: {evidence}")
         }
-        Limit::Unknown => format!("cannot tell, because {evidence}"),
-        Limit::Network => network(facts, binding),
+        Bottleneck::Unknown => format!("cannot tell, because {evidence}"),
+        Bottleneck::Network => network(facts, binding),
     }
 }
 
@@ -572,13 +571,14 @@ mod tests {
     const WIRE: &str = "100.0 Mbit/s (--link-rate), MTU 1500: 1448 of 1538 bytes on the wire";
 
     fn network() -> LimitedBy {
-        by(Limit::Network, "the congestion window held it")
+        by(Bottleneck::Network, "the congestion window held it")
     }
 
-    fn by(limit: Limit, evidence: &str) -> LimitedBy {
+    fn by(limit: Bottleneck, evidence: &str) -> LimitedBy {
         LimitedBy {
             limit,
             evidence: evidence.to_owned(),
+            out_of_cpu: false,
         }
     }
 
@@ -631,7 +631,7 @@ mod tests {
 
     #[test]
     fn a_small_window_binds_instead() {
-        let limited = by(Limit::ReceiverWindow, "it held the sender back 95 %");
+        let limited = by(Bottleneck::ReceiverWindow, "it held the sender back 95 %");
         let all = compare(&Facts {
             goodput_bps: 26.0e6,
             window: Some(ByteCount::new(65_535)),
@@ -653,21 +653,24 @@ mod tests {
     fn each_verdict_names_the_assumption_that_failed() {
         for (limit, words) in [
             (
-                Limit::Sender,
+                Bottleneck::Sender,
                 "a sender that always has data failed: evidence",
             ),
-            (Limit::Receiver, "a receiver that keeps up failed: evidence"),
             (
-                Limit::SendBuffer,
+                Bottleneck::Receiver,
+                "a receiver that keeps up failed: evidence",
+            ),
+            (
+                Bottleneck::SendBuffer,
                 "a large enough send buffer failed: evidence",
             ),
             (
-                Limit::ReceiverWindow,
+                Bottleneck::ReceiverWindow,
                 "a large enough window failed: evidence",
             ),
-            (Limit::Unknown, "cannot tell, because evidence"),
+            (Bottleneck::Unknown, "cannot tell, because evidence"),
             (
-                Limit::Network,
+                Bottleneck::Network,
                 "cannot tell, because the congestion window held",
             ),
         ] {
@@ -741,7 +744,7 @@ mod tests {
 
     #[test]
     fn without_a_wire_nothing_is_said_of_the_wire() {
-        let limited = by(Limit::Sender, "out of processor");
+        let limited = by(Bottleneck::Sender, "out of processor");
         let blind = Facts {
             wire: None,
             loopback: true,
@@ -773,7 +776,7 @@ mod tests {
 
     #[test]
     fn a_rate_of_few_large_blocks_is_kept_only_to_one_of_them() {
-        let limited = by(Limit::Pacing, "kept the rate");
+        let limited = by(Bottleneck::Pacing, "kept the rate");
         let coarse = Facts {
             wire: None,
             asked: Some(BitRate::from_bps(5_000_000)),
@@ -856,7 +859,7 @@ mod tests {
 
     #[test]
     fn datagrams_beyond_the_wire_are_lost() {
-        let limited = by(Limit::Network, "2000 datagrams were lost on the way");
+        let limited = by(Bottleneck::Network, "2000 datagrams were lost on the way");
         let udp = Facts {
             transport: Transport::Udp,
             goodput_bps: 95.7e6,

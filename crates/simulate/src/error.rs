@@ -58,6 +58,6 @@ pub enum SimulateError {
         intervals: u64,
     },
     /// More flows than are told apart.
-    #[error("{0} flows are too many; the most is {most}", most = crate::scenario::MOST_FLOWS)]
+    #[error("{0} flows are too many; the most is {most}", most = crate::scenario::MAX_FLOWS)]
     TooManyFlows(usize),
 }

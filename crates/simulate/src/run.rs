@@ -16,7 +16,7 @@ use crate::fabric::Fabric;
 use crate::flow::{Leaving, Running};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::packet::{End, Packet};
-use crate::scenario::{Flow, LONGEST, MOST_FLOWS, MOST_INTERVALS, Scenario};
+use crate::scenario::{Flow, LONGEST, MAX_FLOWS, MAX_INTERVALS, Scenario};
 use crate::span::{after, ns_between, whole_ns};
 use crate::tally::Tally;
 
@@ -108,14 +108,14 @@ impl Simulation {
         let intervals = duration.as_nanos().checked_div(interval.as_nanos());
         if duration.is_zero()
             || duration > LONGEST
-            || intervals.is_none_or(|count| count > u128::from(MOST_INTERVALS))
+            || intervals.is_none_or(|count| count > u128::from(MAX_INTERVALS))
         {
             return Err(SimulateError::Length {
                 longest: LONGEST.as_secs(),
-                intervals: MOST_INTERVALS,
+                intervals: MAX_INTERVALS,
             });
         }
-        if scenario.flows.len() > MOST_FLOWS {
+        if scenario.flows.len() > MAX_FLOWS {
             return Err(SimulateError::TooManyFlows(scenario.flows.len()));
         }
         let fabric = Fabric::of(topology)?;
@@ -326,7 +326,7 @@ impl Simulation {
             0
         };
         let packet = Packet {
-            // At most `MOST_FLOWS`.
+            // At most `MAX_FLOWS`.
             flow: flow as u32,
             toward: leaving.toward,
             body: leaving.body,

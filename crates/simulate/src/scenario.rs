@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::tcp::TcpSettings;
 
 /// The most flows of a scenario.
-pub const MOST_FLOWS: usize = 10_000;
+pub const MAX_FLOWS: usize = 10_000;
 /// The longest run: 100 days.
 pub(crate) const LONGEST: Duration = Duration::from_secs(8_640_000);
 /// The most intervals that are kept.
-pub(crate) const MOST_INTERVALS: u64 = 100_000;
+pub(crate) const MAX_INTERVALS: u64 = 100_000;
 
 /// Flows and how long they are watched.
 #[derive(Debug, Clone, PartialEq)]

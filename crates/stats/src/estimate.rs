@@ -1,12 +1,13 @@
 //! A mean with the interval it comes with, and when to stop repeating.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::special::student_two_sided;
 
 /// How an interval was made, and so what it may be taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Student's t over the results of independent runs: where their mean lies.
@@ -26,7 +27,7 @@ pub enum Method {
 }
 
 /// A value, the interval it lies in, and what both rest on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The value itself, in the unit of what was measured.
     pub mean: f64,

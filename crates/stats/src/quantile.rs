@@ -1,5 +1,6 @@
 //! Percentiles that say how sure they are, and the summary of a distribution.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::estimate::{Estimate, Method, Welford, two_sided_z};
@@ -106,7 +107,7 @@ fn samples_for(q: f64, tail: f64) -> Option<u64> {
 }
 
 /// The summary of many values, in their unit, with percentiles only where there are samples enough for them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// How many values.
     pub n: u64,
@@ -115,14 +116,18 @@ pub struct Distribution {
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation, over n - 1; absent for a single value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
     /// The median, whatever the count.
     pub p50: f64,
     /// The 90th percentile; absent below 29 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90: Option<f64>,
     /// The 99th percentile; absent below 299 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<f64>,
     /// The 99.9th percentile; absent below 2 995 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9: Option<f64>,
     /// The largest.
     pub max: f64,

@@ -7,6 +7,7 @@ mod environment;
 mod error;
 #[cfg(test)]
 mod fixture;
+mod headline;
 mod id;
 mod keep;
 mod kept;

@@ -189,7 +189,7 @@ mod tests {
             let first = round * 1000;
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args([
-                    "store::writer::tests::keeps_runs_until_it_is_killed",
+                    "writer::tests::keeps_runs_until_it_is_killed",
                     "--exact",
                     "--nocapture",
                 ])

@@ -10,4 +10,5 @@ pub mod iperf2;
 pub mod iperf3;
 pub mod message;
 pub mod nttcp;
+pub mod offered;
 pub mod preamble;

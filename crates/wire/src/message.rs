@@ -51,7 +51,8 @@ pub enum ToServer {
     },
     /// Proposes a test.
     Offer {
-        /// What is to be done.
+        /// The plan.
+        #[serde(with = "crate::offered")]
         plan: Plan,
     },
     /// All data connections are attached: go.
@@ -98,7 +99,8 @@ pub enum ToClient {
     },
     /// Accepts a plan.
     Accepted {
-        /// The plan within the server's limits: what both sides now hold.
+        /// The plan within the server's limits: what both ends now hold.
+        #[serde(with = "crate::offered")]
         plan: Plan,
         /// Names the data connections, 32 hexadecimal digits.
         token: String,
@@ -146,6 +148,26 @@ mod tests {
             ToServer::Ping { t1: 5 }
         );
         assert!(serde_json::from_str::<ToServer>(r#"{"say":"dance"}"#).is_err());
+    }
+
+    #[test]
+    fn a_plan_reads_as_the_first_version_of_the_protocol_wrote_it() {
+        let text = r#"{"say":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
+            "end":{"time_ns":1000000000},"interval_ns":100000000,"omit":"nothing","rate":{"limit":1000000},"length":1448,
+            "window":null,"mss":null,"congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
+            "zero_copy":false,"verify":true,"same_machine":false}}"#;
+        let Ok(ToServer::Offer {
+            plan: Plan::Udp(plan),
+        }) = serde_json::from_str(text)
+        else {
+            panic!("another message");
+        };
+        assert!(plan.verify && plan.bulk.parallel == 2 && plan.bulk.length == 1448);
+        let written = serde_json::to_value(ToServer::Offer {
+            plan: Plan::Udp(plan),
+        });
+        let first: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(written.unwrap(), first);
     }
 
     #[test]

@@ -1,11 +1,21 @@
-//! A log as a document `caudal.run/1`: the keys are those of a run of our own, and those the log does not tell are absent.
+//! The document of a log: that of a run of caudal's own, without what the log does not report.
 
-use super::log::{Count, End, Flow, Log, Protocol};
-use caudal_core::plan::Direction;
+use super::log::{Count, End, Flow, Log};
+use caudal_core::interval::{Interval, TcpInterval, UdpInterval};
+use caudal_core::loss::Loss;
+use caudal_core::plan::{
+    Direction, Directions, Omit, PlanKind, PlanRecord, PlannedFlow, Rate, TestEnd, Transport,
+};
+use caudal_core::run::{
+    FlowReport, ReceiverReport, SenderReport, Summary, TcpReport, ThroughputSummary,
+};
+use caudal_core::sample::{DelaySummary, Role};
+use caudal_core::summary::{DirectionSummary, TcpSummary};
+use caudal_core::units::{BitRate, ByteCount};
 use caudal_stats::{Estimate, wilson};
-use serde_json::{Map, Value, json};
+use std::time::Duration;
 
-/// How sure the interval of a loss is.
+/// The confidence of the interval of a loss.
 const CONFIDENCE: f64 = 0.95;
 
 /// What a direction of a test adds up to.
@@ -171,255 +181,241 @@ fn rate(count: &Count) -> Option<f64> {
     })
 }
 
-/// Puts a key in when there is something to put.
-fn put(map: &mut Map<String, Value>, key: &str, value: Option<Value>) {
-    if let Some(value) = value {
-        map.insert(key.to_owned(), value);
-    }
-}
-
 /// A count as a whole number.
-fn whole(value: Option<f64>) -> Option<Value> {
-    value.map(|value| json!(value.round() as u64))
+fn whole(value: Option<f64>) -> Option<u64> {
+    value.map(|value| value.round() as u64)
 }
 
-fn plain(value: Option<f64>) -> Option<Value> {
-    value.map(|value| json!(value))
+/// A count as a whole number of 32 bits.
+fn whole_u32(value: Option<f64>) -> Option<u32> {
+    value.map(|value| value.round() as u32)
 }
 
 /// Microseconds of milliseconds, to the nanosecond they may have been printed to.
-fn micros(milliseconds: Option<f64>) -> Option<Value> {
-    milliseconds.map(|value| json!((value * 1e6).round() / 1e3))
+fn micros(milliseconds: Option<f64>) -> Option<f64> {
+    milliseconds.map(|value| (value * 1e6).round() / 1e3)
 }
 
-/// `plan`.
+fn nanoseconds(seconds: f64) -> Duration {
+    Duration::from_nanos((seconds * 1e9).round() as u64)
+}
+
+fn flows_of(log: &Log, direction: Direction) -> impl Iterator<Item = &Flow> {
+    log.flows
+        .iter()
+        .filter(move |flow| flow.direction == direction)
+}
+
+/// The plan, as far as the log shows it.
 #[must_use]
-pub fn plan(log: &Log) -> Value {
-    let mut plan = Map::new();
-    let kind = log.protocol.map(Protocol::name);
-    put(&mut plan, "kind", kind.map(Value::from));
-    put(&mut plan, "transport", kind.map(Value::from));
-    put(&mut plan, "peer", log.peer.clone().map(Value::from));
+pub fn plan(log: &Log) -> PlanRecord {
     let directions = directions(log);
-    let name = match directions.as_slice() {
-        [Direction::Up] => Some("up"),
-        [Direction::Down] => Some("down"),
-        [_, _] => Some("both"),
-        _ => None,
-    };
-    put(&mut plan, "directions", name.map(Value::from));
     let parallel = directions
         .iter()
-        .map(|direction| {
-            log.flows
-                .iter()
-                .filter(|flow| flow.direction == *direction)
-                .count()
-        })
+        .map(|direction| flows_of(log, *direction).count() as u32)
         .max()
         .filter(|count| *count > 0);
-    put(&mut plan, "parallel", parallel.map(Value::from));
-    let end = match (log.bytes, log.time_s) {
-        (Some(bytes), _) => Some(json!({"bytes": bytes.round() as u64})),
-        (None, Some(seconds)) => Some(json!({"time_ns": (seconds * 1e9).round() as u64})),
-        (None, None) => None,
-    };
-    put(&mut plan, "end", end);
-    let omit = log
-        .omit_s
-        .map(|seconds| json!({"time_ns": (seconds * 1e9).round() as u64}));
-    put(&mut plan, "omit", omit);
-    put(
-        &mut plan,
-        "rate",
-        log.rate.map(|rate| json!({"limit": rate.round() as u64})),
-    );
-    put(&mut plan, "length", whole(log.length));
-    put(
-        &mut plan,
-        "congestion",
-        log.congestion.clone().map(Value::from),
-    );
-    Value::Object(plan)
+    PlanRecord {
+        kind: log.protocol.map(|transport| match transport {
+            Transport::Tcp => PlanKind::Tcp,
+            Transport::Udp => PlanKind::Udp,
+        }),
+        transport: log.protocol,
+        peer: log.peer.clone(),
+        directions: match directions.as_slice() {
+            [Direction::Up] => Some(Directions::Up),
+            [Direction::Down] => Some(Directions::Down),
+            [_, _] => Some(Directions::Both),
+            _ => None,
+        },
+        parallel,
+        end: match (log.bytes, log.time_s) {
+            (Some(bytes), _) => Some(TestEnd::Bytes(ByteCount::new(bytes.round() as u64))),
+            (None, Some(seconds)) => Some(TestEnd::Time(nanoseconds(seconds))),
+            (None, None) => None,
+        },
+        omit: log.omit_s.map(|seconds| Omit::Time(nanoseconds(seconds))),
+        rate: log
+            .rate
+            .map(|rate| Rate::Limit(BitRate::from_bps(rate.round() as u64))),
+        length: whole(log.length),
+        congestion: log.congestion.clone().map(Some),
+        ..PlanRecord::default()
+    }
 }
 
-fn is_tcp(count: &Count) -> bool {
+/// Datagrams that arrived, of a count that includes the lost ones.
+fn arrived(count: &Count) -> Option<f64> {
+    let total = count.datagrams?;
+    count
+        .lost
+        .filter(|lost| *lost <= total)
+        .map(|lost| total - lost)
+}
+
+fn has_tcp(count: &Count) -> bool {
     count.retransmits.is_some() || count.cwnd_bytes.is_some() || count.rtt_us.is_some()
 }
 
-fn tcp(count: &Count) -> Option<Value> {
-    let mut tcp = Map::new();
-    put(&mut tcp, "retransmits", whole(count.retransmits));
-    put(&mut tcp, "cwnd_bytes", whole(count.cwnd_bytes));
-    put(&mut tcp, "rtt_us", whole(count.rtt_us));
-    is_tcp(count).then_some(Value::Object(tcp))
-}
-
-fn arrived(count: &Count) -> Option<f64> {
-    let all = count.datagrams?;
-    count
-        .lost
-        .filter(|lost| *lost <= all)
-        .map(|lost| all - lost)
-}
-
-fn interval(row: &Count, counted_by: End) -> Value {
-    let mut map = Map::new();
-    put(&mut map, "start_s", plain(Some(row.start_s)));
-    put(&mut map, "end_s", plain(Some(row.end_s)));
-    put(&mut map, "omitted", Some(json!(row.omitted)));
+fn interval(count: &Count, counted_by: End) -> Interval {
+    let mut interval = Interval {
+        start_s: count.start_s,
+        end_s: count.end_s,
+        omitted: count.omitted,
+        tcp: has_tcp(count).then(|| TcpInterval {
+            retransmits: whole(count.retransmits),
+            cwnd_bytes: whole(count.cwnd_bytes),
+            rtt_us: whole_u32(count.rtt_us),
+            ..TcpInterval::default()
+        }),
+        ..Interval::default()
+    };
     match counted_by {
         End::Receiver => {
-            put(&mut map, "bytes", whole(row.bytes));
-            put(&mut map, "goodput_bps", plain(row.bps));
-            let mut udp = Map::new();
-            put(&mut udp, "datagrams", whole(arrived(row)));
-            put(&mut udp, "lost", whole(row.lost));
-            put(&mut udp, "reordered", whole(row.reordered));
-            put(&mut udp, "jitter_rfc3550_us", micros(row.jitter_ms));
-            put(
-                &mut map,
-                "udp",
-                (!udp.is_empty()).then_some(Value::Object(udp)),
-            );
+            interval.bytes = whole(count.bytes);
+            interval.goodput_bps = count.bps;
+            let udp = UdpInterval {
+                datagrams: whole(arrived(count)),
+                lost: count.lost.map(|lost| lost.round() as i64),
+                reordered: whole(count.reordered),
+                jitter_rfc3550_us: micros(count.jitter_ms),
+                ..UdpInterval::default()
+            };
+            interval.udp = (udp != UdpInterval::default()).then_some(udp);
         }
         End::Sender => {
-            put(&mut map, "sent_bytes", whole(row.bytes));
-            put(&mut map, "sent_bps", plain(row.bps));
-            put(&mut map, "sent_datagrams", whole(row.datagrams));
+            interval.sent_bytes = whole(count.bytes);
+            interval.sent_bps = count.bps;
+            interval.sent_datagrams = whole(count.datagrams);
         }
     }
-    put(&mut map, "tcp", tcp(row));
-    Value::Object(map)
+    interval
 }
 
-fn end(count: &Count, which: End) -> Value {
-    let mut map = Map::new();
-    put(&mut map, "start_s", plain(Some(count.start_s)));
-    put(&mut map, "end_s", plain(Some(count.end_s)));
-    put(&mut map, "bytes", whole(count.bytes));
-    match which {
-        End::Sender => {
-            put(&mut map, "sent_bps", plain(count.bps));
-            put(&mut map, "datagrams", whole(count.datagrams));
-            put(&mut map, "tcp", tcp(count));
-        }
-        End::Receiver => {
-            put(&mut map, "goodput_bps", plain(count.bps));
-            put(&mut map, "datagrams", whole(arrived(count)));
-            put(&mut map, "lost", whole(count.lost));
-            put(&mut map, "reordered", whole(count.reordered));
-            let jitter = micros(count.jitter_ms);
-            put(
-                &mut map,
-                "delay",
-                jitter.map(|jitter| json!({"jitter_rfc3550_us": jitter})),
-            );
-        }
+fn sender(count: &Count) -> SenderReport {
+    SenderReport {
+        start_s: Some(count.start_s),
+        end_s: Some(count.end_s),
+        bytes: whole(count.bytes),
+        sent_bps: count.bps,
+        datagrams: whole(count.datagrams),
+        tcp: has_tcp(count).then(|| TcpReport {
+            retransmits: whole(count.retransmits),
+            cwnd_bytes: whole(count.cwnd_bytes),
+            rtt_us: whole_u32(count.rtt_us),
+            ..TcpReport::default()
+        }),
+        ..SenderReport::default()
     }
-    Value::Object(map)
 }
 
-/// `flows`.
+fn receiver(count: &Count) -> ReceiverReport {
+    ReceiverReport {
+        start_s: Some(count.start_s),
+        end_s: Some(count.end_s),
+        bytes: whole(count.bytes),
+        goodput_bps: count.bps,
+        datagrams: whole(arrived(count)),
+        lost: whole(count.lost),
+        reordered: whole(count.reordered),
+        delay: micros(count.jitter_ms).map(jitter),
+        ..ReceiverReport::default()
+    }
+}
+
+fn jitter(us: f64) -> DelaySummary {
+    DelaySummary {
+        jitter_rfc3550_us: us,
+        ..DelaySummary::default()
+    }
+}
+
+/// The flows, up first. A log of sums alone still has a flow: all of them together.
 #[must_use]
-pub fn flows(log: &Log) -> Value {
-    // A log of sums alone still has a flow: all of them together.
+pub fn flows(log: &Log) -> Vec<FlowReport> {
     let all = if log.flows.is_empty() {
         &log.sums
     } else {
         &log.flows
     };
     let mut sorted: Vec<&Flow> = all.iter().collect();
-    sorted.sort_by_key(|flow| flow.direction == Direction::Down);
-    let flows = sorted.into_iter().enumerate().map(|(id, flow)| {
-        let mut map = Map::new();
-        put(&mut map, "id", Some(json!(id)));
-        put(&mut map, "direction", Some(json!(flow.direction)));
-        let by = match flow.counted_by {
-            End::Sender => "sender",
-            End::Receiver => "receiver",
-        };
-        put(&mut map, "counted_by", Some(json!(by)));
-        for (key, which) in [("sender", End::Sender), ("receiver", End::Receiver)] {
-            put(
-                &mut map,
-                key,
-                flow.end(which).map(|count| end(count, which)),
-            );
-        }
-        let rows = flow
-            .intervals
-            .iter()
-            .map(|row| interval(row, flow.counted_by));
-        put(&mut map, "intervals", Some(rows.collect()));
-        Value::Object(map)
-    });
-    flows.collect()
+    sorted.sort_by_key(|flow| flow.direction);
+    let report = |(id, flow): (u32, &Flow)| FlowReport {
+        counted_by: Some(match flow.counted_by {
+            End::Sender => Role::Sender,
+            End::Receiver => Role::Receiver,
+        }),
+        sender: flow.sender.as_ref().map(sender),
+        receiver: flow.receiver.as_ref().map(receiver),
+        intervals: Some(
+            flow.intervals
+                .iter()
+                .map(|count| interval(count, flow.counted_by))
+                .collect(),
+        ),
+        ..FlowReport::new(PlannedFlow {
+            id,
+            direction: flow.direction,
+        })
+    };
+    (0..).zip(sorted).map(report).collect()
 }
 
-/// `summary`.
+/// The summary.
 #[must_use]
-pub fn summary(log: &Log) -> Value {
+pub fn summary(log: &Log) -> Summary {
     let directions = directions(log);
-    let mut summary = Map::new();
-    let only = match directions.as_slice() {
-        [only] => totals(log, *only)
-            .goodput_bps
-            .map(|bps| json!(Estimate::single(bps))),
+    let goodput_bps = match directions.as_slice() {
+        [only] => totals(log, *only).goodput_bps.map(Estimate::single),
         _ => None,
     };
-    put(&mut summary, "goodput_bps", only);
-    let each = directions.iter().map(|direction| {
-        let found = totals(log, *direction);
-        let mut map = Map::new();
-        put(&mut map, "direction", Some(json!(direction)));
-        let count = log
-            .flows
+    Summary::Throughput(Box::new(ThroughputSummary {
+        goodput_bps,
+        directions: directions
             .iter()
-            .filter(|flow| flow.direction == *direction)
-            .count();
-        put(&mut map, "flows", (count > 0).then(|| json!(count)));
-        let goodput = found.goodput_bps.map(|bps| json!(Estimate::single(bps)));
-        put(&mut map, "goodput_bps", goodput);
-        put(&mut map, "sent_bps", plain(found.sent_bps));
-        put(&mut map, "measured_s", plain(Some(found.measured_s)));
-        put(&mut map, "received_bytes", whole(found.received_bytes));
-        put(&mut map, "sent_bytes", whole(found.sent_bytes));
-        let mut tcp = Map::new();
-        put(&mut tcp, "retransmits", whole(found.retransmits));
-        put(&mut tcp, "cwnd_max_bytes", whole(found.cwnd_max_bytes));
-        put(&mut tcp, "rtt_mean_us", plain(found.rtt_us));
-        put(
-            &mut map,
-            "tcp",
-            (!tcp.is_empty()).then_some(Value::Object(tcp)),
-        );
-        let mut loss = Map::new();
-        put(&mut loss, "sent", whole(found.datagrams_sent));
-        if let Some((all, lost)) = found.losses {
-            put(&mut loss, "received", whole(Some(all - lost)));
-            put(&mut loss, "lost", whole(Some(lost)));
-            let fraction = wilson(lost.round() as u64, all.round() as u64, CONFIDENCE);
-            put(
-                &mut loss,
-                "fraction",
-                fraction.map(|fraction| json!(fraction)),
-            );
-        }
-        put(&mut loss, "reordered", whole(found.reordered));
-        put(
-            &mut map,
-            "loss",
-            (!loss.is_empty()).then_some(Value::Object(loss)),
-        );
-        let jitter = micros(found.jitter_ms);
-        put(
-            &mut map,
-            "delay",
-            jitter.map(|jitter| json!({"jitter_rfc3550_us": jitter})),
-        );
-        Value::Object(map)
-    });
-    put(&mut summary, "directions", Some(each.collect()));
-    Value::Object(summary)
+            .map(|direction| direction_summary(log, *direction))
+            .collect(),
+        ..ThroughputSummary::default()
+    }))
+}
+
+fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
+    let totals = totals(log, direction);
+    let flows = flows_of(log, direction).count();
+    let tcp = TcpSummary {
+        retransmits: whole(totals.retransmits),
+        cwnd_max_bytes: whole(totals.cwnd_max_bytes),
+        rtt_mean_us: totals.rtt_us,
+        ..TcpSummary::default()
+    };
+    let loss = Loss {
+        sent: whole(totals.datagrams_sent),
+        received: whole(totals.losses.map(|(all, lost)| all - lost)),
+        lost: whole(totals.losses.map(|(_, lost)| lost)),
+        fraction: totals
+            .losses
+            .and_then(|(all, lost)| wilson(lost.round() as u64, all.round() as u64, CONFIDENCE)),
+        reordered: whole(totals.reordered),
+        ..Loss::default()
+    };
+    DirectionSummary {
+        direction,
+        flows: (flows > 0).then_some(flows),
+        goodput_bps: totals.goodput_bps.map(Estimate::single),
+        goodput_trusted: None,
+        sent_bps: totals.sent_bps,
+        bytes: None,
+        measured_s: totals.measured_s,
+        omitted_s: None,
+        received_bytes: whole(totals.received_bytes),
+        sent_bytes: whole(totals.sent_bytes),
+        ceiling: None,
+        limited_by: None,
+        sender_cpu: None,
+        receiver_cpu: None,
+        tcp: (tcp != TcpSummary::default()).then_some(tcp),
+        loss: (loss != Loss::default()).then_some(loss),
+        delay: micros(totals.jitter_ms).map(jitter),
+        spacing: None,
+    }
 }

@@ -2,8 +2,9 @@
 
 use super::date;
 use super::line;
-use super::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use super::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::warning::WarningCode;
 
 /// How many tests are kept open for further rows, and streams in one.
 const MOST_AT_ONCE: usize = 16;
@@ -200,9 +201,9 @@ impl Test {
             .iter()
             .any(|stream| stream.has_losses || stream.report.is_some());
         if udp {
-            log.protocol = Some(Protocol::Udp);
+            log.protocol = Some(Transport::Udp);
         } else {
-            log.protocol = Some(Protocol::Tcp);
+            log.protocol = Some(Transport::Tcp);
         }
         let rows = || {
             let all = self.streams.iter();
@@ -231,7 +232,7 @@ impl Test {
         };
         if side.is_none() {
             let what = "the rows do not say which side wrote them: taken for what was sent";
-            log.doubts.push(("side_unknown", what.to_owned()));
+            log.doubts.push((WarningCode::SideUnknown, what.to_owned()));
         }
         log.peer = match side {
             Some(Side::Server) if !listens => self.hosts.first().cloned(),

@@ -4,7 +4,9 @@
 
 use super::date;
 use super::line::{self, Whose};
-use super::log::{Count, End, Flow, Format, Log, Protocol, Side};
+use super::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::Transport;
+use caudal_core::warning::WarningCode;
 use std::collections::HashMap;
 
 /// Reads all tests that a text holds.
@@ -88,7 +90,7 @@ struct Reader {
     open: Vec<Open>,
     ids: HashMap<u32, (usize, usize)>,
     command: Option<String>,
-    protocol: Option<Protocol>,
+    protocol: Option<Transport>,
     port: Option<u16>,
     side: Option<Side>,
     length: Option<f64>,
@@ -115,8 +117,8 @@ impl Reader {
             .collect();
         let at = words.iter().position(|word| *word == "port");
         let protocol = match words.as_slice() {
-            words if words.contains(&"UDP") => Some(Protocol::Udp),
-            words if words.contains(&"TCP") => Some(Protocol::Tcp),
+            words if words.contains(&"UDP") => Some(Transport::Udp),
+            words if words.contains(&"TCP") => Some(Transport::Tcp),
             _ => None,
         };
         let has_counts = self.open.iter().any(|open| {
@@ -256,16 +258,16 @@ impl Reader {
             ["Server", "Report:"] => leg.is_reported_next = true,
             ["Sent", count, "datagrams"] => {
                 leg.sent = count.parse::<u64>().ok().map(|count| count as f64);
-                log.protocol = Some(Protocol::Udp);
+                log.protocol = Some(Transport::Udp);
             }
             ["WARNING:", "did", "not", "receive", "ack", ..] => {
                 let what = "the server's count never came: only what was sent is known".to_owned();
                 if !log
                     .doubts
                     .iter()
-                    .any(|(code, _)| *code == "no_server_report")
+                    .any(|(code, _)| *code == WarningCode::NoServerReport)
                 {
-                    log.doubts.push(("no_server_report", what));
+                    log.doubts.push((WarningCode::NoServerReport, what));
                 }
             }
             _ => {
@@ -280,7 +282,7 @@ impl Reader {
                     return;
                 };
                 if more(&mut count, rest) {
-                    log.protocol = Some(Protocol::Udp);
+                    log.protocol = Some(Transport::Udp);
                 }
                 leg.take(count);
             }
@@ -411,7 +413,7 @@ fn finish(open: Open, port: Option<u16>) -> Log {
     }
     log.protocol = log.protocol.or_else(|| {
         let lossy = |flow: &Flow| flow.receiver.is_some_and(|count| count.jitter_ms.is_some());
-        log.flows.iter().any(lossy).then_some(Protocol::Udp)
+        log.flows.iter().any(lossy).then_some(Transport::Udp)
     });
     log
 }

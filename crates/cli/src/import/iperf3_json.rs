@@ -1,7 +1,7 @@
 //! What iperf3 prints for programs: one object a test (`-J`), several of them, or an event a line (`--json-stream`).
 
-use super::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use super::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ pub fn from_iperf3_json(value: &Value) -> Option<Log> {
     }
     let test = &start["test_start"];
     log.protocol = match test["protocol"].as_str() {
-        Some("TCP") => Some(Protocol::Tcp),
-        Some("UDP") => Some(Protocol::Udp),
+        Some("TCP") => Some(Transport::Tcp),
+        Some("UDP") => Some(Transport::Udp),
         _ => None,
     };
     let asked = |key: &str| number(&test[key]).filter(|value| *value > 0.0);
@@ -216,7 +216,7 @@ impl Reader {
                 .filter(|flow| flow.direction == sum.direction);
             if let (Some(flow), None) = (flows.next(), flows.next())
                 && let (Some(receiver), Some(sum)) = (&mut flow.receiver, &sum.receiver)
-                && self.log.protocol == Some(Protocol::Udp)
+                && self.log.protocol == Some(Transport::Udp)
             {
                 (receiver.bytes, receiver.bps) = (sum.bytes, sum.bps);
                 (receiver.start_s, receiver.end_s) = (sum.start_s, sum.end_s);

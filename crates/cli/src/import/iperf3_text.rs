@@ -2,8 +2,8 @@
 
 use super::date;
 use super::line::{self, Line, Whose};
-use super::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use super::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
 use std::collections::HashMap;
 
 /// Reads all tests that a text holds.
@@ -181,8 +181,8 @@ impl Open {
             let value = line::number(part).map(|(value, _)| value);
             if let Some(name) = part.strip_prefix("protocol: ") {
                 self.protocol(match name {
-                    "TCP" => Protocol::Tcp,
-                    "UDP" => Protocol::Udp,
+                    "TCP" => Transport::Tcp,
+                    "UDP" => Transport::Udp,
                     _ => continue,
                 });
             } else if part.ends_with("byte blocks") {
@@ -197,7 +197,7 @@ impl Open {
         }
     }
 
-    fn protocol(&mut self, protocol: Protocol) {
+    fn protocol(&mut self, protocol: Transport) {
         self.log.protocol.get_or_insert(protocol);
     }
 
@@ -287,7 +287,7 @@ impl Open {
             .trim();
         let mut counted_by = None;
         if rest.contains(" ms") && line::losses(&mut count, rest).is_some() {
-            self.protocol(Protocol::Udp);
+            self.protocol(Transport::Udp);
             counted_by = Some(End::Receiver);
         } else if let Some((first, after)) = line::number(rest) {
             let window = line::amount(after).map(|(bytes, _)| bytes);
@@ -295,13 +295,13 @@ impl Open {
             if window.is_some() || said_by.is_some() || self.columns == Columns::Sent {
                 count.retransmits = Some(first);
                 count.cwnd_bytes = window;
-                self.protocol(Protocol::Tcp);
+                self.protocol(Transport::Tcp);
             } else {
                 count.datagrams = Some(first);
-                self.protocol(Protocol::Udp);
+                self.protocol(Transport::Udp);
             }
         } else if self.columns == Columns::Nothing || self.columns == Columns::Sent {
-            self.protocol(Protocol::Tcp);
+            self.protocol(Transport::Tcp);
         }
         // A sum of a test that has not got its roles tells nothing of the end that counts.
         let near = match self.log.side {
@@ -349,7 +349,7 @@ impl Open {
             self.ids.insert((id, returning), self.log.flows.len() - 1);
             self.log.flows.len() - 1
         });
-        let is_udp = self.log.protocol == Some(Protocol::Udp);
+        let is_udp = self.log.protocol == Some(Transport::Udp);
         let flow = &mut self.log.flows[at];
         match said_by {
             Some(end) => keep_end(flow, end, count),

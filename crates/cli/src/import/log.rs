@@ -1,6 +1,7 @@
 //! What a log of another tool says, in one shape for all of them: what it does not say stays unsaid.
 
-use caudal_core::plan::Direction;
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::warning::WarningCode;
 
 /// Which of its two ends counted something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,26 +164,6 @@ impl Format {
     }
 }
 
-/// A protocol that carried a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
-    /// The one with connections.
-    Tcp,
-    /// The one with datagrams.
-    Udp,
-}
-
-impl Protocol {
-    /// Its name in a document.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        }
-    }
-}
-
 /// One test as a log tells of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Log {
@@ -193,7 +174,7 @@ pub struct Log {
     /// Which side wrote it.
     pub side: Option<Side>,
     /// What carried it.
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<Transport>,
     /// The other end: a host, with its port where that is the server's.
     pub peer: Option<String>,
     /// The command line.
@@ -222,8 +203,8 @@ pub struct Log {
     pub is_complete: bool,
     /// What went wrong, in the tool's words.
     pub error: Option<String>,
-    /// What to doubt: a code, and what it means here.
-    pub doubts: Vec<(&'static str, String)>,
+    /// The doubts about it: a code, and its meaning here.
+    pub doubts: Vec<(WarningCode, String)>,
 }
 
 impl Log {

@@ -14,11 +14,13 @@ mod line;
 pub(crate) mod log;
 mod nttcp;
 
-use crate::output::json::{SCHEMA, Tool, rfc3339};
-use caudal_core::plan::Direction;
+use crate::output::document::{rfc3339, this_tool};
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::run::{Import, ImportSide, Run, RunHeader, SCHEMA, Tool};
 use caudal_core::units::BitRate;
-use log::{Format, Log, Protocol};
-use serde_json::{Map, Value, json};
+use caudal_core::warning::{Warning, WarningCode};
+use log::{Format, Log};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// The largest file that is read.
@@ -26,7 +28,7 @@ pub const MOST_BYTES: usize = 64 << 20;
 
 /// The most tests one file may hold, and the most flows one test.
 const MOST_RUNS: usize = 10_000;
-const MOST_FLOWS: usize = 1024;
+const MAX_FLOWS: usize = 1024;
 
 /// Why nothing could be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +40,7 @@ pub enum ImportError {
     #[error("it is larger than {} MiB", MOST_BYTES >> 20)]
     TooLarge,
     /// More tests, or flows in a test, than make sense.
-    #[error("it holds more than {MOST_RUNS} tests, or more than {MOST_FLOWS} streams in one")]
+    #[error("it holds more than {MOST_RUNS} tests, or more than {MAX_FLOWS} streams in one")]
     TooMany,
     /// Of none of the forms.
     #[error("it is no log of iperf3, iperf or nttcp")]
@@ -94,8 +96,8 @@ pub struct Imported {
     pub retransmits: Option<f64>,
     /// What it is, in a line.
     pub line: String,
-    /// The document, schema `caudal.run/1`; `started` is put in by [`Imported::starting`].
-    pub document: Value,
+    /// The run; its date is set by [`Imported::starting`].
+    pub run: Run,
 }
 
 impl Imported {
@@ -104,9 +106,7 @@ impl Imported {
     pub fn starting(mut self, otherwise: i64) -> Self {
         let at = self.started_ns.unwrap_or(otherwise).max(0);
         self.started_ns = Some(at);
-        if let Value::Object(map) = &mut self.document {
-            map.insert("started".to_owned(), json!(rfc3339(at.unsigned_abs())));
-        }
+        self.run.header.started = rfc3339(at.unsigned_abs());
         self
     }
 }
@@ -134,7 +134,7 @@ pub fn read(text: &[u8], name: &str) -> Result<Vec<Imported>, ImportError> {
     if counted.is_empty() {
         return Err(ImportError::Nothing { tool, cause });
     }
-    if counted.len() > MOST_RUNS || counted.iter().any(|log| log.flows.len() > MOST_FLOWS) {
+    if counted.len() > MOST_RUNS || counted.iter().any(|log| log.flows.len() > MAX_FLOWS) {
         return Err(ImportError::TooMany);
     }
     let sha = hex(&digest);
@@ -339,11 +339,11 @@ struct Account {
     /// What lists show for the tool.
     tool: String,
     /// `tool` of the document.
-    named: Value,
+    named: Tool,
     /// `imported` of the document.
-    source: Option<Value>,
-    /// What it means that the account does not go to the test's end.
-    cut_short: (&'static str, &'static str),
+    source: Option<Import>,
+    /// The warning where the account does not reach the end of the test.
+    cut_short: Warning,
 }
 
 fn imported(log: Log, name: &str, sha: &str, nth: usize) -> Imported {
@@ -351,30 +351,28 @@ fn imported(log: Log, name: &str, sha: &str, nth: usize) -> Imported {
         .version
         .as_ref()
         .map_or_else(String::new, |version| format!(" {version}"));
-    let mut source = json!({
-        "file": name,
-        "format": log.format.name(),
-        "at": nth,
-        "sha256": sha,
-        "rounded": log.format.is_rounded(),
-    });
-    if let (Some(side), Value::Object(source)) = (log.side, &mut source) {
-        let side = match side {
-            log::Side::Client => "client",
-            log::Side::Server => "server",
-        };
-        source.insert("side".to_owned(), json!(side));
-    }
+    let source = Import {
+        file: name.to_owned(),
+        format: log.format.name().to_owned(),
+        at: nth,
+        sha256: sha.to_owned(),
+        rounded: log.format.is_rounded(),
+        side: log.side.map(|side| match side {
+            log::Side::Client => ImportSide::Client,
+            log::Side::Server => ImportSide::Server,
+        }),
+    };
     let account = Account {
         id: hex(&Sha256::digest(format!("{sha} {nth}")))[..32].to_owned(),
         tool: format!("{}{version} (imported)", log.format.tool()),
-        named: match &log.version {
-            Some(version) => json!({"name": log.format.tool(), "version": version}),
-            None => json!({"name": log.format.tool()}),
+        named: Tool {
+            name: log.format.tool().to_owned(),
+            version: log.version.clone(),
+            compatible_with: None,
         },
         source: Some(source),
-        cut_short: (
-            "log_cut_short",
+        cut_short: Warning::new(
+            WarningCode::LogCutShort,
             "the log breaks off before the end of the test",
         ),
     };
@@ -388,14 +386,19 @@ pub(crate) fn made_here(log: Log, id: &str) -> Option<Imported> {
     if !log.has_counts() {
         return None;
     }
-    let this = Tool::this();
-    let ways = log.format.tool();
+    let this = this_tool();
+    let tool = log.format.tool();
+    let version = this.version.as_deref().unwrap_or_default();
     let account = Account {
         id: id.to_owned(),
-        tool: format!("{} {} (as {ways})", this.name, this.version),
-        named: json!({"name": this.name, "version": this.version, "as": ways}),
+        tool: format!("{} {version} (as {tool})", this.name),
+        named: Tool {
+            compatible_with: Some(tool.to_owned()),
+            ..this
+        },
         source: None,
-        cut_short: ("cut_short", "the test was ended before its time"),
+        cut_short: Warning::new(WarningCode::CutShort, "the test ended before its time")
+            .with_remedy(""),
     };
     let started_ns = log.started_ns.unwrap_or(0);
     let together = both_at_once(&log);
@@ -452,7 +455,7 @@ fn both_at_once(log: &Log) -> Option<(Option<f64>, Option<f64>)> {
 }
 
 fn of_log(log: Log, account: Account) -> Imported {
-    let kind = log.protocol.map_or("tcp", Protocol::name);
+    let kind = log.protocol.map_or("tcp", Transport::name);
     let version = log
         .version
         .as_ref()
@@ -475,40 +478,35 @@ fn of_log(log: Log, account: Account) -> Imported {
         let all: Vec<f64> = totals.iter().filter_map(key).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>())
     };
-    let mut warnings: Vec<Value> = Vec::new();
-    let mut warn = |code: &str, message: String| {
-        warnings.push(json!({"code": code, "message": message, "remedy": ""}));
-    };
+    let mut warnings = Vec::new();
     if let Some(error) = &log.error {
-        warn("tool_failed", format!("the tool ended with: {error}"));
+        let message = format!("the tool ended with: {error}");
+        warnings.push(Warning::new(WarningCode::ToolFailed, message));
     } else if !log.is_complete {
-        let (code, message) = account.cut_short;
-        warn(code, message.to_owned());
+        warnings.push(account.cut_short);
     }
     if log.protocol.is_none() {
-        let what = "the log does not say whether this was TCP or UDP: taken for TCP";
-        warn("kind_assumed", what.to_owned());
+        warnings.push(Warning::new(
+            WarningCode::KindAssumed,
+            "the log does not show whether this was TCP or UDP: TCP is assumed",
+        ));
     }
-    for (code, message) in &log.doubts {
-        warn(code, message.clone());
-    }
-    let mut document = Map::new();
-    let mut put = |key: &str, value: Value| {
-        document.insert(key.to_owned(), value);
+    let doubts = log.doubts.iter().cloned();
+    warnings.extend(doubts.map(|(code, message)| Warning::new(code, message)));
+    let header = RunHeader {
+        schema: SCHEMA.to_owned(),
+        id: account.id.clone(),
+        started: String::new(),
+        tool: account.named,
+        command: log.command.clone(),
     };
-    put("schema", json!(SCHEMA));
-    put("id", json!(account.id));
-    put("tool", account.named);
-    if let Some(command) = &log.command {
-        put("command", json!(command));
-    }
-    if let Some(source) = account.source {
-        put("imported", source);
-    }
-    put("plan", document::plan(&log));
-    put("flows", document::flows(&log));
-    put("summary", document::summary(&log));
-    put("warnings", Value::Array(warnings));
+    let run = Run {
+        imported: account.source,
+        flows: Some(document::flows(&log)),
+        summary: Some(document::summary(&log)),
+        warnings,
+        ..Run::new(header, document::plan(&log))
+    };
     let line = line_of(&log, kind, version.trim(), &directions, &totals, outcome);
     Imported {
         id: account.id,
@@ -527,7 +525,7 @@ fn of_log(log: Log, account: Account) -> Imported {
         rtt_us: only.rtt_us,
         retransmits: add(|totals| totals.retransmits),
         line,
-        document: Value::Object(document),
+        run,
     }
 }
 

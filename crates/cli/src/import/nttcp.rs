@@ -1,8 +1,9 @@
 //! Rows of nttcp: `l` for the side that ran it and a digit for each other side, with its title row or without.
 
 use super::line;
-use super::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use super::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::warning::WarningCode;
 
 /// A column, as the title row names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,15 +140,15 @@ fn row(text: &str, columns: &[Column]) -> Option<Row> {
 
 impl Row {
     /// What the row would be of a sender: each call moves as much, and of datagrams three more mark the end.
-    fn sends(&self) -> Option<(Protocol, f64)> {
+    fn sends(&self) -> Option<(Transport, f64)> {
         let calls = self.calls.filter(|calls| *calls >= 1.0)?;
         if self.bytes < 1.0 {
             return None;
         }
         if self.bytes % calls == 0.0 {
-            return Some((Protocol::Tcp, calls));
+            return Some((Transport::Tcp, calls));
         }
-        (calls > 3.0 && self.bytes % (calls - 3.0) == 0.0).then_some((Protocol::Udp, calls - 3.0))
+        (calls > 3.0 && self.bytes % (calls - 3.0) == 0.0).then_some((Transport::Udp, calls - 3.0))
     }
 
     fn count(&self, datagrams: Option<f64>) -> Count {
@@ -200,19 +201,20 @@ fn finish(test: Test) -> Log {
     let transmits = said.or(fewer).or(by_calls);
     if transmits.is_none() {
         let what = "the rows do not say who sent: taken for what nttcp does unless told otherwise";
-        log.doubts.push(("direction_assumed", what.to_owned()));
+        log.doubts
+            .push((WarningCode::DirectionAssumed, what.to_owned()));
     }
     let local_sends = transmits.unwrap_or(true);
     let sender = if local_sends { local } else { first };
     let by_sender = sender.and_then(Row::sends);
     log.protocol = if options.contains(&"-u") || fewer.is_some() {
-        Some(Protocol::Udp)
+        Some(Transport::Udp)
     } else if options.is_empty() {
         by_sender.map(|(protocol, _)| protocol)
     } else {
-        Some(Protocol::Tcp)
+        Some(Transport::Tcp)
     };
-    let is_udp = log.protocol == Some(Protocol::Udp);
+    let is_udp = log.protocol == Some(Transport::Udp);
     let sent = match (is_udp, sender.and_then(|row| row.calls)) {
         (true, Some(calls)) if calls > 3.0 => Some(calls - 3.0),
         _ => None,

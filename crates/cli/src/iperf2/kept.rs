@@ -1,7 +1,7 @@
 //! A client's test of iperf 2 as it is kept: what its legs told, each end's count for itself.
 
-use crate::import::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use crate::import::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::Role;
 use caudal_engine::iperf2::{ClientOptions, Event, Figures, LegInfo};
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ impl Book {
         let mut log = Log::new(Format::Iperf2Csv);
         log.side = Some(Side::Client);
         log.protocol = Some(if options.udp {
-            Protocol::Udp
+            Transport::Udp
         } else {
-            Protocol::Tcp
+            Transport::Tcp
         });
         log.peer = Some(options.peer.to_string());
         log.started_ns = i64::try_from(realtime_ns).ok();

@@ -7,9 +7,9 @@ pub mod units;
 
 use crate::exit::Exit;
 use crate::import::log::Log;
-use crate::keeping::Keeping;
-use crate::output::json::command_of;
+use crate::output::document::command_of;
 use crate::personality;
+use crate::recording::Recording;
 use caudal_engine::RunError;
 use caudal_engine::guests::Guests;
 use caudal_engine::iperf2::{Client, ClientOptions, Event, Outcome, Server, ServerOptions, Tell};
@@ -412,7 +412,7 @@ fn run(
     shown: &mut Shown,
     interrupt: &'static Interrupt,
 ) -> Exit {
-    let keeping = Keeping::by_environment();
+    let keeping = Recording::by_environment();
     let test = match test(&mut options) {
         Ok(test) => test,
         Err(why) => return fail(&why),
@@ -447,7 +447,7 @@ fn run(
     let outcome = runner.join();
     let (exit, error) = ending(outcome, options.udp, interrupt);
     let log = book.close(error.as_deref(), interrupt.count() > 0);
-    keeping.keep_made(
+    keeping.record_log(
         Log {
             command: Some(command.to_owned()),
             ..log

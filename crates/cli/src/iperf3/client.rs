@@ -8,7 +8,7 @@ use super::printer::Printer;
 use super::report::Report;
 use super::text::Text;
 use super::{SHOWN_VERSION, rfc1123, system_info};
-use crate::keeping::Keeping;
+use crate::recording::Recording;
 use caudal_engine::iperf3::{Iperf3Client, Iperf3Error, Iperf3Event, Request};
 use caudal_engine::{Manner, Origin, RunError, Target};
 use caudal_sys::affinity;
@@ -59,7 +59,7 @@ pub(super) fn run(
     command: &str,
     interrupt: &'static Interrupt,
 ) -> ExitCode {
-    let keeping = Keeping::by_environment();
+    let keeping = Recording::by_environment();
     let mut printer = match Printer::open(&settings.look) {
         Ok(printer) => printer,
         Err(cause) => {
@@ -95,7 +95,7 @@ pub(super) fn run(
     let mut log = kept::log(report, &session.preface, failure);
     log.is_complete = error.is_none() && !was_ended;
     log.command = Some(command.to_owned());
-    keeping.keep_made(log, report.peer.map(|peer| peer.ip()));
+    keeping.record_log(log, report.peer.map(|peer| peer.ip()));
     if error.is_some() {
         ExitCode::FAILURE
     } else {

@@ -4,9 +4,10 @@
 //! known here; of a UDP upload nothing is, so that it makes one interval. What it does not count is not
 //! known.
 
+use caudal_core::event::{Agreement, Event};
 use caudal_core::host::Host;
 use caudal_core::plan::{
-    Direction, Directions, End, Omit, Plan, PlanError, Rate, TrafficPlan, Transport,
+    BulkPlan, Direction, Directions, Omit, Plan, PlanError, Quantity, TcpPlan, TestEnd, Transport,
 };
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, FlowRecord, Granted, ReceiverCounters, Role, Sample,
@@ -17,7 +18,7 @@ use caudal_core::units::ByteCount;
 use caudal_engine::iperf3::{
     Ending, Iperf3Client, Iperf3Error, Iperf3Event, Iperf3Run, Request, Stream,
 };
-use caudal_engine::{CutShort, Event, Manner, RunError, Target, TrafficRun, describe};
+use caudal_engine::{CutShort, Manner, RunError, Target, TrafficRun, describe};
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf3::cookie::COOKIE;
 use caudal_wire::iperf3::{Complaint, MOST_STREAMS, Parameters, Protocol, StreamResult};
@@ -104,17 +105,24 @@ impl Iperf3Far {
     /// When iperf3 knows no such test, or nothing could be measured.
     pub fn run(
         &mut self,
-        plan: &TrafficPlan,
+        plan: &Plan,
         manner: &Manner,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<TrafficRun, RunError> {
-        let parameters = parameters(plan)?;
+        let Some(bulk) = plan.bulk() else {
+            return Err(RunError::Protocol("no bulk transfer".to_owned()));
+        };
+        let parameters = parameters(plan, bulk)?;
         let mut agreed = plan.clone();
-        let is_udp = plan.transport == Transport::Udp;
-        if let (true, true, End::Time(time)) =
-            (is_udp, plan.directions != Directions::Down, plan.end)
+        let is_udp = plan.transport() == Transport::Udp;
+        let mut interval = bulk.interval;
+        if let (true, true, TestEnd::Time(time)) =
+            (is_udp, bulk.directions != Directions::Down, bulk.end)
         {
-            agreed.interval = time;
+            interval = time;
+        }
+        if let Some(agreed) = agreed.bulk_mut() {
+            agreed.interval = interval;
         }
         let mut client = match self.first.take() {
             Some(client) => client,
@@ -122,12 +130,9 @@ impl Iperf3Far {
                 Iperf3Client::connect(request(&self.target), Some(self.interrupt)).map_err(told)?
             }
         };
-        client.want(parameters.clone(), plan.duration(), agreed.interval);
+        client.want(parameters.clone(), bulk.duration(), interval);
         client.carry_as(manner.clone());
-        on_event(Event::Agreed {
-            plan: Plan::Traffic(agreed.clone()),
-            changed: Vec::new(),
-        });
+        on_event(Event::Agreed(Agreement::new(&agreed, self.address(), &[])));
         let mut course = Course::default();
         let outcome = client.run(&mut |event| course.note(&event, is_udp, on_event));
         on_event(Event::Ending);
@@ -164,63 +169,84 @@ fn told(error: Iperf3Error) -> RunError {
 }
 
 /// A plan as iperf3's parameters.
-fn parameters(plan: &TrafficPlan) -> Result<Parameters, PlanError> {
-    let cannot = |what: &'static str, value: String, allowed: &str| {
+fn parameters(plan: &Plan, bulk: &BulkPlan) -> Result<Parameters, PlanError> {
+    let tcp = match plan {
+        Plan::Tcp(plan) => Some(plan),
+        _ => None,
+    };
+    let is_set = |setting: fn(&TcpPlan) -> bool| tcp.is_some_and(setting);
+    let cannot = |quantity: Quantity, value: String, allowed: &str| {
         Err(PlanError {
-            what,
+            quantity,
             value,
-            allowed: format!("in iperf3's language {allowed}"),
+            allowed: format!("with iperf3 {allowed}"),
         })
     };
-    if plan.parallel > MOST_STREAMS {
-        return cannot("--parallel", plan.parallel.to_string(), "128 is the most");
+    if bulk.parallel > MOST_STREAMS {
+        return cannot(
+            Quantity::ParallelFlows,
+            bulk.parallel.to_string(),
+            "the maximum is 128",
+        );
     }
-    if plan.verify {
-        return cannot("--verify", "given".to_owned(), "payload cannot be compared");
+    if matches!(plan, Plan::Udp(plan) if plan.verify) {
+        return cannot(
+            Quantity::Verification,
+            "given".to_owned(),
+            "payload cannot be compared",
+        );
     }
-    if plan.transport == Transport::Tcp && plan.length > 1 << 20 {
-        return cannot("--length", plan.length.to_string(), "1048576 is the most");
+    if plan.transport() == Transport::Tcp && bulk.length > 1 << 20 {
+        return cannot(
+            Quantity::Length,
+            bulk.length.to_string(),
+            "the maximum is 1048576",
+        );
     }
-    let omit_s = match plan.omit {
+    let omit_s = match bulk.omit {
         Omit::Time(omitted) if omitted.subsec_nanos() != 0 || omitted.as_secs() > 600 => {
             let value = format!("{} s", omitted.as_secs_f64());
-            return cannot("--omit", value, "it must be whole seconds, 600 at most");
+            return cannot(
+                Quantity::WarmUp,
+                value,
+                "it must be whole seconds, at most 600",
+            );
         }
         Omit::Time(omitted) => omitted.as_secs() as u32,
         Omit::Nothing | Omit::Auto => 0,
     };
-    let (time_s, bytes) = match plan.end {
-        End::Time(time) if time > Duration::from_secs(86_400) => {
+    let (time_s, bytes) = match bulk.end {
+        TestEnd::Time(time) if time > Duration::from_secs(86_400) => {
             let value = format!("{} s", time.as_secs_f64());
-            return cannot("--time", value, "86400 s is the most");
+            return cannot(Quantity::Duration, value, "the maximum is 86400 s");
         }
-        End::Time(time) => (time.as_secs_f64().ceil() as u32, 0),
-        End::Bytes(bytes) => (0, bytes.get()),
+        TestEnd::Time(time) => (time.as_secs_f64().ceil() as u32, 0),
+        TestEnd::Bytes(bytes) => (0, bytes.get()),
     };
     Ok(Parameters {
-        protocol: match plan.transport {
+        protocol: match plan.transport() {
             Transport::Tcp => Protocol::Tcp,
             Transport::Udp => Protocol::Udp,
         },
         omit_s,
         time_s,
         bytes,
-        parallel: plan.parallel,
-        reverse: plan.directions == Directions::Down,
-        bidirectional: plan.directions == Directions::Both,
-        mss: plan.mss,
-        no_delay: plan.no_delay,
-        mptcp: plan.mptcp,
-        window: plan.window.map(ByteCount::get),
-        length: plan.length,
-        rate_bps: match plan.rate {
-            Rate::Max => 0,
-            Rate::Limit(rate) => rate.bps(),
-        },
-        tos: plan.dscp.map(|dscp| dscp << 2),
-        congestion: plan.congestion.clone(),
-        zero_copy: plan.zero_copy,
-        skip_rx_copy: plan.discard,
+        parallel: bulk.parallel,
+        reverse: bulk.directions == Directions::Down,
+        bidirectional: bulk.directions == Directions::Both,
+        mss: tcp.and_then(|tcp| tcp.mss),
+        no_delay: is_set(|tcp| tcp.no_delay),
+        mptcp: is_set(|tcp| tcp.mptcp),
+        window: bulk.window.map(ByteCount::get),
+        length: bulk.length,
+        rate_bps: bulk
+            .rate
+            .limit()
+            .map_or(0, caudal_core::units::BitRate::bps),
+        tos: bulk.dscp.map(|dscp| dscp << 2),
+        congestion: tcp.and_then(|tcp| tcp.congestion.clone()),
+        zero_copy: is_set(|tcp| tcp.zero_copy),
+        skip_rx_copy: is_set(|tcp| tcp.discard),
         client_version: Some(super::VERSION.to_owned()),
         ..Parameters::default()
     })
@@ -269,7 +295,7 @@ impl Course {
             Iperf3Event::Sampled { samples, .. } => {
                 if !self.started {
                     self.started = true;
-                    on_event(Event::Started);
+                    on_event(Event::Started { repeat: None });
                 }
                 for sample in samples {
                     self.ticks = self.ticks.max(sample.tick);
@@ -285,17 +311,13 @@ impl Course {
     }
 
     /// A test that went its whole way.
-    fn whole(
-        mut self,
-        plan: TrafficPlan,
-        run: &Iperf3Run,
-        on_event: &mut dyn FnMut(Event),
-    ) -> TrafficRun {
-        if plan.transport == Transport::Udp {
+    fn whole(mut self, plan: Plan, run: &Iperf3Run, on_event: &mut dyn FnMut(Event)) -> TrafficRun {
+        if plan.transport() == Transport::Udp {
             self.one_interval(&plan, &run.ending, on_event);
         }
         let flows = plan
             .flows()
+            .into_iter()
             .map(|flow| {
                 let own = run.ends.iter().find(|end| end.flow == flow.id).cloned();
                 let stream = run.streams.iter().find(|stream| stream.flow == flow.id);
@@ -326,13 +348,8 @@ impl Course {
     }
 
     /// Nothing is known of a UDP upload before its end: it is one interval.
-    fn one_interval(
-        &mut self,
-        plan: &TrafficPlan,
-        ending: &Ending,
-        on_event: &mut dyn FnMut(Event),
-    ) {
-        let warm = plan.ticks().first_measured();
+    fn one_interval(&mut self, plan: &Plan, ending: &Ending, on_event: &mut dyn FnMut(Event)) {
+        let warm = plan.bulk().map_or(0, |bulk| bulk.ticks().first_measured());
         let uploads: Vec<(u32, u32)> = self
             .streams
             .iter()
@@ -366,7 +383,7 @@ impl Course {
     }
 
     /// A test that was cut short: what this end has counted stands.
-    fn cut(self, plan: TrafficPlan, error: RunError) -> Result<TrafficRun, RunError> {
+    fn cut(self, plan: Plan, error: RunError) -> Result<TrafficRun, RunError> {
         let moved = self.last.iter().any(|sample| match sample.counters {
             Counters::Sender(counters) => counters.bytes > 0,
             Counters::Receiver(counters) => counters.bytes > 0,
@@ -376,6 +393,7 @@ impl Course {
         }
         let flows = plan
             .flows()
+            .into_iter()
             .map(|flow| {
                 let own = self.last.iter().find(|sample| sample.flow == flow.id);
                 let end = own.map(|sample| end_of(flow.id, sample.counters));
@@ -461,7 +479,7 @@ fn there(
     direction: Direction,
     result: &StreamResult,
     run: &Iperf3Run,
-    plan: &TrafficPlan,
+    plan: &Plan,
 ) -> FlowEnd {
     let base = run.base.iter().find(|sample| sample.flow == flow);
     let base_ns = base.map_or(0, |sample| sample.at_ns);
@@ -477,7 +495,7 @@ fn there(
         };
     }
     let mut counters = received(result, end_ns);
-    if plan.transport == Transport::Tcp {
+    if plan.transport() == Transport::Tcp {
         // It does not count what came in the warm-up; the kernel's acknowledgements tell.
         let warm = base.and_then(acknowledged).map(|sample| sample.counters);
         if let Some(Counters::Receiver(warm)) = warm {
@@ -485,10 +503,10 @@ fn there(
         }
     }
     let mut end = end_of(flow, Counters::Receiver(counters));
-    if plan.transport == Transport::Udp {
+    if plan.transport() == Transport::Udp {
         end.sequence = Some(sequence(result.packets, result.errors));
         end.delay = Some(DelaySummary {
-            n: result.packets.saturating_sub(result.errors),
+            n: Some(result.packets.saturating_sub(result.errors)),
             jitter_rfc3550_us: result.jitter_s * 1e6,
             ..DelaySummary::default()
         });
@@ -499,56 +517,59 @@ fn there(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::plan::{Rate, UdpPlan};
 
-    fn plan() -> TrafficPlan {
-        TrafficPlan {
-            transport: Transport::Tcp,
-            directions: Directions::Both,
-            parallel: 2,
-            end: End::Time(Duration::from_millis(1500)),
-            interval: Duration::from_secs(1),
-            omit: Omit::Time(Duration::from_secs(2)),
-            rate: Rate::Max,
-            length: 1 << 17,
-            window: Some(ByteCount::new(65_536)),
+    fn plan() -> TcpPlan {
+        TcpPlan {
+            bulk: BulkPlan {
+                directions: Directions::Both,
+                parallel: 2,
+                end: TestEnd::Time(Duration::from_millis(1500)),
+                interval: Duration::from_secs(1),
+                omit: Omit::Time(Duration::from_secs(2)),
+                rate: Rate::Max,
+                length: 1 << 17,
+                window: Some(ByteCount::new(65_536)),
+                dscp: Some(46),
+                same_machine: false,
+            },
             mss: None,
             congestion: None,
             no_delay: false,
-            dscp: Some(46),
             mptcp: false,
             discard: true,
             zero_copy: false,
-            verify: false,
-            same_machine: false,
         }
     }
 
     #[test]
     fn a_plan_becomes_the_parameters_that_ask_for_the_same() {
-        let asked = parameters(&plan()).unwrap();
+        let asked = parameters(&Plan::Tcp(plan()), &plan().bulk).unwrap();
         assert!(asked.bidirectional && asked.skip_rx_copy && !asked.reverse);
         assert_eq!((asked.time_s, asked.omit_s, asked.parallel), (2, 2, 2));
         assert_eq!((asked.tos, asked.window), (Some(184), Some(65_536)));
     }
 
     #[test]
-    fn what_iperf3_cannot_be_asked_is_refused_by_name() {
-        let refused = |plan: &TrafficPlan| parameters(plan).unwrap_err().what;
-        let parallel = TrafficPlan {
-            parallel: 129,
-            ..plan()
+    fn a_plan_iperf3_cannot_carry_out_is_refused_by_its_quantity() {
+        let refused = |plan: &Plan| {
+            let bulk = plan.bulk().unwrap();
+            parameters(plan, bulk).unwrap_err().quantity
         };
-        let omit = TrafficPlan {
-            omit: Omit::Time(Duration::from_millis(500)),
-            ..plan()
-        };
-        let verify = TrafficPlan {
+        let (mut parallel, mut omit) = (plan(), plan());
+        parallel.bulk.parallel = 129;
+        omit.bulk.omit = Omit::Time(Duration::from_millis(500));
+        let verify = UdpPlan {
+            bulk: plan().bulk,
             verify: true,
-            ..plan()
         };
         assert_eq!(
-            [parallel, omit, verify].map(|plan| refused(&plan)),
-            ["--parallel", "--omit", "--verify"]
+            [Plan::Tcp(parallel), Plan::Tcp(omit), Plan::Udp(verify)].map(|plan| refused(&plan)),
+            [
+                Quantity::ParallelFlows,
+                Quantity::WarmUp,
+                Quantity::Verification
+            ]
         );
     }
 }

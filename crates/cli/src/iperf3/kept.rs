@@ -2,7 +2,8 @@
 
 use super::json::Preface;
 use super::report::{Figures, Report};
-use crate::import::log::{Count, End, Flow, Format, Log, Protocol, Side};
+use crate::import::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::Transport;
 use caudal_wire::iperf3::Protocol as Carrier;
 
 /// The test that `report` tells of; `error` says why it did not go its whole way.
@@ -13,8 +14,8 @@ pub fn log(report: &Report, preface: &Preface, error: Option<&str>) -> Log {
     let mut log = Log::new(Format::Iperf3Json);
     log.side = Some(Side::Client);
     log.protocol = Some(match parameters.protocol {
-        Carrier::Udp => Protocol::Udp,
-        _ => Protocol::Tcp,
+        Carrier::Udp => Transport::Udp,
+        _ => Transport::Tcp,
     });
     log.peer = report.peer.map(|peer| peer.to_string());
     log.title.clone_from(&parameters.title);

@@ -14,7 +14,7 @@ mod serve;
 mod text;
 mod units;
 
-use crate::output::json::command_of;
+use crate::output::document::command_of;
 use caudal_sys::clock::format_time;
 use caudal_sys::host;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};

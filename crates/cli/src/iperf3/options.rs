@@ -4,8 +4,8 @@ use super::units::{parse, parse_integer};
 use crate::getopt::{Flag, Takes, Word, read};
 use caudal_engine::Family;
 use caudal_wire::iperf3::parameters::{
-    LARGEST_BLOCK, LARGEST_BURST, LARGEST_DATAGRAM, LARGEST_MSS, LARGEST_WINDOW, LONGEST_OMIT_S,
-    LONGEST_S, SMALLEST_DATAGRAM,
+    LARGEST_BURST, LARGEST_MSS, LARGEST_WINDOW, LONGEST_OMIT_S, LONGEST_S, MAX_BLOCK, MAX_DATAGRAM,
+    MIN_DATAGRAM,
 };
 use caudal_wire::iperf3::{Complaint, MOST_STREAMS, Parameters, Protocol};
 use std::net::IpAddr;
@@ -811,12 +811,12 @@ impl Draft {
         }
         if let Some(length) = self.length.filter(|length| *length > 0) {
             client.length = Some(if self.udp {
-                if !(SMALLEST_DATAGRAM..=LARGEST_DATAGRAM).contains(&length) {
+                if !(MIN_DATAGRAM..=MAX_DATAGRAM).contains(&length) {
                     return Err(of(Complaint::UDP_BLOCK_SIZE));
                 }
-                narrow(length, LARGEST_DATAGRAM, Complaint::UDP_BLOCK_SIZE)?
+                narrow(length, MAX_DATAGRAM, Complaint::UDP_BLOCK_SIZE)?
             } else {
-                narrow(length, LARGEST_BLOCK, Complaint::BLOCK_SIZE)?
+                narrow(length, MAX_BLOCK, Complaint::BLOCK_SIZE)?
             });
         }
         if client.file.is_some() {

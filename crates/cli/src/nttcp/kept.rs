@@ -1,7 +1,7 @@
 //! A test of nttcp as it is kept: this side's figures, and those of the row that the other has printed.
 
-use crate::import::log::{Count, End, Flow, Format, Log, Protocol, Side};
-use caudal_core::plan::Direction;
+use crate::import::log::{Count, End, Flow, Format, Log, Side};
+use caudal_core::plan::{Direction, Transport};
 use caudal_engine::nttcp::Outcome;
 use caudal_wire::nttcp::{Request, Row, Told};
 use std::net::SocketAddr;
@@ -29,9 +29,9 @@ pub fn log(outcome: &Outcome, peer: SocketAddr, local: &Request, more: &[String]
     let mut log = Log::new(Format::NttcpRows);
     log.side = Some(Side::Client);
     log.protocol = Some(if local.udp {
-        Protocol::Udp
+        Transport::Udp
     } else {
-        Protocol::Tcp
+        Transport::Tcp
     });
     log.peer = Some(peer.to_string());
     log.length = Some(sender.length.into());

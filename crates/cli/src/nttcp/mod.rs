@@ -3,9 +3,9 @@
 mod kept;
 
 use crate::exit::{Exit, on_one_line};
-use crate::keeping::Keeping;
-use crate::output::json::command_of;
+use crate::output::document::command_of;
 use crate::personality;
+use crate::recording::Recording;
 use caudal_engine::guests::Guests;
 use caudal_engine::nttcp::{Event, Server, ServerOptions, run};
 use caudal_sys::clock::realtime_ns;
@@ -163,7 +163,7 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
             line.local.bytes()
         );
     }
-    let keeping = Keeping::by_environment();
+    let keeping = Recording::by_environment();
     let began_ns = realtime_ns();
     match run(peer, &line.local, &line.remote, interrupt.fd()) {
         Ok(outcome) => {
@@ -195,7 +195,7 @@ fn speak(words: &[String], interrupt: &'static Interrupt) -> Exit {
                 .into_iter()
                 .chain(words.iter().map(String::as_str));
             log.command = Some(command_of(words));
-            keeping.keep_made(log, Some(peer.ip().to_canonical()));
+            keeping.record_log(log, Some(peer.ip().to_canonical()));
             exit
         }
         Err(error) => fail(&error.to_string()),

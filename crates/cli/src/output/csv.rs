@@ -1,9 +1,14 @@
-//! A throughput run as comma-separated values: a row for each flow and interval, and for their sum.
+//! A run as comma-separated values: of a throughput test a row for each flow and interval, and for their sum.
 
-use caudal_core::interval::{Interval, Row};
-use caudal_core::plan::Direction;
+use super::interval_table::sum;
+use super::round_trips;
+use super::search_table;
+use super::sink::Sink;
+use caudal_core::event::{Event, View};
+use caudal_core::interval::{FlowInterval, Interval, IntervalRow};
+use caudal_core::plan::{Direction, PlanKind};
 
-/// The columns, with their units, in their order.
+/// The columns of a throughput test, with their units, in their order.
 pub const COLUMNS: [&str; 27] = [
     "start_s",
     "end_s",
@@ -34,78 +39,116 @@ pub const COLUMNS: [&str; 27] = [
     "run",
 ];
 
-/// The header line.
-#[must_use]
-pub fn header() -> String {
-    COLUMNS.join(",")
+/// A view that prints comma-separated values.
+#[derive(Debug)]
+pub struct CsvRows {
+    /// Where the rows go.
+    pub sink: Sink,
+    has_header: bool,
+}
+
+impl CsvRows {
+    /// A view on this sink.
+    #[must_use]
+    pub const fn new(sink: Sink) -> Self {
+        Self {
+            sink,
+            has_header: false,
+        }
+    }
+
+    fn header(&mut self, columns: &str) {
+        if !std::mem::replace(&mut self.has_header, true) {
+            self.sink.line(columns);
+        }
+    }
+}
+
+impl View for CsvRows {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Agreed(agreement) if agreement.plan.kind != Some(PlanKind::Rtt) => {
+                self.header(&COLUMNS.join(","));
+            }
+            Event::Interval { repeat, flows } => {
+                let row = IntervalRow {
+                    flows: flows.clone(),
+                };
+                for line in row_lines(&row, *repeat) {
+                    self.sink.line(&line);
+                }
+            }
+            Event::Trial { trial } => {
+                self.header(search_table::CSV_COLUMNS);
+                self.sink.line(&search_table::csv_row(trial));
+            }
+            Event::Finished { run } if run.search.is_some() => {
+                self.header(search_table::CSV_COLUMNS);
+            }
+            Event::Finished { run } => {
+                if let Some(summary) = run.round_trips() {
+                    for line in round_trips::csv_lines(run, summary) {
+                        self.sink.line(&line);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The lines of one row: every flow, then the sum of each direction that has several.
 #[must_use]
-pub fn lines(row: &Row, run: u32) -> Vec<String> {
+pub fn row_lines(row: &IntervalRow, run: u32) -> Vec<String> {
     let mut lines: Vec<String> = row
         .flows
         .iter()
-        .map(|(flow, interval)| of_interval(&flow.id.to_string(), flow.direction, interval, run))
+        .map(|FlowInterval { flow, interval }| {
+            line(&flow.id.to_string(), flow.direction, interval, run)
+        })
         .collect();
-    for direction in [Direction::Up, Direction::Down] {
-        let (bytes, bps, count) = row.sum(direction);
-        let first = row
-            .flows
-            .iter()
-            .find(|(flow, _)| flow.direction == direction);
-        if let (true, Some((_, first))) = (count > 1, first) {
-            let sum = Interval {
-                bytes,
-                goodput_bps: bps,
-                sender_cpu: None,
-                tcp: None,
-                udp: None,
-                ..first.clone()
-            };
-            lines.push(of_interval("sum", direction, &sum, run));
+    for direction in Direction::BOTH {
+        if let Some(sum) = sum(row, direction) {
+            lines.push(line("sum", direction, &sum, run));
         }
     }
     lines
 }
 
-fn of_interval(flow: &str, direction: Direction, interval: &Interval, run: u32) -> String {
-    fn shown<T: std::fmt::Display>(value: Option<T>) -> String {
+fn line(flow: &str, direction: Direction, interval: &Interval, run: u32) -> String {
+    fn cell<T: std::fmt::Display>(value: Option<T>) -> String {
         value.map_or(String::new(), |value| value.to_string())
     }
-    let (tcp, udp) = (interval.tcp, interval.udp);
-    let is_sum = flow == "sum";
+    let tcp = interval.tcp.unwrap_or_default();
+    let udp = interval.udp.unwrap_or_default();
+    let share = |share: Option<f64>| cell(share.map(|share| format!("{share:.4}")));
     [
         format!("{:.6}", interval.start_s),
         format!("{:.6}", interval.end_s),
         flow.to_owned(),
         direction.name().to_owned(),
         u8::from(interval.omitted).to_string(),
-        interval.bytes.to_string(),
-        format!("{:.0}", interval.goodput_bps),
-        shown(interval.sender_cpu.map(|cpu| format!("{cpu:.4}"))),
-        if is_sum {
-            String::new()
-        } else {
-            shown(interval.receiver_cpu.map(|cpu| format!("{cpu:.4}")))
-        },
-        shown(tcp.map(|tcp| tcp.rtt_us)),
-        shown(tcp.and_then(|tcp| tcp.min_rtt_us)),
-        shown(tcp.map(|tcp| tcp.cwnd_bytes)),
-        shown(tcp.and_then(|tcp| tcp.retransmitted_bytes)),
-        shown(tcp.map(|tcp| tcp.retransmits)),
-        shown(tcp.and_then(|tcp| tcp.delivery_rate_bps)),
-        shown(tcp.and_then(|tcp| tcp.busy_us)),
-        shown(tcp.and_then(|tcp| tcp.receiver_window_limited_us)),
-        shown(tcp.and_then(|tcp| tcp.send_buffer_limited_us)),
-        shown(udp.map(|udp| udp.datagrams)),
-        shown(udp.map(|udp| udp.lost)),
-        shown(udp.and_then(|udp| udp.duplicate)),
-        shown(udp.and_then(|udp| udp.reordered)),
-        shown(udp.and_then(|udp| udp.late)),
-        shown(udp.and_then(|udp| udp.corrupt)),
-        shown(udp.and_then(|udp| udp.socket_drops)),
-        shown(udp.map(|udp| format!("{:.3}", udp.jitter_rfc3550_us))),
+        cell(interval.bytes),
+        cell(interval.goodput_bps.map(|bps| format!("{bps:.0}"))),
+        share(interval.sender_cpu),
+        share(interval.receiver_cpu),
+        cell(tcp.rtt_us),
+        cell(tcp.min_rtt_us),
+        cell(tcp.cwnd_bytes),
+        cell(tcp.retransmitted_bytes),
+        cell(tcp.retransmits),
+        cell(tcp.delivery_rate_bps),
+        cell(tcp.busy_us),
+        cell(tcp.receiver_window_limited_us),
+        cell(tcp.send_buffer_limited_us),
+        cell(udp.datagrams),
+        cell(udp.lost),
+        cell(udp.duplicate),
+        cell(udp.reordered),
+        cell(udp.late),
+        cell(udp.corrupt),
+        cell(udp.socket_drops),
+        cell(udp.jitter_rfc3550_us.map(|us| format!("{us:.3}"))),
         run.to_string(),
     ]
     .join(",")
@@ -118,26 +161,24 @@ mod tests {
 
     #[test]
     fn every_line_has_every_column() {
-        let interval = Interval {
-            start_s: 0.0,
-            end_s: 1.0,
-            bytes: 5,
-            goodput_bps: 40.0,
-            omitted: false,
-            receiver_cpu: Some(0.5),
-            sender_cpu: Some(0.25),
-            tcp: None,
-            udp: None,
+        let flow = |id| FlowInterval {
+            flow: PlannedFlow {
+                id,
+                direction: Direction::Up,
+            },
+            interval: Interval {
+                end_s: 1.0,
+                bytes: Some(5),
+                goodput_bps: Some(40.0),
+                receiver_cpu: Some(0.5),
+                sender_cpu: Some(0.25),
+                ..Interval::default()
+            },
         };
-        let flow = |id| PlannedFlow {
-            id,
-            direction: Direction::Up,
+        let row = IntervalRow {
+            flows: vec![flow(0), flow(1)],
         };
-        let row = Row {
-            tick: 1,
-            flows: vec![(flow(0), interval.clone()), (flow(1), interval)],
-        };
-        let lines = lines(&row, 1);
+        let lines = row_lines(&row, 1);
         assert_eq!(lines.len(), 3);
         for line in &lines {
             assert_eq!(line.split(',').count(), COLUMNS.len(), "{line}");

@@ -1,8 +1,14 @@
-//! How a run is shown: to people as text, to programs as JSON or CSV.
+//! The output of a command: views of its events, and the places they write to.
 
+pub mod closing;
 pub mod csv;
-pub mod json;
-pub mod live;
+pub mod document;
+pub mod interval_table;
+pub mod json_lines;
+pub mod progress;
 pub mod round_trips;
+pub mod search_table;
 pub mod sink;
+pub mod table;
 pub mod text;
+pub mod views;

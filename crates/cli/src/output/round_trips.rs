@@ -1,17 +1,26 @@
 //! Round trips as people and programs read them: the table by size, the MED / DVP / LOW / UPP table, the
 //! closing block, comma-separated values, and every sample.
 
-use crate::output::text::{fold, percent, time_us};
+use super::interval_table::Detail;
+use super::text::{fold, percent, time_us, warning};
+use super::views::TextForm;
 use caudal_core::echo::{Departure, EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
+use caudal_core::link::link_rate;
+use caudal_core::plan::EchoSchedule;
+use caudal_core::prediction::{Compared, far};
+use caudal_core::run::{RoundTripSummary, Run};
 use caudal_stats::Distribution;
 use caudal_store::Series;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Digits a number of the table may take.
 const CELL: usize = 6;
-/// Sizes the closing block goes through one by one at most; beyond, it tells the first and the last.
-const MOST_SIZES: usize = 4;
+/// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
+const MAX_SIZES: usize = 4;
+/// Maximum number of sizes named that took other times than predicted.
+const MAX_FAILED: usize = 3;
+/// The confidence of intervals where the run does not say it.
+const CONFIDENCE: f64 = 0.98;
 
 /// The header of the table by size, in µs.
 #[must_use]
@@ -160,63 +169,152 @@ pub fn legend(confidence: f64) -> String {
     )
 }
 
-/// How a run's closing block is made.
+/// The result of a round-trip test: its table, the closing block, and the warnings.
+#[must_use]
+pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
+    let Some(summary) = run.round_trips() else {
+        return Vec::new();
+    };
+    let confidence = summary.loss.map_or(CONFIDENCE, |loss| loss.confidence);
+    let mut lines = Vec::new();
+    if form.size_columns {
+        let transport = run
+            .plan
+            .transport
+            .map_or_else(String::new, |t| t.to_string());
+        let (clients, count) = (run.plan.clients.unwrap_or(1), run.plan.count.unwrap_or(0));
+        lines.extend(table(&summary.sizes, &transport, clients, count));
+        lines.push(legend(confidence));
+    } else {
+        if !form.quiet {
+            lines.push(header(confidence));
+            for size in &summary.sizes {
+                lines.extend(rows(size, form.detail == Detail::Every));
+            }
+        }
+        lines.extend(Closing { run, summary }.lines());
+    }
+    lines.extend(run.warnings.iter().map(warning));
+    lines
+}
+
+/// The closing block of a round-trip test.
 #[derive(Debug, Clone, Copy)]
 pub struct Closing<'a> {
-    /// What each size adds up to.
-    pub sizes: &'a [SizeSummary],
-    /// How long each connection took to connect; empty over UDP.
-    pub connecting: &'a [Duration],
-    /// Why the kernel stamped nothing, where it did not.
-    pub unstamped: Option<&'a str>,
-    /// The time between messages, on a schedule.
-    pub period: Option<Duration>,
+    /// The run.
+    pub run: &'a Run,
+    /// Its summary.
+    pub summary: &'a RoundTripSummary,
 }
 
 impl Closing<'_> {
-    /// The closing block, in plain words.
+    /// The lines of the block.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut say = |text: String| lines.push(fold(&text, 4));
-        if let (Some(least), Some(most)) =
-            (self.connecting.iter().min(), self.connecting.iter().max())
-        {
-            let [least, most] = [least, most].map(|took| time_us(took.as_secs_f64() * 1e6));
-            say(match self.connecting.len() {
-                1 => format!("connected in {least}"),
-                several => format!("{several} connections, each made in {least} to {most}"),
+        let mut push = |text: String| lines.push(fold(&text, 4));
+        let times = self.run.flows().iter().filter_map(|flow| flow.connect_us);
+        let times: Vec<f64> = times.collect();
+        let min = times.iter().copied().reduce(f64::min);
+        let max = times.iter().copied().reduce(f64::max);
+        if let (Some(min), Some(max)) = (min.map(time_us), max.map(time_us)) {
+            push(match times.len() {
+                1 => format!("connected in {min}"),
+                several => format!("{several} connections, each made in {min} to {max}"),
             });
         }
-        for size in self.picked() {
-            self.size(size, &mut say);
+        for size in self.shown_sizes() {
+            Self::size(size, &mut push);
         }
-        if let Some(why) = self.unstamped.filter(|_| self.period.is_none()) {
-            say(format!("host and network not told apart: {why}"));
+        let is_scheduled = matches!(self.run.plan.schedule, Some(EchoSchedule::Every { .. }));
+        if let Some(why) = self
+            .summary
+            .kernel_stamps_missing
+            .as_ref()
+            .filter(|_| !is_scheduled)
+        {
+            push(format!("host and network not told apart: {why}"));
         }
-        self.losses(&mut say);
+        self.losses(&mut push);
+        self.predictions(&mut push);
         lines
     }
 
-    /// The sizes worth a paragraph.
-    fn picked(&self) -> Vec<&SizeSummary> {
-        match self.sizes {
-            few if few.len() <= MOST_SIZES => few.iter().collect(),
+    /// The prediction for the largest message, and the number of sizes for which predictions held.
+    fn predictions(&self, push: &mut impl FnMut(String)) {
+        let all = self.run.predictions();
+        let by_value =
+            |a: &&Compared, b: &&Compared| a.prediction.value.total_cmp(&b.prediction.value);
+        let Some(largest) = all.iter().max_by(by_value) else {
+            if let Some(why) = self.no_prediction() {
+                push(format!("predicted: nothing, because {why}"));
+            }
+            return;
+        };
+        push(format!(
+            "predicted: {} {}",
+            largest.prediction.title,
+            largest.words()
+        ));
+        if all.len() < 2 {
+            return;
+        }
+        let tolerance = largest.prediction.tolerance.words();
+        let mut failed: Vec<&Compared> = all.iter().filter(|one| !one.holds).collect();
+        if failed.is_empty() {
+            push(format!(
+                "  all {} sizes are within {tolerance} of theirs",
+                all.len()
+            ));
+            return;
+        }
+        let off = |one: &Compared| one.difference.unwrap_or(0.0).abs();
+        failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
+        let worst: Vec<String> = failed
+            .iter()
+            .take(MAX_FAILED)
+            .map(|one| {
+                let title = one.prediction.title.trim_start_matches("round trip of ");
+                format!("{title}: {}", one.difference.map_or_else(String::new, far))
+            })
+            .collect();
+        push(format!(
+            "  {} of {} sizes are not within {tolerance} of theirs, the furthest {}",
+            failed.len(),
+            all.len(),
+            worst.join(", ")
+        ));
+    }
+
+    /// The reason why nothing was predicted.
+    fn no_prediction(&self) -> Option<&'static str> {
+        let environment = self.run.environment.as_ref()?;
+        let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
+        let loopback = client.interface.as_deref() == Some("lo");
+        link_rate(None, client, server, loopback)
+            .err()
+            .map(caudal_core::link::NoLink::words)
+    }
+
+    /// The sizes shown one by one.
+    fn shown_sizes(&self) -> Vec<&SizeSummary> {
+        match self.summary.sizes.as_slice() {
+            few if few.len() <= MAX_SIZES => few.iter().collect(),
             [first, .., last] => vec![first, last],
             _ => Vec::new(),
         }
     }
 
-    fn size(&self, size: &SizeSummary, say: &mut impl FnMut(String)) {
+    fn size(size: &SizeSummary, push: &mut impl FnMut(String)) {
         let replies = &size.pooled;
         let Some(rtt) = &replies.rtt_us else {
-            say(format!("{} B: no reply came in time", size.size_bytes));
+            push(format!("{} B: no reply came in time", size.size_bytes));
             return;
         };
         let doubt = if rtt.mean_trusted {
             ""
         } else {
-            "; too few or too correlated to lean on"
+            "; unreliable: too few independent samples"
         };
         let interval = if rtt.confidence > 0.0 {
             format!(
@@ -229,13 +327,13 @@ impl Closing<'_> {
         } else {
             " (one value: no interval)".to_owned()
         };
-        say(format!(
+        push(format!(
             "{} B: {} on average{interval}",
             size.size_bytes,
             time_us(rtt.mean)
         ));
         if let Some(split) = &replies.kernel {
-            say(format!(
+            push(format!(
                 "  where: {} network and far host, {} this host's own calls and wake-ups (p50 of {} \
                  messages with kernel timestamps)",
                 time_us(split.kernel_rtt_us.p50),
@@ -244,8 +342,8 @@ impl Closing<'_> {
             ));
         }
         if let Some(late) = &replies.lateness_us {
-            say(format!(
-                "  schedule: messages left {} late (p50), {} (p99), {} at most; this is part of their round trips",
+            push(format!(
+                "  schedule: messages left late by p50 {}, p99 {}, max {}; this is part of their round trips",
                 time_us(late.p50),
                 late.p99.map_or_else(|| "–".to_owned(), time_us),
                 time_us(late.max)
@@ -253,29 +351,33 @@ impl Closing<'_> {
         }
         for (name, way) in [("way there", &replies.up), ("way back", &replies.down)] {
             if let Some(way) = way {
-                say(one_way(name, way));
+                push(one_way(name, way));
             }
         }
     }
 
-    fn losses(&self, say: &mut impl FnMut(String)) {
+    fn losses(&self, push: &mut impl FnMut(String)) {
         let sum = |of: fn(&ReplySummary) -> u64| {
-            self.sizes.iter().map(|size| of(&size.pooled)).sum::<u64>()
+            self.summary
+                .sizes
+                .iter()
+                .map(|size| of(&size.pooled))
+                .sum::<u64>()
         };
         let (sent, lost) = (sum(|one| one.sent), sum(|one| one.lost));
         let strays = (sum(|one| one.late), sum(|one| one.duplicate));
         let counts = format!("{} late, {} duplicate", strays.0, strays.1);
         if lost == 0 {
-            say(format!("lost: none of {sent} messages; {counts}"));
+            push(format!("lost: none of {sent} messages; {counts}"));
             return;
         }
-        say(format!(
+        push(format!(
             "lost: {lost} of {sent} messages ({}); {counts}",
             percent(lost as f64 / sent as f64)
         ));
-        for size in self.sizes {
+        for size in &self.summary.sizes {
             if let (1.., Some(loss)) = (size.pooled.lost, &size.pooled.loss) {
-                say(format!(
+                push(format!(
                     "  {} B: {} of {}, {} ({} % interval {} to {}, Wilson)",
                     size.size_bytes,
                     size.pooled.lost,
@@ -349,35 +451,42 @@ pub const COLUMNS: [&str; 35] = [
     "method",
 ];
 
-/// The comma-separated rows of one size: each client, then `all` of them together.
+/// The comma-separated lines of a round-trip test: the header, then for each size each client and `all` of them.
 #[must_use]
-pub fn csv_rows(transport: &str, size: &SizeSummary, connecting: &[Duration]) -> Vec<String> {
+pub fn csv_lines(run: &Run, summary: &RoundTripSummary) -> Vec<String> {
+    let transport = run.plan.transport.map_or("", |transport| transport.name());
+    let connect_us: Vec<f64> = run
+        .flows()
+        .iter()
+        .filter_map(|flow| flow.connect_us)
+        .collect();
+    let mut lines = vec![COLUMNS.join(",")];
+    for size in &summary.sizes {
+        lines.extend(csv_rows(transport, size, &connect_us));
+    }
+    lines
+}
+
+fn csv_rows(transport: &str, size: &SizeSummary, connect_us: &[f64]) -> Vec<String> {
     let mut rows: Vec<String> = size
         .clients
         .iter()
         .map(|client| {
-            let took = connecting
-                .get(client.client as usize)
-                .map(|took| took.as_secs_f64() * 1e6);
             csv_row(
                 transport,
                 size.size_bytes,
                 &client.client.to_string(),
-                took,
+                connect_us.get(client.client as usize).copied(),
                 &client.replies,
             )
         })
         .collect();
-    let mean = connecting
-        .iter()
-        .sum::<Duration>()
-        .checked_div(connecting.len() as u32);
-    let took = mean.map(|took| took.as_secs_f64() * 1e6);
+    let mean = connect_us.iter().sum::<f64>() / connect_us.len() as f64;
     rows.push(csv_row(
         transport,
         size.size_bytes,
         "all",
-        took,
+        (!connect_us.is_empty()).then_some(mean),
         &size.pooled,
     ));
     rows
@@ -638,8 +747,7 @@ mod tests {
     #[test]
     fn there_is_a_csv_row_for_each_client_and_one_for_all_and_every_row_is_full() {
         let sizes = summary(&record(2, &[1, 2], &[9_000, 4_000, 6_000]));
-        let connecting = [Duration::from_micros(30), Duration::from_micros(50)];
-        let rows = csv_rows("tcp", &sizes[1], &connecting);
+        let rows = csv_rows("tcp", &sizes[1], &[30.0, 50.0]);
         assert_eq!(rows.len(), 3);
         for row in &rows {
             assert_eq!(row.split(',').count(), COLUMNS.len(), "{row}");
@@ -678,13 +786,17 @@ mod tests {
     }
 
     #[test]
-    fn the_closing_block_tells_losses_with_their_interval() {
+    fn the_closing_block_gives_losses_with_their_interval() {
         let sizes = summary(&record(1, &[8], &[9_000, 4_000, 0, 5_000]));
+        let document = serde_json::json!({
+            "schema": "caudal.run/1", "id": "1", "tool": {"name": "caudal"}, "plan": {"kind": "rtt"},
+            "summary": {"sizes": sizes, "include_first": false, "messages": 3, "lost": 1, "elapsed_s": 1.0,
+                "kernel_stamps_missing": "the kernel stamped none"},
+        });
+        let run: Run = serde_json::from_value(document).unwrap();
         let closing = Closing {
-            sizes: &sizes,
-            connecting: &[],
-            unstamped: Some("the kernel stamped none"),
-            period: None,
+            run: &run,
+            summary: run.round_trips().unwrap(),
         };
         let text = closing.lines().join("\n");
         assert!(

@@ -162,39 +162,39 @@ impl Sinks {
             },
         })
     }
+}
 
-    /// Whether nobody reads the result any more. Text beside data in a file may go unread.
-    #[must_use]
-    pub const fn is_unread(&self) -> bool {
-        self.data.is_closed() || (self.text.is_closed() && !self.data_in_file)
-    }
-
+impl Sinks {
     /// Ends both; a result that could not be written to its file is put on standard output instead.
     ///
     /// # Errors
     /// The first failure to write, or that nobody reads any more.
     pub fn finish(mut self, result: &str) -> Result<(), Failure> {
-        let data = self.data.finish();
-        let text = self.text.finish();
-        if let Err(failure) = data.and(text) {
-            let mut rescue = Sink::stdout();
-            rescue.line(result);
-            let _ = rescue.finish();
-            return Err(Failure {
-                exit: failure.exit.max_with(Exit::Failed),
-                ..failure
-            });
-        }
-        if self.is_unread() {
-            return Err(Failure::unread("the result was not printed"));
-        }
-        Ok(())
+        let is_unread = self.data.is_closed() || (self.text.is_closed() && !self.data_in_file);
+        let written = self.data.finish().and(self.text.finish());
+        finish(written, result, is_unread)
     }
 }
 
-impl Exit {
-    /// The graver of two endings that are not success.
-    fn max_with(self, other: Self) -> Self {
-        if self == Self::Done { other } else { self }
+/// Ends the output of a command: a result that could not be written to its file is put on standard output instead.
+///
+/// # Errors
+/// The failure to write, or that nobody reads any more.
+pub fn finish(written: Result<(), Failure>, result: &str, is_unread: bool) -> Result<(), Failure> {
+    if let Err(failure) = written {
+        let mut rescue = Sink::stdout();
+        rescue.line(result);
+        let _ = rescue.finish();
+        return Err(Failure {
+            exit: match failure.exit {
+                Exit::Done => Exit::Failed,
+                exit => exit,
+            },
+            ..failure
+        });
     }
+    if is_unread {
+        return Err(Failure::unread("the result was not printed"));
+    }
+    Ok(())
 }

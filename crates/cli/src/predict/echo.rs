@@ -5,7 +5,7 @@ use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use crate::rtt::{Sizes, sizes};
-use caudal_core::plan::{LARGEST_MESSAGE, Transport};
+use caudal_core::plan::{MAX_MESSAGE, Transport};
 use caudal_core::prediction::Prediction;
 use caudal_predict::echo::{EchoPath, echo};
 use clap::Args;
@@ -102,7 +102,7 @@ impl Question for EchoArgs {
         };
         let size = values
             .whole("sizes")
-            .filter(|size| *size <= LARGEST_MESSAGE)
+            .filter(|size| *size <= MAX_MESSAGE)
             .ok_or_else(|| {
                 Failure::usage("a message has at most 16Mi bytes", "give smaller --sizes")
             })?;

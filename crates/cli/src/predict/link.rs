@@ -3,7 +3,7 @@
 use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
 use caudal_predict::efficiency::{LinkQuestion, QuicHeader, link};
 use clap::Args;
@@ -55,10 +55,10 @@ impl Question for LinkArgs {
 
     fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
         let datagram = values.whole("length");
-        if datagram.is_some_and(|bytes| bytes > LARGEST_DATAGRAM) {
+        if datagram.is_some_and(|bytes| bytes > MAX_DATAGRAM) {
             return Err(Failure::usage(
                 "--length is more than a datagram can have",
-                format!("it must lie between 1 and {LARGEST_DATAGRAM}"),
+                format!("it must lie between 1 and {MAX_DATAGRAM}"),
             ));
         }
         Ok(link(&LinkQuestion {

@@ -4,7 +4,7 @@ use super::sweep::Kind;
 use super::{Answered, Answers, Parameter, Question, ShowArgs};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
-use crate::output::json::{Tool, command_line};
+use crate::output::document::{command_line, this_tool};
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text::{WIDTH, fold};
 use caudal_core::prediction::{Method, Prediction};
@@ -386,7 +386,7 @@ fn to_json(question: &dyn Question, answered: &Answered) -> Value {
     }
     let mut value = json!({
         "schema": SCHEMA,
-        "tool": Tool::this(),
+        "tool": this_tool(),
         "command": command_line(),
         "question": question.name(),
         "words": question.words(),

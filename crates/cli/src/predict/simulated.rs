@@ -18,7 +18,7 @@ use caudal_topology::{
 };
 
 /// The most flows that are simulated beside a formula.
-const MOST_FLOWS: usize = 16;
+const MAX_FLOWS: usize = 16;
 /// What a simulation beside a formula carries at most, in bits: well below a second of work.
 const MOST_BITS: f64 = 4e8;
 const LONGEST: f64 = 20.0;
@@ -68,7 +68,7 @@ fn goodput(outcome: &Outcome, flow: usize) -> f64 {
 pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
     let flows = question.flows as usize;
     // The simulated receiver acknowledges as Linux does.
-    if flows == 0 || flows > MOST_FLOWS || question.segments_per_ack != 2 {
+    if flows == 0 || flows > MAX_FLOWS || question.segments_per_ack != 2 {
         return Vec::new();
     }
     let file = TopologyFile {
@@ -129,7 +129,7 @@ pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
         && question.policer.is_none()
         && question.paths.is_none();
     let offered: f64 = question.udp.iter().map(|rate| rate.as_f64()).sum();
-    if !plain || total == 0 || total > MOST_FLOWS || offered > 4.0 * question.rate.as_f64() {
+    if !plain || total == 0 || total > MAX_FLOWS || offered > 4.0 * question.rate.as_f64() {
         return Vec::new();
     }
     let framing = question.framing;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_core::framing::Framing;
-use caudal_core::plan::{LARGEST_DATAGRAM, LARGEST_MESSAGE, Transport};
+use caudal_core::plan::{MAX_DATAGRAM, MAX_MESSAGE, Transport};
 use caudal_core::prediction::{self, Method, Prediction};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
@@ -24,14 +24,14 @@ use super::ShowArgs;
 use super::output;
 use super::simulated::value as simulated;
 use crate::exit::{Exit, Failure};
-use crate::output::json::{Tool, command_line};
+use crate::output::document::{command_line, this_tool};
 use crate::output::text::fold;
 use crate::topology::WhatArgs;
 
 /// Frames and timers after which a simulation is cut short: some seconds of work.
 const EVENT_LIMIT: u64 = 20_000_000;
 /// The most flows that are told one by one.
-const MOST_FLOWS: usize = 100;
+const MAX_FLOWS: usize = 100;
 
 const EXAMPLES: &str = "A flow is FROM>TO:WHAT, where WHAT is one of
   tcp              a TCP transfer with the congestion control of its host, or CUBIC
@@ -202,9 +202,9 @@ fn refused(error: &SimulateError) -> Failure {
 }
 
 fn flows(args: &TopologyArgs, topology: &Topology) -> Result<Vec<Asked>, Failure> {
-    if args.flows.len() > MOST_FLOWS {
+    if args.flows.len() > MAX_FLOWS {
         return Err(Failure::usage(
-            format!("--flow is given more than {MOST_FLOWS} times"),
+            format!("--flow is given more than {MAX_FLOWS} times"),
             "give fewer flows",
         ));
     }
@@ -299,7 +299,7 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         }
         ("udp", Some(value)) => {
             let (speed, payload) = match value.split_once('/') {
-                Some((speed, payload)) => (speed, number(payload, LARGEST_DATAGRAM)?),
+                Some((speed, payload)) => (speed, number(payload, MAX_DATAGRAM)?),
                 None => (value, Framing::default().udp_payload_per_frame()),
             };
             let speed: BitRate = speed
@@ -324,11 +324,11 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         ("echo" | "echo-udp", Some(value)) => {
             let settings = settings(None)?;
             let (over, transport, most) = match kind {
-                "echo" => (EchoOver::Tcp(settings), Transport::Tcp, LARGEST_MESSAGE),
+                "echo" => (EchoOver::Tcp(settings), Transport::Tcp, MAX_MESSAGE),
                 _ => (
                     EchoOver::Udp(Framing::default()),
                     Transport::Udp,
-                    LARGEST_DATAGRAM,
+                    MAX_DATAGRAM,
                 ),
             };
             let message = number(value, most)?;
@@ -831,7 +831,7 @@ impl Told<'_> {
         let all: Vec<&Prediction> = self.all().collect();
         json!({
             "schema": output::SCHEMA,
-            "tool": Tool::this(),
+            "tool": this_tool(),
             "command": command_line(),
             "question": "topology",
             "words": format!("What flows get over {}", self.args.what.what),

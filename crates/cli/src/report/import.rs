@@ -48,7 +48,7 @@ impl From<Imported> for KeptRun {
                 retransmits: run.retransmits,
             },
             environment: json!({}),
-            document: run.document,
+            document: json!(run.run),
             series: Vec::new(),
         }
     }

@@ -2,9 +2,9 @@
 
 use super::AnswerArgs;
 use crate::exit::Failure;
-use crate::keeping::short;
-use crate::output::json::rfc3339;
+use crate::output::document::rfc3339;
 use crate::output::text::{self, WIDTH};
+use crate::recording::short;
 use caudal_core::units::parse_duration;
 use caudal_store::{Entry, Filter, Store};
 use serde_json::{Value, json};

@@ -1,10 +1,12 @@
 //! `caudal report`: what was kept, listed, shown and marked.
 
 mod compare;
+pub mod document;
 pub mod export;
 mod import;
 mod list;
 mod path;
+mod replay;
 mod show;
 mod tag;
 pub mod view;
@@ -14,7 +16,9 @@ pub use list::COLUMNS as LIST_COLUMNS;
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sinks;
+use caudal_core::run::Run;
 use caudal_store::{Store, StoreError};
+use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
 
 /// `caudal report`
@@ -44,6 +48,10 @@ pub enum ReportCommand {
     Import(import::ImportArgs),
     /// A run or a study as a file for others: HTML, Markdown, CSV, JSON or SVG
     Export(export::ExportArgs),
+    /// A run shown again as it was live
+    Replay(replay::ReplayArgs),
+    /// Print the JSON Schema of runs
+    Schema,
     /// Where the store is, and how much is in it
     Path(path::PathArgs),
 }
@@ -61,7 +69,7 @@ const EXAMPLES: &str = "An ID is the first 4 digits of one or more, as far as it
 ///
 /// # Errors
 /// When there is no store, nothing of that id in it, or the answer cannot be written.
-pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+pub fn report(args: &ReportArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     match &args.command {
         ReportCommand::List(list) => list::list(&open(args)?, list)?,
         ReportCommand::Show(show) => show::show(&open(args)?, show)?,
@@ -69,9 +77,18 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         ReportCommand::Compare(compare) => compare::compare(&open(args)?, compare)?,
         ReportCommand::Import(import) => import::import(&place(args)?, import)?,
         ReportCommand::Export(what) => return export::export(&open(args)?, what),
+        ReportCommand::Replay(replay) => return replay::replay(&open(args)?, replay, interrupt),
+        ReportCommand::Schema => AnswerArgs::default().deliver(&[run_schema()], None)?,
         ReportCommand::Path(path) => path::path(&place(args)?, path)?,
     }
     Ok(Exit::Done)
+}
+
+/// The JSON Schema of the documents of runs, `caudal.run/1`.
+#[must_use]
+pub fn run_schema() -> String {
+    let schema = schemars::schema_for!(Run);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
 /// Where the store is that the command is about.

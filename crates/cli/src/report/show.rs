@@ -3,20 +3,23 @@
 
 use super::{AnswerArgs, list};
 use crate::exit::Failure;
-use crate::keeping::short;
-use crate::output::json::rfc3339;
-use crate::output::round_trips::{self, Closing};
+use crate::output::closing;
+use crate::output::document::rfc3339;
+use crate::output::interval_table::Detail;
+use crate::output::round_trips;
+use crate::output::search_table;
 use crate::output::text;
-use caudal_core::echo::SizeSummary;
-use caudal_core::plan::Transport;
-use caudal_core::summary::DirectionSummary;
-use caudal_stats::Estimate;
+use crate::output::views::TextForm;
+use crate::recording::short;
+use crate::report::document::StoredDocument;
+use crate::study::trial::Trial;
+use caudal_core::plan::PlanKind;
+use caudal_core::run::{FlowReport, Run};
 use caudal_store::{Entry, Filter, Kept, KeptRun, KeptStudy, Store};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Rows of a study's cases and of a run's flows at most; JSON has them all.
-const MOST_ROWS: usize = 100;
+/// Maximum number of rows for a study's cases and a run's flows; JSON has them all.
+const MAX_ROWS: usize = 100;
 
 /// `caudal report show`
 #[derive(Debug, Clone, clap::Args)]
@@ -107,11 +110,11 @@ fn run_lines(run: &KeptRun, tags: &[String]) -> Vec<String> {
             short(&of.study)
         ));
     }
-    let document = &run.document;
-    lines.extend(results(document));
-    lines.extend(flows(document));
-    lines.extend(predictions(document));
-    lines.extend(warnings(document));
+    match StoredDocument::parse(&run.document) {
+        Some(StoredDocument::Run(run)) => lines.extend(result_lines(&run)),
+        Some(StoredDocument::Trial(trial)) => lines.extend(trial_lines(&trial)),
+        None => lines.push("its document cannot be read".to_owned()),
+    }
     lines.extend(machines(&run.environment));
     if !run.series.is_empty() {
         let values: usize = run.series.iter().map(|series| series.values.len()).sum();
@@ -121,11 +124,6 @@ fn run_lines(run: &KeptRun, tags: &[String]) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// Part of a document as the type it was made from, where it is all there.
-fn as_made<T: DeserializeOwned>(value: Option<&Value>) -> Option<T> {
-    serde_json::from_value(value?.clone()).ok()
 }
 
 fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
@@ -143,183 +141,68 @@ fn word<'a>(value: &'a Value, path: &str) -> Option<&'a str> {
     value.pointer(path).and_then(Value::as_str)
 }
 
-/// What a run came to, in the words its command closed with.
-fn results(document: &Value) -> Vec<String> {
-    let summary = document.get("summary").unwrap_or(&Value::Null);
-    let mut lines = Vec::new();
-    let transport = match word(document, "/plan/transport").or_else(|| word(document, "/plan/kind"))
-    {
-        Some("udp") => Transport::Udp,
-        _ => Transport::Tcp,
+/// The result of a run as its command closed with it, its flows and its warnings.
+fn result_lines(run: &Run) -> Vec<String> {
+    let mut lines = match run.kind() {
+        _ if run.search.is_some() => return search_table::closing_lines(run),
+        Some(PlanKind::Rtt) => {
+            let form = TextForm {
+                quiet: false,
+                detail: Detail::Usual,
+                size_columns: false,
+            };
+            return round_trips::result_lines(run, form);
+        }
+        _ => closing::result_lines(run),
     };
-    for direction in list_of(summary, "directions") {
-        match as_made::<DirectionSummary>(Some(direction)) {
-            Some(direction) => lines.extend(text::closing(&direction, &[], &[], transport)),
-            None => lines.extend(told(direction)),
+    let flows = run.flows();
+    if flows.len() > 1 {
+        lines.push(format!("{} flows:", flows.len()));
+        let shown = flows.iter().take(MAX_ROWS);
+        lines.extend(shown.map(|flow| text::fold(&flow_line(flow), 4)));
+        if flows.len() > MAX_ROWS {
+            lines.push(format!("  and {} more (--json)", flows.len() - MAX_ROWS));
         }
     }
-    if list_of(summary, "directions").is_empty()
-        && let Some(goodput) = rate(summary.get("goodput_bps"))
-    {
-        lines.push(format!("{goodput} of goodput"));
-    }
-    for over in list_of(document, "over_repeats") {
-        let name = word(over, "/direction").unwrap_or("");
-        let shown = rate(over.get("goodput_bps")).unwrap_or_else(|| "no run was finished".into());
-        lines.push(text::fold(&format!("over all runs, {name}: {shown}"), 4));
-    }
-    if let Some(sizes) = as_made::<Vec<SizeSummary>>(summary.get("sizes")) {
-        let confidence = number(summary, "/loss/confidence").unwrap_or(0.98);
-        lines.push(round_trips::header(confidence));
-        lines.extend(sizes.iter().flat_map(|size| round_trips::rows(size, false)));
-        let period = number(document, "/plan/schedule/every/period_ns")
-            .map(|ns| std::time::Duration::from_nanos(ns as u64));
-        let closing = Closing {
-            sizes: &sizes,
-            connecting: &[],
-            unstamped: word(summary, "/kernel_stamps_missing"),
-            period,
-        };
-        lines.extend(closing.lines());
-    }
-    if let Some(search) = document.get("search") {
-        let limit = text::percent(number(search, "/loss_limit").unwrap_or(0.0));
-        let trials = list_of(search, "trials").len();
-        let found = number(search, "/rate_bps").map_or_else(
-            || format!("no rate loses at most {limit}"),
-            |rate| {
-                format!(
-                    "{} of payload a flow loses at most {limit}",
-                    text::bits(rate)
-                )
-            },
-        );
-        let failed = number(search, "/failed_bps").map_or_else(String::new, |rate| {
-            format!("; {} was too much", text::bits(rate))
-        });
-        lines.push(text::fold(
-            &format!("found in {trials} trials: {found}{failed}"),
-            4,
-        ));
-    }
-    if let Some(metrics) = document.get("metrics").and_then(Value::as_object) {
-        let rows = metrics.iter().take(MOST_ROWS);
-        lines.extend(rows.map(|(name, value)| format!("  {name} = {value}")));
-    }
+    lines.extend(run.warnings.iter().map(text::warning));
     lines
 }
 
-/// A direction of which not all is known that our own runs know.
-fn told(direction: &Value) -> Vec<String> {
-    let way = match word(direction, "/direction") {
-        Some("down") => "download",
-        _ => "upload",
-    };
-    let mut lines = vec![format!(
-        "{way}: {}",
-        rate(direction.get("goodput_bps")).map_or_else(
-            || "no rate can be given".into(),
-            |rate| format!("{rate} of goodput")
-        )
-    )];
-    let count = |path: &str| direction.pointer(path).and_then(Value::as_u64);
-    if let Some(bytes) = count("/bytes") {
-        let time = number(direction, "/measured_s")
-            .map_or_else(String::new, |s| format!(" in {}", text::time_us(s * 1e6)));
-        lines.push(format!("  moved: {} received{time}", text::bytes(bytes)));
+fn flow_line(flow: &FlowReport) -> String {
+    let mut parts = vec![flow.flow.direction.name().to_owned()];
+    if let Some(receiver) = &flow.receiver {
+        let bytes = receiver.bytes.map(text::bytes);
+        parts.extend(bytes.map(|bytes| format!("{bytes} received")));
+        parts.extend(receiver.goodput_bps.map(text::bits));
+        parts.extend(receiver.lost.map(|lost| format!("{lost} lost")));
     }
-    if let Some(retransmits) = count("/tcp/retransmits") {
-        lines.push(format!("  tcp: {retransmits} segments retransmitted"));
-    }
-    if let (Some(lost), Some(sent)) = (count("/loss/lost"), count("/loss/sent")) {
-        let share = if sent > 0 {
-            format!(" ({})", text::percent(lost as f64 / sent as f64))
-        } else {
-            String::new()
-        };
-        lines.push(format!("  datagrams: {lost} of {sent} lost{share}"));
-    }
-    lines.iter().map(|line| text::fold(line, 4)).collect()
+    let tcp = flow.sender.as_ref().and_then(|sender| sender.tcp);
+    let retransmits = tcp.and_then(|tcp| tcp.retransmits);
+    parts.extend(retransmits.map(|count| format!("{count} retransmitted")));
+    let connected = flow.connect_us.map(text::time_us);
+    parts.extend(connected.map(|time| format!("connected in {time}")));
+    parts.extend(flow.failure.clone());
+    format!("  {}: {}", flow.flow.id, parts.join(", "))
 }
 
-/// A rate with its interval, or the bare rate of a log that knows none.
-fn rate(value: Option<&Value>) -> Option<String> {
-    match as_made::<Estimate>(value) {
-        Some(estimate) => Some(text::estimate(&estimate, text::bits)),
-        None => value?.as_f64().map(text::bits),
-    }
-}
-
-/// A line for each flow, where there are several.
-fn flows(document: &Value) -> Vec<String> {
-    let flows = list_of(document, "flows");
-    if flows.len() < 2 {
-        return Vec::new();
-    }
-    let mut lines = vec![format!("{} flows:", flows.len())];
-    for flow in flows.iter().take(MOST_ROWS) {
-        let mut parts = Vec::new();
-        let name = word(flow, "/name").map_or_else(
-            || flow.get("id").map_or_else(String::new, Value::to_string),
-            str::to_owned,
-        );
-        parts.extend(word(flow, "/direction").map(str::to_owned));
-        let bytes = |path: &str| flow.pointer(path).and_then(Value::as_u64);
-        let received = bytes("/receiver/bytes").or_else(|| bytes("/bytes"));
-        parts.extend(received.map(|count| format!("{} received", text::bytes(count))));
-        parts.extend(
-            number(flow, "/receiver/goodput_bps")
-                .or_else(|| number(flow, "/goodput_bps"))
-                .map(text::bits),
-        );
-        parts.extend(bytes("/receiver/lost").map(|lost| format!("{lost} lost")));
-        parts
-            .extend(bytes("/sender/tcp/retransmits").map(|count| format!("{count} retransmitted")));
-        parts.extend(
-            number(flow, "/connect_us").map(|us| format!("connected in {}", text::time_us(us))),
-        );
-        parts.extend(word(flow, "/failure").map(str::to_owned));
-        lines.push(text::fold(&format!("  {name}: {}", parts.join(", ")), 4));
-    }
-    if flows.len() > MOST_ROWS {
-        lines.push(format!("  and {} more (--json)", flows.len() - MOST_ROWS));
-    }
-    lines
-}
-
-fn predictions(document: &Value) -> Vec<String> {
-    let shown = |unit: &str, value: f64| match unit {
-        "bit/s" | "bps" => text::bits(value),
-        "s" => text::time_us(value * 1e6),
-        "share" => text::percent(value),
-        unit => format!("{value} {unit}"),
-    };
-    list_of(document, "predictions")
-        .iter()
-        .filter_map(|one| {
-            let unit = word(one, "/unit").unwrap_or("");
-            let predicted = shown(unit, number(one, "/value")?);
-            let observed = shown(unit, number(one, "/observed")?);
-            let far = number(one, "/difference").map_or_else(String::new, |difference| {
-                format!(", {}", caudal_core::prediction::far(difference))
-            });
-            let title = word(one, "/title").or_else(|| word(one, "/name"))?;
-            let line = format!("predicted: {title} {predicted}; observed {observed}{far}");
-            Some(text::fold(&line, 4))
-        })
-        .collect()
-}
-
-fn warnings(document: &Value) -> Vec<String> {
-    let mut lines: Vec<String> = word(document, "/spoiled")
-        .map(|why| format!("spoiled: {why}"))
-        .into_iter()
+/// The metrics of a trial, its flows and its warnings.
+fn trial_lines(trial: &Trial) -> Vec<String> {
+    let metrics = trial.metrics.iter().take(MAX_ROWS);
+    let mut lines: Vec<String> = metrics
+        .map(|(name, value)| format!("  {name} = {value}"))
         .collect();
-    lines.extend(list_of(document, "warnings").iter().filter_map(|one| {
-        let message = one.as_str().or_else(|| word(one, "/message"))?;
-        let remedy = word(one, "/remedy").map_or_else(String::new, |remedy| format!("; {remedy}"));
-        Some(text::fold(&format!("warning: {message}{remedy}"), 4))
-    }));
+    if trial.flows.len() > 1 {
+        lines.push(format!("{} flows:", trial.flows.len()));
+        let shown = trial.flows.iter().take(MAX_ROWS);
+        lines.extend(shown.map(|flow| {
+            let failure = flow.failure.clone().unwrap_or_default();
+            text::fold(&format!("  {}: {failure}", flow.name), 4)
+        }));
+    }
+    let discarded = trial.spoiled.iter();
+    lines.extend(discarded.map(|why| text::fold(&format!("discarded: {why}"), 4)));
+    let warnings = trial.warnings.iter();
+    lines.extend(warnings.map(|why| text::fold(&format!("warning: {why}"), 4)));
     lines
 }
 
@@ -433,7 +316,7 @@ fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<Stri
         cases.len(),
         trials.len()
     ));
-    for case in cases.iter().take(MOST_ROWS) {
+    for case in cases.iter().take(MAX_ROWS) {
         let of_case = |entry: &&Entry| entry.of.as_ref().is_some_and(|of| of.case == **case);
         let done: Vec<&Entry> = trials.iter().filter(of_case).collect();
         let last = done.first().map_or_else(
@@ -442,8 +325,8 @@ fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<Stri
         );
         lines.push(text::fold(&format!("  {case}: {last}"), 4));
     }
-    if cases.len() > MOST_ROWS {
-        lines.push(format!("  and {} more (--json)", cases.len() - MOST_ROWS));
+    if cases.len() > MAX_ROWS {
+        lines.push(format!("  and {} more (--json)", cases.len() - MAX_ROWS));
     }
     for (at, event, detail) in &study.events {
         let detail = match detail {
@@ -523,6 +406,7 @@ mod tests {
     #[test]
     fn an_imported_run_is_shown_by_what_its_log_tells() {
         let text = shown(json!({
+            "schema": "caudal.run/1", "id": "1a", "tool": {"name": "iperf3"},
             "plan": {"kind": "udp"},
             "flows": [
                 {"id": 0, "direction": "up", "receiver": {"bytes": 1_000_000, "lost": 3}},
@@ -534,9 +418,9 @@ mod tests {
             "warnings": [{"code": "x", "message": "the log ends in the middle", "remedy": "copy all of it"}],
         }));
         for expected in [
-            "upload: 941.0 Mbit/s of goodput",
-            "moved: 1.00 MB received",
-            "3 of 100 lost (3.00 %)",
+            "upload: 941.0 Mbit/s (one value: no interval) of goodput",
+            "transferred: 1.00 MB received",
+            "100 sent, unknown received, 3 lost",
             "2 flows:",
             "0: up, 1.00 MB received, 3 lost",
             "1: up, 7 retransmitted",

@@ -2,8 +2,8 @@
 
 use super::AnswerArgs;
 use crate::exit::Failure;
-use crate::keeping::short;
 use crate::output::text;
+use crate::recording::short;
 use caudal_store::Store;
 
 /// The longest tag, characters: a list has room for it.

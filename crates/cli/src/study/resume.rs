@@ -12,7 +12,7 @@ use super::prepare::Prepared;
 use super::run::Study;
 use super::source::Source;
 use crate::exit::{Exit, Failure};
-use crate::output::json::rfc3339;
+use crate::output::document::rfc3339;
 use caudal_store::{Kept, KeptStudy, Store};
 
 /// Goes on with a study: its experiment and its trials are in the store, its file need not be there any more.

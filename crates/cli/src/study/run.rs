@@ -20,7 +20,7 @@ use super::report;
 use super::trial::{SCHEMA, Trial};
 use crate::exit::{Exit, Failure};
 use crate::machine::Watch;
-use crate::output::json::{Header, rfc3339};
+use crate::output::document::{StartedRun, rfc3339};
 use crate::peer::TOOL;
 use caudal_store::{KeptRun, KeptStudy, Series, TrialOf};
 
@@ -59,7 +59,7 @@ impl Study {
     /// Begins a study: what is expected of it is worked out, and the store told.
     #[must_use]
     pub fn begin(prepared: Prepared, args: &StudyOutputArgs) -> Self {
-        let header = Header::now();
+        let started = StartedRun::now();
         let watch = Watch::start();
         let (expected, unsimulated) = forecast::of(
             &prepared.campaign.cases,
@@ -78,14 +78,14 @@ impl Study {
                 )
             })
             .collect();
-        let now = i64::try_from(header.started_ns).unwrap_or(i64::MAX);
+        let now = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
         let kept = KeptStudy {
-            id: header.id.clone(),
+            id: started.header.id.clone(),
             name: prepared.source.name.clone(),
             title: prepared.campaign.experiment.title.clone(),
             started_ns: now,
             seed: prepared.campaign.seed,
-            command: header.command.clone(),
+            command: started.header.command.clone().unwrap_or_default(),
             experiment: json!(prepared.campaign.experiment),
             campaign: json!({
                 "source": prepared.source,
@@ -101,9 +101,9 @@ impl Study {
         };
         let archive = Archive::begin(&args.store, &kept);
         Self {
-            id: header.id,
-            started: header.started,
-            command: header.command,
+            id: started.header.id,
+            started: started.header.started,
+            command: started.header.command.unwrap_or_default(),
             prepared,
             expected,
             warnings,
@@ -327,7 +327,7 @@ impl Study {
     ) -> Result<(), Trouble> {
         let case = self.prepared.campaign.cases[index].clone();
         let place = self.prepared.places[index].clone();
-        let header = Header::now();
+        let started = StartedRun::now();
         let position = self.trials.len() as u64 + 1;
         let (left, time) = self.left();
         progress.begin(position, position - 1 + left, &case.key, time);
@@ -363,7 +363,7 @@ impl Study {
             .map(|one| one.predicted.clone());
         let trial = Trial {
             schema: SCHEMA.to_owned(),
-            id: header.id.clone(),
+            id: started.header.id.clone(),
             study: self.id.clone(),
             case: case.key.clone(),
             parameters: case.parameters.clone(),
@@ -384,7 +384,7 @@ impl Study {
             flows: std::mem::take(&mut carried.flows),
         };
         self.archive.keep(KeptRun {
-            id: header.id,
+            id: started.header.id,
             kind: "trial".to_owned(),
             started_ns: i64::try_from(carried.zero_ns).unwrap_or(i64::MAX),
             tool: TOOL.to_owned(),
@@ -458,7 +458,7 @@ fn over(trials: impl Iterator<Item = (u64, bool)>, retries: u64) -> u64 {
 /// The beginning of an id that people are shown.
 #[must_use]
 pub fn short(id: &str) -> &str {
-    crate::keeping::short(id)
+    crate::recording::short(id)
 }
 
 /// The machines of a trial: what the first of its flows said of both ends, and this one meanwhile.

@@ -2,7 +2,7 @@
 
 use super::Event;
 use super::leg::{Carry, Leg, LegInfo, over_tcp, over_udp};
-use super::server::{LARGEST_BLOCK, UDP_RATE};
+use super::server::{MAX_BLOCK, UDP_RATE};
 use super::tcp::{self, block};
 use super::udp::{self, Ending, Received};
 use super::visit::Visit;
@@ -11,7 +11,7 @@ use crate::bell::Bell;
 use crate::carrier::Link;
 use crate::error::RunError;
 use crate::socket::{self, Origin, plain};
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
@@ -132,7 +132,7 @@ impl Visit<'_> {
             let rate = house.rate(self.asked_rate().or(Some(old)));
             let length = match header.length {
                 0 => 1470,
-                length => length.min(LARGEST_DATAGRAM) as usize,
+                length => length.min(MAX_DATAGRAM) as usize,
             };
             let socket = UdpSocket::bind(SocketAddr::new(
                 origin.address.unwrap_or(match to {
@@ -169,7 +169,7 @@ impl Visit<'_> {
                 over_udp(move |socket, work| udp::send(socket, &sending, work)),
             );
         }
-        let length = match header.length.min(LARGEST_BLOCK) {
+        let length = match header.length.min(MAX_BLOCK) {
             0 => 128 << 10,
             length => length as usize,
         };

@@ -15,7 +15,7 @@ use crate::error::RunError;
 use crate::guests::Guests;
 use crate::socket::{CONNECTING, plain};
 use crate::tcp::Payload;
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, options as flags, tcp as kernel, udp as datagrams};
@@ -552,7 +552,7 @@ pub(super) fn start(
                 }
             }
             Link::Udp(_) => {
-                let length = options.block().clamp(16, LARGEST_DATAGRAM as usize);
+                let length = options.block().clamp(16, MAX_DATAGRAM as usize);
                 // A datagram too small for the header goes without.
                 let header = connection
                     .header

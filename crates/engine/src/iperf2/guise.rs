@@ -12,10 +12,10 @@ use crate::carrier::{Link, Manner};
 use crate::client::{CutShort, Target, TrafficRun, resolve};
 use crate::environment::{Meter, describe};
 use crate::error::RunError;
-use crate::event::Event;
 use crate::{socket, tcp};
+use caudal_core::event::{Agreement, Event};
 use caudal_core::plan::{
-    Direction, Directions, End, Plan, PlannedFlow, Rate, TrafficPlan, Transport,
+    BulkPlan, Direction, Directions, Plan, PlannedFlow, TcpPlan, TestEnd, Transport,
 };
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, FlowRecord, Granted, ReceiverCounters, Sample, SenderCounters,
@@ -105,7 +105,7 @@ impl Guise {
         udp::path_mtu(&socket)
     }
 
-    fn options(&self, plan: &TrafficPlan, manner: &Manner) -> Result<ClientOptions, RunError> {
+    fn options(&self, plan: &Plan, manner: &Manner) -> Result<ClientOptions, RunError> {
         let absent = |what: &str| {
             RunError::local(
                 format!("{what} with iperf 2"),
@@ -115,50 +115,53 @@ impl Guise {
                 ),
             )
         };
-        if plan.verify {
+        let bulk = plan.bulk().ok_or_else(|| absent("a round-trip test"))?;
+        if matches!(plan, Plan::Udp(plan) if plan.verify) {
             return Err(absent("--verify"));
         }
-        if plan.mptcp {
+        let tcp = match plan {
+            Plan::Tcp(plan) => Some(plan),
+            _ => None,
+        };
+        let is_set = |setting: fn(&TcpPlan) -> bool| tcp.is_some_and(setting);
+        if is_set(|tcp| tcp.mptcp) {
             return Err(absent("--mptcp"));
         }
-        if plan.zero_copy {
+        if is_set(|tcp| tcp.zero_copy) {
             return Err(absent("--zerocopy"));
         }
-        let bytes = match plan.end {
-            End::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => Some(u64::MAX - 1),
-            End::Bytes(bytes) if bytes.get() % u64::from(plan.parallel) != 0 => {
+        let bytes = match bulk.end {
+            TestEnd::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => Some(u64::MAX - 1),
+            TestEnd::Bytes(bytes) if bytes.get() % u64::from(bulk.parallel) != 0 => {
                 return Err(absent("--bytes that do not divide evenly by --parallel"));
             }
-            End::Bytes(bytes) => Some(bytes.get() / u64::from(plan.parallel)),
-            End::Time(_) => None,
+            TestEnd::Bytes(bytes) => Some(bytes.get() / u64::from(bulk.parallel)),
+            TestEnd::Time(_) => None,
         };
         // A server is told an amount in 31 bits.
-        if plan.directions != Directions::Up && bytes.is_some_and(|bytes| bytes > 0x7fff_ffff) {
+        if bulk.directions != Directions::Up && bytes.is_some_and(|bytes| bytes > 0x7fff_ffff) {
             return Err(absent("more than 2 GiB from a server"));
         }
         Ok(ClientOptions {
             bind: self.target.origin.address,
             device: self.target.origin.device.clone(),
-            udp: plan.transport == Transport::Udp,
-            way: match plan.directions {
+            udp: plan.transport() == Transport::Udp,
+            way: match bulk.directions {
                 Directions::Up => Way::Up,
                 Directions::Down => Way::Reverse,
                 Directions::Both => Way::FullDuplex,
             },
-            parallel: plan.parallel,
-            length: Some(plan.length as usize),
-            time: plan.ticks().total(),
+            parallel: bulk.parallel,
+            length: Some(bulk.length as usize),
+            time: bulk.ticks().total(),
             bytes,
-            rate: match plan.rate {
-                Rate::Limit(rate) => Some(rate.bps()),
-                Rate::Max => None,
-            },
-            window: plan.window.map(|window| window.get() as usize),
-            mss: plan.mss,
-            no_delay: plan.no_delay,
-            tos: plan.dscp.map(|dscp| dscp << 2),
-            congestion: plan.congestion.clone(),
-            discard: plan.discard,
+            rate: bulk.rate.limit().map(caudal_core::units::BitRate::bps),
+            window: bulk.window.map(|window| window.get() as usize),
+            mss: tcp.and_then(|tcp| tcp.mss),
+            no_delay: is_set(|tcp| tcp.no_delay),
+            tos: bulk.dscp.map(|dscp| dscp << 2),
+            congestion: tcp.and_then(|tcp| tcp.congestion.clone()),
+            discard: is_set(|tcp| tcp.discard),
             source: match &manner.file {
                 None => Source::Digits,
                 Some(path) if path.as_os_str() == "-" => Source::Input,
@@ -174,18 +177,18 @@ impl Guise {
     /// When nothing could be measured.
     pub fn run(
         &mut self,
-        plan: &TrafficPlan,
+        plan: &Plan,
         manner: &Manner,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<TrafficRun, RunError> {
         plan.check()?;
         let options = self.options(plan, manner)?;
+        let Some(bulk) = plan.bulk() else {
+            return Err(RunError::Protocol("no bulk transfer".to_owned()));
+        };
         let mut bell = Bell::new().map_err(|cause| RunError::local("opening a pipe", cause))?;
         let changed = Vec::new();
-        on_event(Event::Agreed {
-            plan: Plan::Traffic(plan.clone()),
-            changed: changed.clone(),
-        });
+        on_event(Event::Agreed(Agreement::new(plan, self.peer, &changed)));
         let slowest = Arc::new(Mutex::new(Duration::ZERO));
         let heard = Arc::clone(&slowest);
         let tell: Tell = Arc::new(move |event| {
@@ -200,15 +203,16 @@ impl Guise {
         self.connecting = *slowest.lock().unwrap_or_else(PoisonError::into_inner);
         let meter = Meter::start(self.peer.ip());
         let legs = client::start(&options, &connections, &bell)?;
-        let flows: Vec<PlannedFlow> = plan.flows().collect();
+        let flows = plan.flows();
         let mut test = Test {
             plan,
+            bulk,
             legs,
             flows: &flows,
             start_ns: monotonic_ns(),
             samples: Vec::new(),
         };
-        on_event(Event::Started);
+        on_event(Event::Started { repeat: None });
         let cut_short = test.attend(&mut bell, manner, self.interrupt, on_event)?;
         on_event(Event::Ending);
         let flows = test.records();
@@ -238,7 +242,8 @@ impl Guise {
 }
 
 struct Test<'a> {
-    plan: &'a TrafficPlan,
+    plan: &'a Plan,
+    bulk: &'a BulkPlan,
     legs: Vec<Leg>,
     flows: &'a [PlannedFlow],
     start_ns: u64,
@@ -305,7 +310,7 @@ impl Test<'_> {
             if flow.direction == Direction::Up {
                 let sent = Self::sender(leg);
                 push(Counters::Sender(sent));
-                if self.plan.transport == Transport::Tcp {
+                if self.plan.transport() == Transport::Tcp {
                     let acked = Self::acknowledged(&sent, at_ns).unwrap_or_default();
                     push(Counters::Receiver(acked));
                 } else if tick == 0 {
@@ -328,7 +333,7 @@ impl Test<'_> {
         interrupt: Option<&'static Interrupt>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Option<CutShort>, RunError> {
-        let ticks = self.plan.ticks();
+        let ticks = self.bulk.ticks();
         let total = ticks
             .total()
             .map(|total| self.start_ns + total.as_nanos() as u64);
@@ -413,7 +418,7 @@ impl Test<'_> {
     fn granted(&self, leg: &Leg) -> Granted {
         match &*leg.link {
             Link::Tcp(stream) => socket::granted_tcp(stream, false),
-            Link::Udp(socket) => socket::granted_udp(socket, self.plan),
+            Link::Udp(socket) => socket::granted_udp(socket, self.bulk.length),
         }
     }
 
@@ -442,7 +447,7 @@ impl Test<'_> {
                     counters.last_ns = counters.last_ns.max(counters.first_ns);
                     let mut here = end(Counters::Receiver(counters), self.granted(leg));
                     here.failure.clone_from(&leg.failure);
-                    if self.plan.transport == Transport::Udp {
+                    if self.plan.transport() == Transport::Udp {
                         here.sequence = Some(sequence(
                             counters.datagrams,
                             counters.lost,
@@ -451,7 +456,7 @@ impl Test<'_> {
                             counters.late,
                         ));
                         here.delay = Some(DelaySummary {
-                            n: counters.datagrams,
+                            n: Some(counters.datagrams),
                             jitter_rfc3550_us: counters.jitter_rfc3550_ns as f64 / 1e3,
                             ..DelaySummary::default()
                         });
@@ -482,13 +487,13 @@ impl Test<'_> {
                             0,
                         ));
                         there.delay = Some(DelaySummary {
-                            n: report.datagrams.saturating_sub(report.lost),
+                            n: Some(report.datagrams.saturating_sub(report.lost)),
                             jitter_rfc3550_us: report.jitter_us as f64,
                             ..DelaySummary::default()
                         });
                         Some(there)
                     }
-                    None if self.plan.transport == Transport::Tcp => {
+                    None if self.plan.transport() == Transport::Tcp => {
                         let at_ns = leg.end_ns().saturating_sub(self.start_ns);
                         Self::acknowledged(&sent, at_ns)
                             .map(|acked| end(Counters::Receiver(acked), Granted::default()))
@@ -506,7 +511,7 @@ impl Test<'_> {
 
     /// The one reading of the other end that its last report is (UDP).
     fn last_readings(&self, records: &[FlowRecord]) -> Vec<Sample> {
-        if self.plan.transport == Transport::Tcp {
+        if self.plan.transport() == Transport::Tcp {
             return Vec::new();
         }
         records

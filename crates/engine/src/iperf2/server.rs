@@ -29,7 +29,7 @@ const PROOF_NS: u64 = 600_000_000_000;
 /// Proofs that are kept at most.
 const MOST_PROOFS: usize = 4096;
 /// The largest block or datagram a client may ask for, bytes.
-pub(super) const LARGEST_BLOCK: u32 = 1 << 20;
+pub(super) const MAX_BLOCK: u32 = 1 << 20;
 /// Rate of UDP unless said otherwise, bit/s.
 pub(super) const UDP_RATE: u64 = 1 << 20;
 pub(super) const STACK: usize = 256 << 10;

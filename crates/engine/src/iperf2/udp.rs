@@ -6,7 +6,7 @@ use crate::pacer::{Next, Pacer};
 use crate::socket::no_datagram;
 use crate::udp_sender::{Rest, recoverable};
 use caudal_core::delay::JitterRfc3550;
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::sequence::{Arrival, SequenceTracker};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
@@ -84,7 +84,7 @@ pub(super) enum Ending {
 pub(super) fn send(socket: &UdpSocket, what: &Sending, work: &Work) -> io::Result<()> {
     let (counters, orders) = (&work.counters, &work.orders);
     let head = what.layout.header();
-    let length = what.length.max(head).min(LARGEST_DATAGRAM as usize);
+    let length = what.length.max(head).min(MAX_DATAGRAM as usize);
     let offload = GsoSender::new(socket);
     let most = offload.max_datagrams(length);
     let mut batch = vec![0; most * length];

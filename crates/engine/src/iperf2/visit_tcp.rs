@@ -4,7 +4,7 @@ use super::Event;
 use super::back::Over;
 use super::leg::{Opened, over_tcp};
 use super::listen::set_tos;
-use super::server::{House, LARGEST_BLOCK, SEEING_OUT, STACK, run, wait};
+use super::server::{House, MAX_BLOCK, SEEING_OUT, STACK, run, wait};
 use super::tcp::{self, await_close, block};
 use super::visit::Visit;
 use crate::bell::Bell;
@@ -175,7 +175,7 @@ pub(super) fn serve_tcp(
     let base = bytes.len() as u64;
     let mut legs = Vec::new();
     let (time, amount) = visit.end();
-    let length = header.map_or(0, |header| header.length).min(LARGEST_BLOCK);
+    let length = header.map_or(0, |header| header.length).min(MAX_BLOCK);
     let length = match length {
         0 => house.options.length.unwrap_or(128 << 10),
         length => length as usize,

@@ -12,7 +12,7 @@ use crate::carrier::Link;
 use crate::guests::Guest;
 use crate::socket::{UDP_BUFFER, answer_udp, plain};
 use crate::stop::{reap, see_out};
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, udp as datagrams};
 use caudal_wire::iperf2::{First, Layout, Way};
@@ -211,7 +211,7 @@ pub(super) fn serve_udp(
     let length = match header.map_or(0, |header| header.length) {
         0 if peer.is_ipv6() => 1450,
         0 => 1470,
-        length => length.min(LARGEST_DATAGRAM) as usize,
+        length => length.min(MAX_DATAGRAM) as usize,
     };
     let mut legs = Vec::new();
     let mut received = None;

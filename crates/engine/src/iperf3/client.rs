@@ -12,7 +12,7 @@ use crate::error::RunError;
 use crate::random::random_bytes;
 use crate::socket::{self, CONNECTING, Origin, SocketPlan};
 use caudal_core::host::Usage;
-use caudal_core::plan::{Direction, LARGEST_DATAGRAM, PlannedFlow, Ticks, TrafficPlan, Transport};
+use caudal_core::plan::{Direction, MAX_DATAGRAM, Plan, PlannedFlow, Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_sys::signal::{Interrupt, poll_readable};
@@ -115,7 +115,7 @@ pub struct Iperf3Run {
     /// What was done.
     pub parameters: Parameters,
     /// The same as a plan.
-    pub plan: TrafficPlan,
+    pub plan: Plan,
     /// The streams.
     pub streams: Vec<Stream>,
     /// Every reading of this end, the last one of each stream included.
@@ -205,7 +205,7 @@ impl Iperf3Client {
             (Some(length), _) => length,
             // What fits a packet of the path the control connection takes.
             (None, Protocol::Udp) => mss
-                .filter(|mss| (16..=LARGEST_DATAGRAM).contains(mss))
+                .filter(|mss| (16..=MAX_DATAGRAM).contains(mss))
                 .unwrap_or(caudal_wire::iperf3::parameters::UDP_BLOCK),
             (None, _) => caudal_wire::iperf3::parameters::TCP_BLOCK,
         };
@@ -414,19 +414,13 @@ impl Iperf3Client {
     }
 
     /// Opens the data connections, one after another.
-    fn open(&mut self, parameters: &Parameters, plan: &TrafficPlan) -> Result<Links, Iperf3Error> {
+    fn open(&mut self, parameters: &Parameters, plan: &Plan) -> Result<Links, Iperf3Error> {
         let peer = self.control.peer();
         let sockets = SocketPlan {
-            transport: plan.transport,
-            window: parameters.window.map(|bytes| bytes as usize),
-            mss: plan.mss,
-            congestion: plan.congestion.as_deref(),
-            no_delay: plan.no_delay,
             dscp: None,
-            mptcp: plan.mptcp,
-            bulk: true,
+            ..SocketPlan::of(plan)
         };
-        let flows: Vec<PlannedFlow> = plan.flows().collect();
+        let flows = plan.flows();
         let mut links: Links = Vec::with_capacity(flows.len());
         for (flow, nth) in flows.into_iter().zip(0_u16..) {
             let origin = Origin {
@@ -437,7 +431,7 @@ impl Iperf3Client {
                 ..self.request.target.origin.clone()
             };
             let sockets = sockets.for_role(role(flow.direction, true));
-            let link = match plan.transport {
+            let link = match plan.transport() {
                 Transport::Tcp => {
                     let mut stream = socket::connect(peer, &origin, Some(&sockets))?;
                     stream

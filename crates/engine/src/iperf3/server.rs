@@ -9,7 +9,7 @@ use crate::bell::Bell;
 use crate::carrier::{Carrier, Link, Manner};
 use crate::error::RunError;
 use crate::server::{ServerEvent, Shared};
-use caudal_core::plan::{Direction, End, Plan, PlannedFlow, Rate, Ticks, TrafficPlan};
+use caudal_core::plan::{Direction, Plan, PlannedFlow, Rate, TestEnd, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
 use caudal_core::units::BitRate;
 use caudal_sys::affinity;
@@ -210,9 +210,9 @@ impl Visit<'_> {
                 .unwrap_or_default(),
             ..Manner::default()
         };
-        if !matches!(plan.end, End::Bytes(_)) {
+        if let Some(bulk) = plan.bulk_mut().filter(|bulk| bulk.bytes().is_none()) {
             // The client says when: its clock is the test's.
-            plan.end = End::Time(LONGEST);
+            bulk.end = TestEnd::Time(LONGEST);
         }
         let spoken = dialect(&parameters, false);
         let mut carrier = Carrier::new(&plan, &spoken, links, false, &manner)?;
@@ -225,7 +225,7 @@ impl Visit<'_> {
         carrier.start();
         self.shared.tell(ServerEvent::Started {
             client: self.number,
-            plan: Box::new(Plan::Traffic(whole)),
+            plan: Box::new(whole),
         });
         let test = Test {
             parameters: &parameters,
@@ -306,7 +306,7 @@ impl Visit<'_> {
     }
 
     /// Holds what is asked for against what this server allows.
-    fn limit(&self, parameters: &Parameters, plan: &mut TrafficPlan) -> Result<(), Trouble> {
+    fn limit(&self, parameters: &Parameters, plan: &mut Plan) -> Result<(), Trouble> {
         if let Some(most) = self.shared.options.max_time {
             let asked = u64::from(parameters.time_s) + u64::from(parameters.omit_s);
             if parameters.amount().is_none()
@@ -321,9 +321,9 @@ impl Visit<'_> {
             if asked.saturating_mul(streams) > most {
                 return Err(Complaint::TOTAL_RATE.into());
             }
-            if parameters.rate_bps == 0 {
+            if let Some(bulk) = plan.bulk_mut().filter(|_| parameters.rate_bps == 0) {
                 // Where this end sends, it keeps the limit itself.
-                plan.rate = Rate::Limit(BitRate::from_bps((most / streams).max(1000)));
+                bulk.rate = Rate::Limit(BitRate::from_bps((most / streams).max(1000)));
             }
         }
         Ok(())
@@ -359,9 +359,9 @@ impl Visit<'_> {
     fn gather(
         &mut self,
         parameters: &Parameters,
-        plan: &TrafficPlan,
+        plan: &Plan,
     ) -> Result<Vec<(PlannedFlow, Link)>, Trouble> {
-        let flows: Vec<PlannedFlow> = plan.flows().collect();
+        let flows = plan.flows();
         let (shared, cookie) = (self.shared, self.entry.cookie);
         let address = self.control.peer().ip();
         let mut turn = None;

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::layout;
 use crate::socket::{self, UDP_BUFFER};
 use caudal_core::plan::{
-    Direction, Directions, End, Omit, PlannedFlow, Rate, TrafficPlan, Transport,
+    BulkPlan, Direction, Directions, Omit, Plan, PlannedFlow, Rate, TcpPlan, TestEnd, UdpPlan,
 };
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_sys::{buffers, options, tcp, udp};
@@ -21,25 +21,21 @@ const SEND_LOOK: Duration = Duration::from_millis(20);
 const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
 
 /// The plan the parameters make; a test without an end by itself gets `longest`.
-pub(super) fn plan(parameters: &Parameters, interval: Duration, longest: Duration) -> TrafficPlan {
+pub(super) fn plan(parameters: &Parameters, interval: Duration, longest: Duration) -> Plan {
     let time = match parameters.time_s {
         0 => longest,
         seconds => Duration::from_secs(u64::from(seconds)),
     };
-    TrafficPlan {
-        transport: match parameters.protocol {
-            Protocol::Udp => Transport::Udp,
-            Protocol::Tcp | Protocol::Sctp => Transport::Tcp,
-        },
+    let bulk = BulkPlan {
         directions: match (parameters.bidirectional, parameters.reverse) {
             (true, _) => Directions::Both,
             (_, true) => Directions::Down,
             _ => Directions::Up,
         },
         parallel: parameters.parallel,
-        end: parameters
-            .amount()
-            .map_or(End::Time(time), |bytes| End::Bytes(ByteCount::new(bytes))),
+        end: parameters.amount().map_or(TestEnd::Time(time), |bytes| {
+            TestEnd::Bytes(ByteCount::new(bytes))
+        }),
         interval,
         omit: match parameters.omit_s {
             0 => Omit::Nothing,
@@ -51,15 +47,23 @@ pub(super) fn plan(parameters: &Parameters, interval: Duration, longest: Duratio
         },
         length: parameters.length,
         window: parameters.window.map(ByteCount::new),
-        mss: parameters.mss,
-        congestion: parameters.congestion.clone(),
-        no_delay: parameters.no_delay,
         dscp: parameters.tos.map(|tos| tos >> 2),
-        mptcp: parameters.mptcp,
-        discard: parameters.skip_rx_copy,
-        zero_copy: parameters.zero_copy,
-        verify: false,
         same_machine: false,
+    };
+    match parameters.protocol {
+        Protocol::Udp => Plan::Udp(UdpPlan {
+            bulk,
+            verify: false,
+        }),
+        Protocol::Tcp | Protocol::Sctp => Plan::Tcp(TcpPlan {
+            bulk,
+            mss: parameters.mss,
+            congestion: parameters.congestion.clone(),
+            no_delay: parameters.no_delay,
+            mptcp: parameters.mptcp,
+            discard: parameters.skip_rx_copy,
+            zero_copy: parameters.zero_copy,
+        }),
     }
 }
 

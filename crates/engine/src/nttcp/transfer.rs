@@ -2,7 +2,7 @@
 
 use crate::pacer::ByteSchedule;
 use crate::socket::no_datagram;
-use caudal_core::plan::LARGEST_DATAGRAM;
+use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{CpuClock, monotonic_ns, realtime_ns, sleep_until};
 use caudal_sys::signal::poll_readable;
@@ -206,7 +206,7 @@ pub(super) fn send_udp(
     request: &Request,
     bounds: &Bounds<'_>,
 ) -> io::Result<Row> {
-    let length = (request.length as usize).clamp(MARK + 1, LARGEST_DATAGRAM as usize);
+    let length = (request.length as usize).clamp(MARK + 1, MAX_DATAGRAM as usize);
     let all = request.bytes();
     let gso = GsoSender::new(socket);
     let together = if request.gap_us > 0 || bounds.rate.is_some() {

@@ -15,7 +15,7 @@ use super::names::parameter_names;
 use super::network::Networks;
 use super::place::place;
 use super::quick::Places;
-use caudal_core::plan::{LONGEST, SHORTEST_INTERVAL};
+use caudal_core::plan::{MAX_DURATION, MIN_INTERVAL};
 use caudal_core::units::format_duration;
 use caudal_topology::Location;
 
@@ -52,19 +52,19 @@ impl<'a> Unfolder<'a> {
         check(
             "measure",
             measure,
-            measure >= SHORTEST_INTERVAL && measure <= LONGEST,
+            measure >= MIN_INTERVAL && measure <= MAX_DURATION,
             "take 10ms to 30 days",
         )?;
         check(
             "warm_up",
             warm_up,
-            warm_up <= LONGEST,
+            warm_up <= MAX_DURATION,
             "take at most 30 days",
         )?;
         check(
             "interval",
             interval,
-            interval >= SHORTEST_INTERVAL && interval <= measure,
+            interval >= MIN_INTERVAL && interval <= measure,
             "take 10ms to what is measured",
         )?;
         let parameters = parameter_names(file);

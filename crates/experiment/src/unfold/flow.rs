@@ -8,7 +8,7 @@ use super::case::Unfolder;
 use super::error::{ExperimentError, Result, no_link};
 use super::filler::Filler;
 use super::network::Network;
-use caudal_core::plan::{LARGEST_BLOCK, LARGEST_DATAGRAM, MOST_FLOWS, MOST_MESSAGES};
+use caudal_core::plan::{MAX_BLOCK, MAX_DATAGRAM, MAX_FLOWS, MAX_MESSAGES};
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_topology::Location;
 
@@ -137,14 +137,14 @@ impl Unfolder<'_> {
             (None, filler.scalar(&length_at, flow.length.as_ref())?)
         } else {
             let most = if flow.kind == KindFile::Udp {
-                LARGEST_DATAGRAM
+                MAX_DATAGRAM
             } else {
-                LARGEST_BLOCK
+                MAX_BLOCK
             };
             let length = filler.whole(&length_at, flow.length.as_ref(), 1..=u64::from(most))?;
             (length.map(|length| length as u32), None)
         };
-        let told = filler.whole(&at("messages"), flow.messages.as_ref(), 1..=MOST_MESSAGES)?;
+        let told = filler.whole(&at("messages"), flow.messages.as_ref(), 1..=MAX_MESSAGES)?;
         let one_size = sizes
             .as_ref()
             .is_none_or(|sizes| sizes.parse::<ByteCount>().is_ok());
@@ -163,7 +163,7 @@ impl Unfolder<'_> {
             from,
             to,
             count: filler
-                .whole(&at("count"), flow.count.as_ref(), 1..=u64::from(MOST_FLOWS))?
+                .whole(&at("count"), flow.count.as_ref(), 1..=u64::from(MAX_FLOWS))?
                 .map_or(1, |count| count as u32),
             rate,
             length,

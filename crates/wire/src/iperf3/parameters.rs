@@ -10,11 +10,11 @@ pub const LONGEST_S: u64 = 86_400;
 /// The longest warm-up, s.
 pub const LONGEST_OMIT_S: u64 = 600;
 /// The largest block of a TCP test, bytes.
-pub const LARGEST_BLOCK: u64 = 1 << 20;
+pub const MAX_BLOCK: u64 = 1 << 20;
 /// The smallest datagram, bytes.
-pub const SMALLEST_DATAGRAM: u64 = 16;
+pub const MIN_DATAGRAM: u64 = 16;
 /// The largest datagram, bytes.
-pub const LARGEST_DATAGRAM: u64 = 65_507;
+pub const MAX_DATAGRAM: u64 = 65_507;
 /// The largest socket buffer, bytes.
 pub const LARGEST_WINDOW: u64 = 512 << 20;
 /// The largest segment (9216 before 3.21), bytes.
@@ -223,12 +223,11 @@ impl Parameters {
             .filter(|window| *window > 0);
         one.length = match one.protocol {
             Protocol::Udp => {
-                let range = SMALLEST_DATAGRAM..=LARGEST_DATAGRAM;
+                let range = MIN_DATAGRAM..=MAX_DATAGRAM;
                 ranged(map, "len", range, Complaint::UDP_BLOCK_SIZE)?.map_or(UDP_BLOCK, small)
             }
             Protocol::Tcp | Protocol::Sctp => {
-                ranged(map, "len", 1..=LARGEST_BLOCK, Complaint::BLOCK_SIZE)?
-                    .map_or(TCP_BLOCK, small)
+                ranged(map, "len", 1..=MAX_BLOCK, Complaint::BLOCK_SIZE)?.map_or(TCP_BLOCK, small)
             }
         };
         one.rate_bps = ranged(map, "bandwidth", any.clone(), Complaint::BAD_UNIT)?.unwrap_or(0);

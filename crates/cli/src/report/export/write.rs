@@ -4,7 +4,7 @@ use super::{
     FIGURES, FINDINGS, Format, Material, Page, RUN, csv, files, html, json, markdown, run, study,
 };
 use crate::exit::{Exit, Failure};
-use crate::output::json::rfc3339;
+use crate::output::document::rfc3339;
 use crate::output::sink::Sink;
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
@@ -289,7 +289,7 @@ fn trials(store: &Store, kept: &KeptStudy) -> Result<Vec<Trial>, Failure> {
 /// What a study found: as it was told last, or of one that was killed, what its trials add up to.
 fn findings(kept: &KeptStudy, trials: &[Trial]) -> Result<Findings, Failure> {
     let mut events = kept.events.iter().rev();
-    let id = crate::keeping::short(&kept.id);
+    let id = crate::recording::short(&kept.id);
     match events.find(|(_, event, _)| event == "findings") {
         Some((_, _, told)) => serde_json::from_value(told.clone()).map_err(|cause| {
             Failure::new(

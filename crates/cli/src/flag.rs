@@ -1,0 +1,43 @@
+//! The flags behind the quantities that the library checks.
+
+use crate::exit::Failure;
+use caudal_core::plan::{PlanError, Quantity};
+
+/// The flag that sets a quantity of a plan.
+#[must_use]
+pub const fn flag(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::ParallelFlows => "--parallel",
+        Quantity::Length => "--length",
+        Quantity::Interval => "--interval",
+        Quantity::Duration => "--time",
+        Quantity::WarmUp => "--omit",
+        Quantity::Bytes => "--bytes",
+        Quantity::Rate => "--rate",
+        Quantity::Mss => "--mss",
+        Quantity::Dscp => "--dscp",
+        Quantity::Window => "--window",
+        Quantity::Congestion => "--congestion",
+        Quantity::Clients => "--clients",
+        Quantity::Messages => "--count",
+        Quantity::MessageSizes => "--sizes",
+        Quantity::SizeCount => "the number of --sizes",
+        Quantity::ReplyTimeout => "--timeout",
+        Quantity::Period => "--every",
+        Quantity::Verification => "--verify",
+    }
+}
+
+/// The failure of a plan's check, with the flag that is out of range.
+#[must_use]
+pub fn plan_failure(error: &PlanError) -> Failure {
+    Failure::usage(
+        format!(
+            "{} is {}; {}",
+            flag(error.quantity),
+            error.value,
+            error.allowed
+        ),
+        "see --help",
+    )
+}

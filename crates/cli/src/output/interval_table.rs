@@ -1,0 +1,230 @@
+//! The rows of the interval table.
+
+use super::text::{bits, bytes, time_us};
+use caudal_core::interval::{FlowInterval, Interval, IntervalRow};
+use caudal_core::plan::{Direction, Transport};
+
+/// The columns of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Those that fit 80 columns.
+    Usual,
+    /// Every column there is.
+    Every,
+}
+
+/// The rows of a table with several flows in a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowRows {
+    /// Each flow, and their sum.
+    Each,
+    /// The sum alone.
+    SumOnly,
+}
+
+/// The interval table's header.
+#[must_use]
+pub fn header(transport: Transport, detail: Detail) -> String {
+    let common = format!(
+        "{:>15}  {:<8} {:>9} {:>12}",
+        "interval", "flow", "received", "goodput"
+    );
+    match (transport, detail) {
+        (Transport::Tcp, Detail::Usual) => {
+            format!("{common} {:>9} {:>9} {:>11}", "rtt", "cwnd", "retransmit")
+        }
+        (Transport::Tcp, Detail::Every) => format!(
+            "{common} {:>9} {:>9} {:>9} {:>11} {:>12} {:>6} {:>6} {:>6}",
+            "rtt", "min rtt", "cwnd", "retransmit", "delivery", "rwnd", "sndbuf", "busy"
+        ),
+        (Transport::Udp, Detail::Usual) => {
+            format!("{common} {:>9} {:>9} {:>10}", "lost", "reorder", "jitter")
+        }
+        (Transport::Udp, Detail::Every) => format!(
+            "{common} {:>9} {:>9} {:>10} {:>9} {:>7} {:>7} {:>7}",
+            "lost", "reorder", "jitter", "duplicate", "late", "corrupt", "socket"
+        ),
+    }
+}
+
+/// The name of a flow among several, in at most 8 columns.
+fn flow_name(direction: Direction, id: u32) -> String {
+    let gap = if id < 1000 { " " } else { "" };
+    format!("{}{gap}{id}", direction.name())
+}
+
+/// The lines of one row: each flow as asked for, and the sum of each direction that has several.
+#[must_use]
+pub fn row_lines(row: &IntervalRow, detail: Detail, flows: FlowRows) -> Vec<String> {
+    let mut lines = Vec::new();
+    for FlowInterval { flow, interval } in &row.flows {
+        let is_alone = row.sum(flow.direction).flows == 1;
+        if is_alone || flows == FlowRows::Each {
+            let name = if is_alone {
+                flow.direction.name().to_owned()
+            } else {
+                flow_name(flow.direction, flow.id)
+            };
+            lines.push(line(&name, interval, detail));
+        }
+    }
+    for direction in Direction::BOTH {
+        if let Some(sum) = sum(row, direction) {
+            lines.push(line(&format!("{} sum", direction.name()), &sum, detail));
+        }
+    }
+    lines
+}
+
+/// The sum of the flows of a direction that has several.
+#[must_use]
+pub fn sum(row: &IntervalRow, direction: Direction) -> Option<Interval> {
+    let sum = row.sum(direction);
+    let first = &row.of_direction(direction).next()?.interval;
+    (sum.flows > 1).then(|| Interval {
+        start_s: first.start_s,
+        end_s: first.end_s,
+        bytes: Some(sum.bytes),
+        goodput_bps: Some(sum.goodput_bps),
+        omitted: first.omitted,
+        ..Interval::default()
+    })
+}
+
+/// The time an interval covers, in at most 15 columns up to 30 days.
+fn span(interval: &Interval) -> String {
+    let (start, end) = (interval.start_s, interval.end_s);
+    match end {
+        below if below < 999.995 => format!("{start:.2}-{end:.2} s"),
+        below if below < 9999.95 => format!("{start:.1}-{end:.1} s"),
+        below if below < 999_999.5 => format!("{start:.0}-{end:.0} s"),
+        _ => format!("{start:.0}-{end:.0}"),
+    }
+}
+
+/// A value, or a dash where it is not known.
+fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+fn line(name: &str, interval: &Interval, detail: Detail) -> String {
+    // The headline explains the asterisk.
+    let mark = if interval.omitted { '*' } else { ' ' };
+    let carried = interval.bytes.or(interval.sent_bytes);
+    let rate = interval.goodput_bps.or(interval.sent_bps);
+    let mut line = format!(
+        "{:>15} {mark}{name:<8} {:>9} {:>12}",
+        span(interval),
+        or_dash(carried, bytes),
+        or_dash(rate, bits)
+    );
+    line += &tcp_cells(interval, detail);
+    line += &udp_cells(interval, detail);
+    line
+}
+
+fn tcp_cells(interval: &Interval, detail: Detail) -> String {
+    let Some(tcp) = interval.tcp else {
+        return String::new();
+    };
+    let us = |us: Option<u32>| or_dash(us, |us| time_us(f64::from(us)));
+    let retransmitted = tcp.retransmitted_bytes.map_or_else(
+        || or_dash(tcp.retransmits, |count| count.to_string()),
+        bytes,
+    );
+    let mut cells = format!(" {:>9}", us(tcp.rtt_us));
+    if detail == Detail::Every {
+        cells += &format!(" {:>9}", us(tcp.min_rtt_us));
+    }
+    cells += &format!(" {:>9} {retransmitted:>11}", or_dash(tcp.cwnd_bytes, bytes));
+    if detail == Detail::Every {
+        let elapsed_us = interval.length_s() * 1e6;
+        let share = |us: Option<u64>| {
+            or_dash(us, |us| {
+                format!("{:.0} %", (us as f64 / elapsed_us).min(1.0) * 100.0)
+            })
+        };
+        cells += &format!(
+            " {:>12} {:>6} {:>6} {:>6}",
+            or_dash(tcp.delivery_rate_bps, |bps| bits(bps as f64)),
+            share(tcp.receiver_window_limited_us),
+            share(tcp.send_buffer_limited_us),
+            share(tcp.busy_us)
+        );
+    }
+    cells
+}
+
+fn udp_cells(interval: &Interval, detail: Detail) -> String {
+    let Some(udp) = interval.udp else {
+        return String::new();
+    };
+    let count = |count: Option<u64>| or_dash(count, |count| count.to_string());
+    let mut cells = format!(
+        " {:>9} {:>9} {:>10}",
+        or_dash(udp.lost, |lost| lost.to_string()),
+        count(udp.reordered),
+        or_dash(udp.jitter_rfc3550_us, time_us)
+    );
+    if detail == Detail::Every {
+        cells += &format!(
+            " {:>9} {:>7} {:>7} {:>7}",
+            count(udp.duplicate),
+            count(udp.late),
+            count(udp.corrupt),
+            count(udp.socket_drops)
+        );
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::WIDTH;
+    use super::*;
+
+    #[test]
+    fn headers_fit_the_terminal() {
+        for transport in [Transport::Tcp, Transport::Udp] {
+            assert!(header(transport, Detail::Usual).chars().count() <= WIDTH);
+        }
+    }
+
+    #[test]
+    fn rows_fit_the_terminal_however_long_the_test_and_many_the_flows() {
+        use caudal_core::interval::TcpInterval;
+        use caudal_core::plan::PlannedFlow;
+        let tcp = TcpInterval {
+            rtt_us: Some(999_990),
+            cwnd_bytes: Some(999_999),
+            retransmitted_bytes: Some(999_999_999),
+            retransmits: Some(9),
+            ..TcpInterval::default()
+        };
+        for start_s in [0.0, 999.0, 9_999.0, 999_999.0, 2_591_999.0] {
+            let interval = Interval {
+                start_s,
+                end_s: start_s + 1.0,
+                bytes: Some(99_990_000),
+                goodput_bps: Some(799.9e6),
+                omitted: true,
+                tcp: Some(tcp),
+                ..Interval::default()
+            };
+            let flow = |id| FlowInterval {
+                flow: PlannedFlow {
+                    id,
+                    direction: Direction::Down,
+                },
+                interval: interval.clone(),
+            };
+            let row = IntervalRow {
+                flows: vec![flow(0), flow(1023)],
+            };
+            for line in row_lines(&row, Detail::Usual, FlowRows::Each) {
+                assert!(line.chars().count() <= WIDTH, "{line}");
+                assert!(line.contains(" *down"), "{line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Events as JSON, one a line.
+
+use super::sink::Sink;
+use caudal_core::event::{Event, View};
+
+/// A view that prints every event but the raw readings as a line of JSON.
+#[derive(Debug)]
+pub struct JsonLines {
+    /// Where the lines go.
+    pub sink: Sink,
+    /// The last event, the whole run, once it was printed.
+    pub result: Option<String>,
+}
+
+impl JsonLines {
+    /// A view on this sink.
+    #[must_use]
+    pub const fn new(sink: Sink) -> Self {
+        Self { sink, result: None }
+    }
+}
+
+impl View for JsonLines {
+    fn event(&mut self, event: &Event) {
+        if matches!(event, Event::Sampled(_) | Event::Ending) {
+            return;
+        }
+        let line = serde_json::to_string(event).unwrap_or_default();
+        self.sink.line(&line);
+        if matches!(event, Event::Finished { .. }) {
+            self.result = Some(line);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The trials of a search for the highest rate, and its result.
+
+use super::text::{bits, fold, percent, warning};
+use caudal_core::run::{Run, SearchResult};
+use caudal_core::search::{SearchTrial, TrialOutcome};
+
+/// The columns of the trials as comma-separated values.
+pub const CSV_COLUMNS: &str = "rate_bps,sent,lost,loss,loss_low,loss_high,outcome";
+
+/// The header of the table of trials.
+#[must_use]
+pub fn header() -> String {
+    cells(["rate", "sent", "lost", "loss", "interval", "outcome"])
+}
+
+/// One row of the table of trials.
+#[must_use]
+pub fn row(trial: &SearchTrial) -> String {
+    let (low, high) = (percent(trial.low), percent(trial.high));
+    cells([
+        &bits(trial.rate_bps as f64),
+        &trial.sent.to_string(),
+        &trial.lost.to_string(),
+        &percent(trial.loss),
+        &format!("{low} to {high}"),
+        match trial.outcome {
+            TrialOutcome::Held => "held",
+            TrialOutcome::Failed => "failed",
+            TrialOutcome::Queueing => "filled a queue",
+            TrialOutcome::Unreached => "not reached",
+            TrialOutcome::Undecided => "repeated",
+        },
+    ])
+}
+
+fn cells(cells: [&str; 6]) -> String {
+    let [rate, sent, lost, loss, interval, outcome] = cells;
+    format!("{rate:>12} {sent:>10} {lost:>9} {loss:>8}  {interval:<20} {outcome}")
+}
+
+/// One trial as comma-separated values.
+#[must_use]
+pub fn csv_row(trial: &SearchTrial) -> String {
+    format!(
+        "{},{},{},{:.9},{:.9},{:.9},{}",
+        trial.rate_bps,
+        trial.sent,
+        trial.lost,
+        trial.loss,
+        trial.low,
+        trial.high,
+        trial.outcome.name()
+    )
+}
+
+/// The closing block of a search: its result and the warnings.
+#[must_use]
+pub fn closing_lines(run: &Run) -> Vec<String> {
+    let mut lines: Vec<String> = run
+        .search
+        .iter()
+        .map(|search| fold(&result(search), 4))
+        .collect();
+    lines.extend(run.warnings.iter().map(warning));
+    lines
+}
+
+/// The result of a search in words.
+#[must_use]
+pub fn result(search: &SearchResult) -> String {
+    let limit = percent(search.loss_limit);
+    let failed = search.found.failed_bps.map(|rate| {
+        let last = search.trials.iter().rev().find(|t| t.rate_bps == rate);
+        let why = match last.map(|trial| trial.outcome) {
+            Some(TrialOutcome::Queueing) => "was more than arrived: it was still filling a queue",
+            _ => "was too much",
+        };
+        format!("; {} {why}", bits(rate as f64))
+    });
+    let Some(rate) = search.found.rate_bps else {
+        return format!(
+            "found: no rate down to 1 kbit/s loses at most {limit}{}",
+            failed.unwrap_or_default()
+        );
+    };
+    let rate = bits(rate as f64);
+    let unsure = if search.found.undecided {
+        " (decided by point estimates: the trials were too short to be sure)"
+    } else {
+        ""
+    };
+    match (search.found.sender_bound, failed) {
+        (true, failed) => format!(
+            "found: {rate} of payload a flow, the maximum the sender reached; the path may carry more{}{unsure}",
+            failed.unwrap_or_default()
+        ),
+        (false, Some(failed)) => format!("found: {rate} of payload a flow{failed}{unsure}"),
+        (false, None) => {
+            format!(
+                "found: {rate} held, and no more was asked for (--rate bounds the search){unsure}"
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::WIDTH;
+    use super::*;
+    use caudal_core::search::{Observed, Search};
+    use caudal_core::units::BitRate;
+
+    fn search(limit: f64, max: u64, observe: impl Fn(f64) -> Observed) -> SearchResult {
+        let mut search = Search::new(limit, BitRate::from_bps(max), 0.95);
+        while let Some(rate) = search.next_rate() {
+            search.tell(observe(rate.as_f64()));
+        }
+        SearchResult {
+            loss_limit: limit,
+            confidence: 0.95,
+            found: search.found(),
+            trials: search.trials().to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_table_of_trials_fits_the_terminal() {
+        let trial = SearchTrial {
+            rate_bps: 98_760_000,
+            sent: 4_000_000_000,
+            lost: 100_000_000,
+            loss: 0.000_012_3,
+            low: 0.000_011,
+            high: 0.000_014,
+            outcome: TrialOutcome::Queueing,
+        };
+        let line = row(&trial);
+        assert!(line.chars().count() <= WIDTH, "{line}");
+        assert_eq!(
+            csv_row(&trial).split(',').count(),
+            CSV_COLUMNS.split(',').count()
+        );
+    }
+
+    #[test]
+    fn the_result_says_of_each_rate_what_was_seen_of_it() {
+        let good = |rate| Observed {
+            sent: 100_000,
+            lost: 0,
+            reached_bps: rate,
+            behind: Some(0.0),
+        };
+        let queue = search(0.0, 98_000_000, |rate| Observed {
+            behind: Some((1.0 - 50e6 / rate).max(0.0)),
+            ..good(rate)
+        });
+        assert!(result(&queue).contains("still filling a queue"));
+        let slow = search(0.0, 100_000_000, |rate| Observed {
+            lost: if rate > 90e6 { 10 } else { 0 },
+            reached_bps: if rate > 90e6 { rate } else { rate.min(40e6) },
+            ..good(rate)
+        });
+        let text = result(&slow);
+        assert!(
+            text.contains("the maximum the sender reached")
+                && text.contains("100.0 Mbit/s was too much"),
+            "{text}"
+        );
+        let held = search(0.0, 5_000_000, good);
+        assert!(result(&held).contains("no more was asked for"));
+    }
+}

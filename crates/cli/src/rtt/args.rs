@@ -1,0 +1,212 @@
+//! The flags of `caudal rtt`.
+
+use crate::args::{Moment, OutputArgs, ProtocolArg, TargetArgs, moment};
+use caudal_core::plan::MAX_SIZES;
+use caudal_core::units::{BitRate, ByteCount, parse_duration};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `caudal rtt`
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("confidence", |confidence| confidence.default_value("0.98")),
+    mut_arg("csv", |csv| csv.help("Print comma-separated values: a row per size and client, and one for all clients")),
+    mut_arg("verbose", |verbose| verbose.help("Show each client by itself"))
+)]
+pub struct RttArgs {
+    /// Where the server is.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// The protocol
+    #[arg(
+        long,
+        value_enum,
+        value_name = "tcp|udp",
+        default_value = "tcp",
+        help_heading = "Test"
+    )]
+    pub proto: ProtocolArg,
+    /// Connections at once, all at the same size at the same time
+    #[arg(
+        short = 'P',
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
+    pub clients: u32,
+    /// Messages of each size from each client, after a first one that counts apart
+    /// [default: 1000; with --time as many as it has room for]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
+    pub count: Option<u64>,
+    /// End after this time, however many messages remain [default: when all are through]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
+    pub time: Option<Duration>,
+    /// Begin to send at this moment: seconds since 1970, or from now on as +2s; at once when it is past
+    #[arg(long, value_name = "TIME", value_parser = moment, help_heading = "Test")]
+    pub at: Option<Moment>,
+    /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
+    #[arg(short = 'l', long, value_name = "SIZE,…", value_parser = sizes, help_heading = "Test", allow_hyphen_values = true)]
+    pub sizes: Option<Sizes>,
+    /// Count the first message of each size with the others
+    #[arg(long, help_heading = "Test")]
+    pub include_first: bool,
+    /// Send on a schedule, a message every so often from each client, and measure from when it was due
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
+    pub every: Option<Duration>,
+    /// Make the gaps of the schedule exponential instead of fixed
+    #[arg(long, requires = "every", help_heading = "Test")]
+    pub poisson: bool,
+    /// What the random gaps grow from: the same number, the same gaps [default: another each time]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "poisson",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
+    pub seed: Option<u64>,
+    /// How long a reply may take before it is lost (UDP) or the connection given up (TCP)
+    /// [default: 1s over UDP, 10s over TCP]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
+    pub timeout: Option<Duration>,
+    /// Leave Nagle's algorithm on
+    #[arg(long, help_heading = "Test")]
+    pub nagle: bool,
+    /// The congestion control, such as cubic, reno or bbr
+    #[arg(short = 'C', long, value_name = "NAME", help_heading = "Test")]
+    pub congestion: Option<String>,
+    /// Socket buffers to ask for, instead of the kernel's own choice
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "Test",
+        allow_hyphen_values = true
+    )]
+    pub window: Option<ByteCount>,
+    /// The DSCP to send with, 0 to 63
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Test",
+        allow_negative_numbers = true
+    )]
+    pub dscp: Option<u8>,
+    /// Pin the connections' threads of this end to processors, as 0,2, in turn
+    #[arg(
+        short = 'A',
+        long,
+        value_name = "CPU,…",
+        value_delimiter = ',',
+        help_heading = "Test"
+    )]
+    pub affinity: Vec<usize>,
+    /// The rate of the link, to predict with, where the interface does not say it
+    #[arg(
+        long,
+        value_name = "RATE",
+        help_heading = "Test",
+        allow_hyphen_values = true
+    )]
+    pub link_rate: Option<BitRate>,
+    /// Print the table MED, DVP, LOW, UPP (ms) with a column per size
+    #[arg(long, conflicts_with_all = ["json", "json_stream", "csv"], help_heading = "Output")]
+    pub table: bool,
+    /// Write every sample to FILE as comma-separated values
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub raw: Option<PathBuf>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+const EXAMPLES: &str = "Examples:\n  \
+    caudal rtt                                   this machine's own TCP, 17 sizes\n  \
+    caudal rtt far.example --clients 2 --count 100 --table\n  \
+    caudal rtt far.example --proto udp --every 10ms --sizes 64   loss and one-way delays\n  \
+    caudal rtt far.example --csv --raw samples.csv -o rtt.csv";
+
+/// Message sizes in the order they are measured, each once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sizes(Vec<u32>);
+
+impl Sizes {
+    /// The sizes, bytes.
+    #[must_use]
+    pub fn list(&self) -> &[u32] {
+        &self.0
+    }
+}
+
+/// Reads sizes, and ranges of doubling sizes, separated by commas.
+pub fn sizes(text: &str) -> Result<Sizes, String> {
+    let one = |text: &str| -> Result<u32, String> {
+        let bytes: ByteCount = text.trim().parse().map_err(|_| {
+            format!(
+                "{text:?} is not a size; give sizes such as 1,64,1Ki or a range such as 1..64Ki"
+            )
+        })?;
+        u32::try_from(bytes.get())
+            .ok()
+            .filter(|size| *size > 0)
+            .ok_or_else(|| {
+                format!("the size {text} is out of range; it must lie between 1 and 16Mi")
+            })
+    };
+    let mut sizes: Vec<u32> = Vec::new();
+    for part in text.split(',') {
+        let range: Vec<u32> = match part.split_once("..") {
+            Some((low, high)) => {
+                let (low, high) = (one(low)?, one(high.trim_start_matches('='))?);
+                if low > high {
+                    return Err(format!("the range {part} ends before it begins"));
+                }
+                std::iter::successors(Some(low), |size| size.checked_mul(2))
+                    .take_while(|size| *size <= high)
+                    .collect()
+            }
+            None => vec![one(part)?],
+        };
+        sizes.extend(range);
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    sizes.retain(|size| seen.insert(*size));
+    if sizes.len() > MAX_SIZES {
+        return Err(format!(
+            "{} sizes are too many; at most {MAX_SIZES}",
+            sizes.len()
+        ));
+    }
+    Ok(Sizes(sizes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_listed_or_doubled_and_each_counts_once() {
+        let cases: [(&str, &[u32]); 5] = [
+            ("1", &[1]),
+            ("1,64,1Ki", &[1, 64, 1024]),
+            ("1..16", &[1, 2, 4, 8, 16]),
+            ("3..20,64,6", &[3, 6, 12, 64]),
+            ("16Mi", &[16 << 20]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sizes(text).unwrap().0, expected, "{text}");
+        }
+        for bad in ["", "0", "x", "8..4", "1,,2", "0..4", "5Gi", "-1", "1.."] {
+            assert!(sizes(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The document of a round-trip test.
+
+use super::args::RttArgs;
+use super::warnings::warnings;
+use crate::output::document::StartedRun;
+use crate::peer::Peer;
+use crate::throughput::reason;
+use caudal_core::echo::SizeSummary;
+use caudal_core::framing::Framing;
+use caudal_core::link::{link_mtu, link_rate, timestamps};
+use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
+use caudal_core::prediction::Compared;
+use caudal_core::run::{
+    ClockReport, CpuReport, Environment, FlowReport, RoundTripSummary, Run, Summary,
+};
+use caudal_engine::EchoRun;
+use caudal_predict::echo::EchoPath;
+use caudal_predict::round_trips::{Facts, compare};
+use caudal_stats::wilson;
+use std::time::Duration;
+
+/// About the bytes of a message over the control connection that measures the idle path.
+const PROBE_BYTES: u32 = 64;
+
+/// The measurements of a round-trip test and the conditions they were made under.
+pub(super) struct Measured<'a> {
+    pub(super) args: &'a RttArgs,
+    pub(super) peer: &'a Peer,
+    pub(super) started: &'a StartedRun,
+    pub(super) echo: &'a EchoRun,
+    pub(super) sizes: &'a [SizeSummary],
+    /// The time the first message was sent, ns since 1970.
+    pub(super) began_ns: Option<u64>,
+    /// The seed of a random schedule.
+    pub(super) seed: u64,
+    /// Sizes that no datagram can have.
+    pub(super) left_out: &'a [u32],
+}
+
+/// The document of a round-trip test.
+pub(super) fn assemble(measured: &Measured<'_>) -> Run {
+    let Measured { echo, peer, .. } = measured;
+    let plan = PlanRecord {
+        peer: Some(peer.address().to_string()),
+        seed: match echo.plan.schedule {
+            EchoSchedule::Every { poisson: true, .. } => Some(measured.seed),
+            _ => None,
+        },
+        ..PlanRecord::from(&Plan::Echo(echo.plan.clone()))
+    };
+    Run {
+        began_s: measured.began_ns.map(|ns| (ns / 1000) as f64 / 1e6),
+        environment: Some(Environment {
+            client: Some(peer.here().clone()),
+            server: Some(peer.there().clone()),
+        }),
+        flows: Some(connections(echo)),
+        summary: Some(Summary::RoundTrips(Box::new(summary(measured)))),
+        predictions: Some(predictions(measured)),
+        warnings: warnings(measured),
+        ..Run::new(measured.started.header.clone(), plan)
+    }
+}
+
+fn connections(echo: &EchoRun) -> Vec<FlowReport> {
+    echo.connections
+        .iter()
+        .map(|connection| FlowReport {
+            connect_us: connection.connecting.map(|took| took.as_secs_f64() * 1e6),
+            granted: Some(connection.granted.clone()),
+            server_granted: connection.server.as_ref().map(|end| end.granted.clone()),
+            failure: connection.failure.clone(),
+            ..FlowReport::new(PlannedFlow {
+                id: connection.client,
+                direction: Direction::Up,
+            })
+        })
+        .collect()
+}
+
+fn summary(measured: &Measured<'_>) -> RoundTripSummary {
+    let Measured {
+        echo, peer, sizes, ..
+    } = measured;
+    let messages = sizes.iter().map(|size| size.pooled.sent).sum();
+    let lost = sizes.iter().map(|size| size.pooled.lost).sum();
+    let only = match sizes {
+        [only] => Some(&only.pooled),
+        _ => None,
+    };
+    RoundTripSummary {
+        rtt_us: only.and_then(|only| only.rtt_us),
+        mean_us: only.and_then(|only| only.mean_us),
+        sizes: sizes.to_vec(),
+        include_first: measured.args.include_first,
+        messages,
+        lost,
+        loss: wilson(lost, messages, measured.args.output.confidence),
+        elapsed_s: echo.took.as_secs_f64(),
+        idle_rtt_us: peer.idle_rtt_us(),
+        connect_us: Some(peer.connect_us()),
+        kernel_stamps_missing: echo.unstamped.clone(),
+        clock: echo.record.clock.map(ClockReport::from),
+        cpu: Some(CpuReport {
+            client: Some(echo.client_usage),
+            server: echo.server_usage,
+        }),
+        cut_short: echo.cut_short.as_ref().map(reason),
+    }
+}
+
+/// The round-trip times the link should give; none where its rate is not known.
+fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
+    let Measured {
+        args, peer, echo, ..
+    } = measured;
+    let (here, there) = (peer.here(), peer.there());
+    let Ok((rate, whence)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
+        return Vec::new();
+    };
+    let framing = Framing {
+        mtu: link_mtu(here, there),
+        ip: peer.ip(),
+        timestamps: timestamps(here),
+        ..Framing::default()
+    };
+    let clients = match echo.plan.schedule {
+        EchoSchedule::StopAndWait => echo.plan.clients,
+        EchoSchedule::Every { .. } => 1,
+    };
+    let idle = peer.idle_rtt_us().and_then(|us| {
+        let rtt = Duration::try_from_secs_f64(us / 1e6).ok()?;
+        Some((rtt, PROBE_BYTES))
+    });
+    compare(&Facts {
+        path: EchoPath {
+            transport: echo.plan.transport,
+            rate,
+            delay: Duration::ZERO,
+            hosts: Duration::ZERO,
+            framing,
+            half_duplex: false,
+        },
+        whence,
+        clients,
+        idle,
+        sizes: measured.sizes,
+    })
+}

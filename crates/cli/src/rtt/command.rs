@@ -1,0 +1,155 @@
+//! The round-trip test as it happens: from its plan through its events to its result.
+
+use super::args::RttArgs;
+use super::assemble::{Measured, assemble};
+use super::plan::plan;
+use crate::exit::{Exit, Failure};
+use crate::output::document::StartedRun;
+use crate::output::round_trips;
+use crate::output::sink::Sink;
+use crate::output::text;
+use crate::output::views::Views;
+use crate::peer::Peer;
+use crate::recording::{Recording, RunOutcome};
+use crate::throughput::check_link_rate;
+use caudal_core::echo::Summarise;
+use caudal_core::event::{Event, View};
+use caudal_core::plan::{EchoPlan, EchoSchedule};
+use caudal_core::units::format_duration;
+use caudal_engine::{CutShort, EchoManner, EchoRun, RunError};
+use caudal_sys::affinity;
+use caudal_sys::signal::Interrupt;
+
+/// Runs `caudal rtt`.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
+    let (plan, left_out) = plan(args)?;
+    check_link_rate(args.link_rate)?;
+    let available = affinity::available_cpus();
+    if let Some(cpu) = args.affinity.iter().find(|cpu| !available.contains(cpu)) {
+        return Err(Failure::usage(
+            format!("--affinity names processor {cpu}, which this program may not use"),
+            format!("it may use {available:?}"),
+        ));
+    }
+    let local = EchoManner {
+        affinity: args.affinity.clone(),
+        seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
+        at_ns: args.at.map(|at| at.0),
+        time: args.time,
+        kernel_stamps: args.time.is_none(),
+    };
+    if let Some(at) = args.at {
+        at.approach(interrupt)?;
+    }
+    let mut views = Views::open(&args.output, args.table)?;
+    let mut raw = args.raw.as_deref().map(Sink::file).transpose()?;
+    let mut peer = Peer::connect(&args.target, interrupt)?;
+    let started = StartedRun::now();
+    let recording = Recording::start(&args.output.store);
+    views.note(&headline(&peer, &plan, args));
+    let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
+    let sizes = echo.record.summarise(Summarise {
+        confidence: args.output.confidence,
+        include_first: args.include_first,
+    });
+    if let Some(raw) = &mut raw {
+        raw.line(round_trips::RAW_COLUMNS);
+        for series in round_trips::raw(&echo.record) {
+            raw.write(&series);
+        }
+    }
+    let exit = match &echo.cut_short {
+        Some(CutShort::Lost(_)) => Exit::Peer,
+        Some(_) => Exit::Failed,
+        None => Exit::Done,
+    };
+    let outcome = RunOutcome::new(exit, echo.cut_short.is_some());
+    let run = assemble(&Measured {
+        args,
+        peer: &peer,
+        started: &started,
+        echo: &echo,
+        sizes: &sizes,
+        began_ns,
+        seed: local.seed,
+        left_out: &left_out,
+    });
+    let finished = Event::Finished { run: Box::new(run) };
+    views.event(&finished);
+    if let Event::Finished { run } = &finished {
+        let samples = || round_trips::series(&echo.record);
+        if let Some(note) = recording.record(&peer, &started, run, outcome, samples) {
+            views.note(&note);
+        }
+    }
+    views.finish()?;
+    if let Some(raw) = &mut raw {
+        raw.finish()?;
+    }
+    Ok(exit)
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The test in a line: what is sent, to whom, when.
+fn headline(peer: &Peer, plan: &EchoPlan, args: &RttArgs) -> String {
+    let number = match (args.time, args.count) {
+        (Some(time), None) => format!("for {}, messages", format_duration(time)),
+        (Some(time), Some(count)) => format!(
+            "for up to {}, {}",
+            format_duration(time),
+            plural(count, "message")
+        ),
+        (None, _) => plural(plan.count, "message"),
+    };
+    let sizes = match plan.sizes.as_slice() {
+        [size] => format!("{size} B"),
+        sizes => format!("each of {} sizes", sizes.len()),
+    };
+    let schedule = match plan.schedule {
+        EchoSchedule::StopAndWait => "one after another".to_owned(),
+        EchoSchedule::Every { period, poisson } => {
+            let gaps = if poisson {
+                " on average (exponential gaps)"
+            } else {
+                ""
+            };
+            format!("one every {}{gaps}", format_duration(period))
+        }
+    };
+    text::fold(
+        &format!(
+            "{} round trips with {}: {}, {number} of {sizes}, {schedule}; times in µs",
+            plan.transport,
+            peer.describe(),
+            plural(u64::from(plan.clients), "client"),
+        ),
+        4,
+    )
+}
+
+/// Carries the plan out; the measurements, and the time the first message was sent, ns since 1970.
+fn carry_out(
+    peer: &mut Peer,
+    plan: &EchoPlan,
+    local: &EchoManner,
+    views: &mut Views,
+) -> Result<(EchoRun, Option<u64>), RunError> {
+    let mut began_ns = None;
+    let outcome = peer.native()?.echo(plan, local, &mut |event| {
+        if matches!(event, Event::Started { .. }) {
+            began_ns = Some(caudal_sys::clock::realtime_ns());
+        }
+        views.event(&event);
+    });
+    if outcome.is_err() {
+        views.abandon();
+    }
+    Ok((outcome?, began_ns))
+}

@@ -1,0 +1,14 @@
+//! `caudal tcp` and `caudal udp`: bulk transfers, once, several times, or in search of the highest rate.
+
+mod assemble;
+mod find_rate;
+mod measure;
+mod plan;
+mod recorder;
+mod tcp;
+mod udp;
+
+pub use plan::check_link_rate;
+pub use recorder::reason;
+pub use tcp::tcp;
+pub use udp::udp;

@@ -1,0 +1,102 @@
+//! The plan of a bulk transfer from its flags.
+
+use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
+use crate::exit::Failure;
+use crate::flag::plan_failure;
+use caudal_core::plan::{BulkPlan, Directions, Omit, Plan, Rate, TestEnd};
+use caudal_core::units::{BitRate, ByteCount};
+use caudal_engine::Manner;
+use caudal_sys::affinity;
+use std::time::Duration;
+
+/// The duration of a test unless told otherwise.
+const TIME: Duration = Duration::from_secs(10);
+/// Maximum of `--repeat`.
+const MAX_REPEAT: u32 = 10_000;
+
+/// The settings of a throughput command beyond its plan.
+pub(super) struct Settings<'a> {
+    pub(super) traffic: &'a TrafficArgs,
+    pub(super) output: &'a OutputArgs,
+    pub(super) local: Manner,
+}
+
+/// The settings TCP and UDP share, as the flags give them.
+pub(super) fn bulk_plan(traffic: &TrafficArgs, length: u32, rate: RateArg) -> BulkPlan {
+    BulkPlan {
+        directions: match (traffic.reverse, traffic.bidir) {
+            (_, true) => Directions::Both,
+            (true, _) => Directions::Down,
+            _ => Directions::Up,
+        },
+        parallel: traffic.parallel,
+        end: traffic
+            .bytes
+            .map_or(TestEnd::Time(traffic.time.unwrap_or(TIME)), TestEnd::Bytes),
+        interval: traffic.interval,
+        omit: match traffic.omit {
+            None => Omit::Nothing,
+            Some(OmitArg::Auto) => Omit::Auto,
+            Some(OmitArg::Time(time)) => Omit::Time(time),
+        },
+        rate: match rate {
+            RateArg::Max => Rate::Max,
+            RateArg::Limit(rate) => Rate::Limit(rate),
+        },
+        length,
+        window: traffic.window,
+        dscp: traffic.dscp,
+        same_machine: false,
+    }
+}
+
+/// Checks a plan.
+///
+/// # Errors
+/// Names the flag that is out of range.
+pub(super) fn check(plan: &Plan) -> Result<(), Failure> {
+    plan.check().map_err(|error| plan_failure(&error))
+}
+
+/// The bytes of a block or datagram.
+pub(super) fn length(size: ByteCount) -> Result<u32, Failure> {
+    u32::try_from(size.get()).map_err(|_| {
+        Failure::usage(
+            format!("--length {size} is too large"),
+            "at most 4Mi for TCP, 65507 for UDP",
+        )
+    })
+}
+
+/// Checks the rate of a link.
+///
+/// # Errors
+/// When it is too low for any.
+pub fn check_link_rate(rate: Option<BitRate>) -> Result<(), Failure> {
+    match rate.filter(|rate| rate.bps() < 1000) {
+        Some(rate) => Err(Failure::usage(
+            format!("--link-rate is {rate}"),
+            "it must be at least 1 kbit/s",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks the flags that concern this end alone.
+pub(super) fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
+    check_link_rate(traffic.link_rate)?;
+    let available = affinity::available_cpus();
+    if let Some(cpu) = traffic.affinity.iter().find(|cpu| !available.contains(cpu)) {
+        return Err(Failure::usage(
+            format!("--affinity names processor {cpu}, which this program may not use"),
+            format!("it may use {available:?}"),
+        ));
+    }
+    if traffic.repeat == 0 || traffic.repeat > MAX_REPEAT {
+        return Err(Failure::usage(
+            format!("--repeat is {}", traffic.repeat),
+            format!("it must lie between 1 and {MAX_REPEAT}"),
+        ));
+    }
+    Ok(())
+}

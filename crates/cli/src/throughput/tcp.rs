@@ -1,0 +1,125 @@
+//! `caudal tcp`.
+
+use super::measure::measure;
+use super::plan::{Settings, bulk_plan, check, check_local, length};
+use crate::args::TcpArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::views::Views;
+use crate::peer::Peer;
+use caudal_core::plan::{Plan, TcpPlan, TestEnd};
+use caudal_core::units::ByteCount;
+use caudal_engine::Manner;
+use caudal_sys::signal::Interrupt;
+use caudal_sys::tcp;
+use std::fs::File;
+use std::path::Path;
+
+/// The block unless told otherwise, bytes.
+const BLOCK: u64 = 128 << 10;
+/// The same with zero copy: a call costs the same whatever the number of pages.
+const ZERO_COPY_BLOCK: u64 = 256 << 10;
+/// The size taken for input whose end only reading finds.
+const UNKNOWN_SIZE: u64 = u64::MAX - 1;
+
+/// Runs `caudal tcp`.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
+    check_local(&args.traffic)?;
+    if let Some(at) = args.traffic.at {
+        at.approach(interrupt)?;
+    }
+    check_congestion(args)?;
+    let usual = if args.zerocopy {
+        ZERO_COPY_BLOCK
+    } else {
+        BLOCK
+    };
+    let block = length(args.length.unwrap_or(ByteCount::new(usual)))?;
+    let mut plan = TcpPlan {
+        bulk: bulk_plan(&args.traffic, block, args.rate),
+        mss: args.mss,
+        congestion: args.congestion.clone(),
+        no_delay: args.nodelay,
+        mptcp: args.mptcp,
+        discard: args.discard,
+        zero_copy: args.zerocopy,
+    };
+    if let Some(path) = &args.file {
+        let size = file_size(path)?;
+        if args.traffic.bytes.is_none() && args.traffic.time.is_none() {
+            plan.bulk.end = TestEnd::Bytes(size);
+        }
+    }
+    let plan = Plan::Tcp(plan);
+    check(&plan)?;
+    let settings = Settings {
+        traffic: &args.traffic,
+        output: &args.output,
+        local: Manner {
+            affinity: args.traffic.affinity.clone(),
+            file: args.file.clone(),
+            at_ns: args.traffic.at.map(|at| at.0),
+            ..Manner::default()
+        },
+    };
+    let views = Views::open(&args.output, false)?;
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    measure(&mut peer, plan, &settings, views, interrupt)
+}
+
+/// Checks that this kernel offers the congestion control, where this end sends.
+fn check_congestion(args: &TcpArgs) -> Result<(), Failure> {
+    let Some(name) = &args.congestion else {
+        return Ok(());
+    };
+    let offered = tcp::available_congestion_controls();
+    if args.traffic.reverse || offered.contains(name) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Exit::NotPermitted,
+        format!("this kernel offers no congestion control {name:?}"),
+        format!("choose one of {}, or load its module", offered.join(", ")),
+    ))
+}
+
+/// The size of a file; of a pipe or a device it is not known beforehand.
+fn file_size(path: &Path) -> Result<ByteCount, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(ByteCount::new(UNKNOWN_SIZE));
+    }
+    let unreadable = |cause: &dyn std::fmt::Display| {
+        Failure::usage(
+            format!("--file {} cannot be read: {cause}", path.display()),
+            "name a file that can be read",
+        )
+    };
+    let meta = std::fs::metadata(path).map_err(|cause| unreadable(&cause))?;
+    if meta.is_dir() {
+        return Err(unreadable(&"it is a directory"));
+    }
+    if !meta.is_file() {
+        return Ok(ByteCount::new(UNKNOWN_SIZE));
+    }
+    File::open(path).map_err(|cause| unreadable(&cause))?;
+    if meta.len() == 0 {
+        return Err(empty_input(path));
+    }
+    Ok(ByteCount::new(meta.len()))
+}
+
+/// The failure of a test without input.
+pub(super) fn empty_input(path: &Path) -> Failure {
+    let name = if path.as_os_str() == "-" {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    Failure::usage(
+        format!("--file: {name} is empty"),
+        "name a file with content",
+    )
+}

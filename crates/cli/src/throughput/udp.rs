@@ -1,0 +1,67 @@
+//! `caudal udp`.
+
+use super::find_rate::{TRIAL, find_rate};
+use super::measure::measure;
+use super::plan::{Settings, bulk_plan, check, check_local, length};
+use crate::args::UdpArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::views::Views;
+use crate::peer::{Language, Peer};
+use caudal_core::plan::{MAX_DATAGRAM, MIN_DATAGRAM, Plan, TestEnd, UdpPlan};
+use caudal_engine::Manner;
+use caudal_sys::signal::Interrupt;
+
+/// The payload that fits an Ethernet frame after IPv6 and timestamps would be smaller; this fits IPv4 and IPv6, bytes.
+const DATAGRAM: u32 = 1448;
+/// The path MTU where the kernel knows none, bytes.
+const MTU: u32 = 1500;
+/// The largest datagram a server of iperf 2 reads unless told otherwise, bytes: the rest of longer ones would be lost.
+const IPERF2_DATAGRAM: u32 = 1470;
+
+/// Runs `caudal udp`.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+    args.target.check()?;
+    check_local(&args.traffic)?;
+    if let (Some(at), None) = (args.traffic.at, args.find_rate) {
+        at.approach(interrupt)?;
+    }
+    let asked = args.length.map(length).transpose()?;
+    let mut plan = UdpPlan {
+        bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate),
+        verify: args.verify,
+    };
+    check(&Plan::Udp(plan.clone()))?;
+    let settings = Settings {
+        traffic: &args.traffic,
+        output: &args.output,
+        local: Manner {
+            affinity: args.traffic.affinity.clone(),
+            at_ns: args.traffic.at.map(|at| at.0),
+            ..Manner::default()
+        },
+    };
+    let views = Views::open(&args.output, false)?;
+    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    if asked.is_none() {
+        let headers = 8 + peer.ip().header_bytes() as u32;
+        let room = peer.path_mtu().unwrap_or(MTU).saturating_sub(headers);
+        let max = if args.traffic.language == Some(Language::Iperf2) {
+            IPERF2_DATAGRAM
+        } else {
+            MAX_DATAGRAM
+        };
+        plan.bulk.length = room.clamp(MIN_DATAGRAM, max);
+    }
+    let Some(limit) = args.find_rate else {
+        return measure(&mut peer, Plan::Udp(plan), &settings, views, interrupt);
+    };
+    if args.traffic.time.is_none() {
+        plan.bulk.end = TestEnd::Time(TRIAL);
+    }
+    find_rate(
+        &mut peer, plan, &settings, limit, args.rate, views, interrupt,
+    )
+}

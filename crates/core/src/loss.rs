@@ -1,0 +1,76 @@
+//! The account of datagrams: the number lost, and the loss location.
+
+use crate::sequence::LossRuns;
+use caudal_stats::Estimate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The places at which the lost datagrams of a direction were dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LossLocation {
+    /// Refused by the sender's own kernel; absent where the sender does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_refused: Option<u64>,
+    /// Dropped by the queueing discipline of the sender's interface, all traffic; null when it does not say.
+    pub sender_qdisc: Option<u64>,
+    /// Dropped for a full buffer at the receiving socket; absent where the receiver does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_socket: Option<u64>,
+    /// `true` when that is a lower bound: the kernel counts datagrams that it had joined as one.
+    pub receiver_socket_at_least: bool,
+    /// The rest, lost on the path; an upper bound where the number before is a lower one. Absent where it
+    /// cannot be told from what was dropped at the receiving socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<u64>,
+    /// That rest where the receiver does not report its own drops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_or_socket: Option<u64>,
+}
+
+/// The account of datagrams over the whole test, its warm-up included. A log has the counts that it reports.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Loss {
+    /// `true` when every receiver gave its final account; without it what is missing cannot be told from what
+    /// was not yet read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
+    /// Datagrams sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<u64>,
+    /// Distinct datagrams that arrived in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
+    /// Datagrams that did not arrive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Datagrams that arrived again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<u64>,
+    /// Datagrams that arrived after a later one (RFC 4737).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
+    /// Datagrams that arrived after they had been given up: more than 65 473 behind the newest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Datagrams with damaged content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<u64>,
+    /// The fraction lost, with Wilson's interval; null without a final account.
+    pub fraction: Option<Estimate>,
+    /// Lengths of runs of consecutive losses; absent where the receiver did not note which were lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<LossRuns>,
+    /// The loss location; absent in a log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<LossLocation>,
+}
+
+impl Loss {
+    /// `true` unless a receiver is known not to have given its final account.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete != Some(false)
+    }
+}

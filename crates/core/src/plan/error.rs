@@ -1,0 +1,98 @@
+//! Why a plan is refused: the quantity that is out of range, and its range.
+
+use std::fmt;
+
+/// A quantity of a plan that has a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// Flows in each direction.
+    ParallelFlows,
+    /// Payload bytes of a TCP block or of a datagram.
+    Length,
+    /// The reporting interval.
+    Interval,
+    /// The duration of the measured part.
+    Duration,
+    /// The warm-up excluded from the result.
+    WarmUp,
+    /// Payload bytes a direction carries.
+    Bytes,
+    /// The rate of each flow.
+    Rate,
+    /// The maximum segment size.
+    Mss,
+    /// The DSCP.
+    Dscp,
+    /// The socket buffers.
+    Window,
+    /// The congestion control.
+    Congestion,
+    /// Connections of an echo test.
+    Clients,
+    /// Messages of each size.
+    Messages,
+    /// Message sizes.
+    MessageSizes,
+    /// The number of message sizes.
+    SizeCount,
+    /// The time allowed for a reply.
+    ReplyTimeout,
+    /// The period of a schedule.
+    Period,
+    /// The comparison of every payload byte.
+    Verification,
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ParallelFlows => "the number of parallel flows",
+            Self::Length => "the length",
+            Self::Interval => "the reporting interval",
+            Self::Duration => "the duration",
+            Self::WarmUp => "the warm-up",
+            Self::Bytes => "the number of bytes",
+            Self::Rate => "the rate",
+            Self::Mss => "the MSS",
+            Self::Dscp => "the DSCP",
+            Self::Window => "the window",
+            Self::Congestion => "the congestion control",
+            Self::Clients => "the number of clients",
+            Self::Messages => "the number of messages",
+            Self::MessageSizes => "the message size",
+            Self::SizeCount => "the number of message sizes",
+            Self::ReplyTimeout => "the reply timeout",
+            Self::Period => "the period",
+            Self::Verification => "payload verification",
+        })
+    }
+}
+
+/// A quantity of a plan that is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{quantity} is {value}; {allowed}")]
+pub struct PlanError {
+    /// The quantity that is out of range.
+    pub quantity: Quantity,
+    /// The value asked for.
+    pub value: String,
+    /// The values accepted, as half a sentence.
+    pub allowed: String,
+}
+
+/// Checks that `value` lies from `min` to `max`, both allowed.
+pub(super) fn check_range<T: PartialOrd + fmt::Display>(
+    quantity: Quantity,
+    value: &T,
+    min: &T,
+    max: &T,
+) -> Result<(), PlanError> {
+    if value < min || value > max {
+        return Err(PlanError {
+            quantity,
+            value: value.to_string(),
+            allowed: format!("it must lie between {min} and {max}"),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! A test of any workload.
+
+use super::bulk::BulkPlan;
+use super::echo::EchoPlan;
+use super::error::PlanError;
+use super::tcp::TcpPlan;
+use super::terms::{Direction, PlannedFlow, Transport};
+use super::udp::UdpPlan;
+
+/// A test with nothing left open, which both ends carry out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plan {
+    /// A bulk transfer over TCP.
+    Tcp(TcpPlan),
+    /// A bulk transfer over UDP.
+    Udp(UdpPlan),
+    /// Messages that the server sends back whole.
+    Echo(EchoPlan),
+}
+
+impl Plan {
+    /// Checks every number against its range.
+    ///
+    /// # Errors
+    /// Names the first quantity that is out of range, and the range.
+    pub fn check(&self) -> Result<(), PlanError> {
+        match self {
+            Self::Tcp(plan) => plan.check(),
+            Self::Udp(plan) => plan.check(),
+            Self::Echo(plan) => plan.check(),
+        }
+    }
+
+    /// The protocol under test.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        match self {
+            Self::Tcp(_) => Transport::Tcp,
+            Self::Udp(_) => Transport::Udp,
+            Self::Echo(plan) => plan.transport,
+        }
+    }
+
+    /// The settings of a bulk transfer; `None` for a round-trip test.
+    #[must_use]
+    pub const fn bulk(&self) -> Option<&BulkPlan> {
+        match self {
+            Self::Tcp(plan) => Some(&plan.bulk),
+            Self::Udp(plan) => Some(&plan.bulk),
+            Self::Echo(_) => None,
+        }
+    }
+
+    /// The settings of a bulk transfer, to be changed; `None` for a round-trip test.
+    #[must_use]
+    pub const fn bulk_mut(&mut self) -> Option<&mut BulkPlan> {
+        match self {
+            Self::Tcp(plan) => Some(&mut plan.bulk),
+            Self::Udp(plan) => Some(&mut plan.bulk),
+            Self::Echo(_) => None,
+        }
+    }
+
+    /// The flows of this plan; the connections of a round-trip test are opened by the client.
+    #[must_use]
+    pub fn flows(&self) -> Vec<PlannedFlow> {
+        match self {
+            Self::Tcp(plan) => plan.bulk.flows().collect(),
+            Self::Udp(plan) => plan.bulk.flows().collect(),
+            Self::Echo(plan) => (0..plan.clients)
+                .map(|id| PlannedFlow {
+                    id,
+                    direction: Direction::Up,
+                })
+                .collect(),
+        }
+    }
+
+    /// The number of data sockets each end opens for this plan.
+    #[must_use]
+    pub const fn sockets(&self) -> u32 {
+        match self {
+            Self::Tcp(plan) => plan.bulk.flow_count(),
+            Self::Udp(plan) => plan.bulk.flow_count(),
+            Self::Echo(plan) => plan.clients,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Directions, Omit, Quantity, Rate, TestEnd};
+    use super::*;
+    use crate::units::ByteCount;
+    use std::time::Duration;
+
+    fn tcp() -> TcpPlan {
+        TcpPlan {
+            bulk: BulkPlan {
+                directions: Directions::Both,
+                parallel: 2,
+                end: TestEnd::Time(Duration::from_secs(10)),
+                interval: Duration::from_secs(1),
+                omit: Omit::Nothing,
+                rate: Rate::Max,
+                length: 128 << 10,
+                window: None,
+                dscp: None,
+                same_machine: true,
+            },
+            mss: None,
+            congestion: None,
+            no_delay: false,
+            mptcp: false,
+            discard: false,
+            zero_copy: false,
+        }
+    }
+
+    fn udp(length: u32) -> UdpPlan {
+        UdpPlan {
+            bulk: BulkPlan {
+                length,
+                ..tcp().bulk
+            },
+            verify: false,
+        }
+    }
+
+    #[test]
+    fn flows_are_numbered_over_both_directions() {
+        let plan = Plan::Tcp(tcp());
+        let flows: Vec<_> = plan
+            .flows()
+            .iter()
+            .map(|f| (f.id, f.direction.name()))
+            .collect();
+        assert_eq!(flows, [(0, "up"), (1, "up"), (2, "down"), (3, "down")]);
+        assert_eq!(plan.sockets(), 4);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_named() {
+        type Change = fn(&mut TcpPlan);
+        let changes: [(Change, Quantity); 7] = [
+            (|plan| plan.bulk.parallel = 0, Quantity::ParallelFlows),
+            (|plan| plan.bulk.parallel = 1025, Quantity::ParallelFlows),
+            (|plan| plan.bulk.length = 0, Quantity::Length),
+            (
+                |plan| plan.bulk.end = TestEnd::Bytes(ByteCount::new(0)),
+                Quantity::Bytes,
+            ),
+            (
+                |plan| plan.bulk.interval = Duration::from_nanos(1),
+                Quantity::Interval,
+            ),
+            (|plan| plan.bulk.dscp = Some(64), Quantity::Dscp),
+            (
+                |plan| plan.congestion = Some("a b".into()),
+                Quantity::Congestion,
+            ),
+        ];
+        for (change, quantity) in changes {
+            let mut plan = tcp();
+            change(&mut plan);
+            assert_eq!(plan.check().unwrap_err().quantity, quantity);
+        }
+        assert!(tcp().check().is_ok());
+        for length in [31, 65_508] {
+            let error = udp(length).check().unwrap_err();
+            assert_eq!(error.quantity, Quantity::Length);
+        }
+        assert!(udp(1448).check().is_ok());
+    }
+
+    #[test]
+    fn an_interval_too_short_is_refused_with_the_shortest() {
+        let mut plan = tcp();
+        plan.bulk.interval = Duration::ZERO;
+        assert_eq!(
+            plan.check().unwrap_err().to_string(),
+            "the reporting interval is 0s; it must lie between 10ms and 30 days"
+        );
+    }
+
+    #[test]
+    fn the_flows_of_a_direction_share_its_bytes_to_the_last_one() {
+        let mut plan = udp(1448);
+        plan.bulk.parallel = 3;
+        plan.bulk.end = TestEnd::Bytes(ByteCount::new(100_000));
+        let payload = |flow| {
+            let sizes = plan.datagram_sizes(flow);
+            (0..sizes.datagrams().unwrap())
+                .map(|sequence| u64::from(sizes.length_of(sequence)))
+                .sum::<u64>()
+        };
+        assert_eq!((0..3).map(payload).sum::<u64>(), 100_000);
+    }
+}

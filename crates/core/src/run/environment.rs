@@ -1,0 +1,50 @@
+//! The program that measured and the machines at both ends.
+
+use crate::host::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// The program that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// Its version; absent where a log does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The tool whose command line it was run with, where that was not its own.
+    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
+    pub compatible_with: Option<String>,
+}
+
+/// The machines at both ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// The client's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Host>,
+    /// The server's machine; of another program's server only `tool` and `name` are known.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "known_keys"
+    )]
+    pub server: Option<Host>,
+}
+
+/// Writes a host with all its keys where it described itself, else with those that are known.
+fn known_keys<S: Serializer>(host: &Option<Host>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Named<'a> {
+        tool: &'a str,
+        name: &'a str,
+    }
+    match host {
+        Some(host) if host.kernel.is_empty() => Named {
+            tool: &host.tool,
+            name: &host.name,
+        }
+        .serialize(to),
+        host => host.serialize(to),
+    }
+}

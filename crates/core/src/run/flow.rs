@@ -1,0 +1,392 @@
+//! One flow of a run: the final reports of both its ends, and its intervals.
+
+use crate::interval::{Interval, ServerAccount};
+use crate::plan::{Direction, PlannedFlow};
+use crate::sample::{
+    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpState,
+};
+use crate::sequence::LossRuns;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One flow of a run. A flow of a throughput test has `sender`, `receiver` and `intervals`; a connection of a
+/// round-trip test has `connect_us` and what the kernels at both ends granted it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowReport {
+    /// The flow.
+    #[serde(flatten)]
+    pub flow: PlannedFlow,
+    /// The end that counted the intervals, in a log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<Role>,
+    /// The final report of the sending end; absent when it could not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender: Option<SenderReport>,
+    /// The final report of the receiving end; absent when it could not report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<ReceiverReport>,
+    /// The intervals, by the receiver's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Vec<Interval>>,
+    /// The time it took to connect, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_us: Option<f64>,
+    /// What the client's kernel granted the connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
+    /// What the server's kernel granted the connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_granted: Option<Granted>,
+    /// The reason why the connection ended before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// The sending end of a flow, from the flow's start to its end, the warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SenderReport {
+    /// The beginning of the count in a log, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
+    /// The end of the count in a log, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_s: Option<f64>,
+    /// Payload handed to the kernel, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Payload handed to the kernel per second, bit/s, as a log reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_bps: Option<f64>,
+    /// System calls made to send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// Processor time of the sending thread, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Time that thread was runnable and waited for a processor, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_wait_s: Option<f64>,
+    /// The kernel's account at the end (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpReport>,
+    /// Datagrams handed to the kernel (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<u64>,
+    /// Datagrams the kernel refused (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
+    /// Time spent waiting for the receiver's credit, s (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credit_wait_s: Option<f64>,
+    /// What the kernel granted this end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
+    /// Evenness of the departures (UDP with a rate).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+    /// The reason why this end ended before its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// The receiving end of a flow, from the flow's start to its end, the warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ReceiverReport {
+    /// The beginning of the count in a log, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_s: Option<f64>,
+    /// The end of the count in a log, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_s: Option<f64>,
+    /// Payload that arrived, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Payload that arrived per second, bit/s, as a log reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_bps: Option<f64>,
+    /// System calls made to receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// Processor time of the receiving thread, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Time that thread was runnable and waited for a processor, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_wait_s: Option<f64>,
+    /// Arrival of the first payload, s after the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_s: Option<f64>,
+    /// Arrival of the latest payload, s after the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_byte_s: Option<f64>,
+    /// Distinct datagrams that arrived in time (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<u64>,
+    /// Datagrams that did not arrive (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Datagrams that arrived again (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<u64>,
+    /// Datagrams that arrived after a later one (RFC 4737).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
+    /// The maximum extent of reordering, datagrams (RFC 4737 section 4.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder_extent_max: Option<u64>,
+    /// Datagrams 3-reordered (RFC 4737 section 5.4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub three_reordered: Option<u64>,
+    /// Datagrams that arrived after they had been given up (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Datagrams with damaged content (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<u64>,
+    /// Datagrams dropped at this socket (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub socket_drops: Option<u64>,
+    /// Lengths of runs of consecutive losses (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_runs: Option<LossRuns>,
+    /// What the kernel granted this end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted: Option<Granted>,
+    /// Delay variation (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<DelaySummary>,
+    /// The reason why this end ended before its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// A TCP connection at its end, as its sender's kernel saw it. A log has the figures that it reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TcpReport {
+    /// Smoothed round-trip time, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_us: Option<u32>,
+    /// Mean deviation of the round-trip time, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rttvar_us: Option<u32>,
+    /// Minimum round-trip time, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rtt_us: Option<u32>,
+    /// Congestion window, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_bytes: Option<u64>,
+    /// The window the receiver advertises, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_window_bytes: Option<u64>,
+    /// Segments retransmitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<u64>,
+    /// Bytes retransmitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmitted_bytes: Option<u64>,
+    /// Payload bytes sent, retransmissions included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_sent: Option<u64>,
+    /// Payload bytes the receiver acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_acked: Option<u64>,
+    /// The kernel's latest estimate of the delivery rate, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery_rate_bps: Option<u64>,
+    /// `true` when the sending application limited that estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_limited: Option<bool>,
+    /// Time with data outstanding, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_us: Option<u64>,
+    /// Time limited by the receiver's window, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_window_limited_us: Option<u64>,
+    /// Time limited by the send buffer, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer_limited_us: Option<u64>,
+    /// The rate the kernel paces at, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_rate_bps: Option<u64>,
+    /// Sending maximum segment size, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<u32>,
+    /// Path MTU, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_mtu: Option<u32>,
+    /// Retransmission timeouts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<u64>,
+    /// Segments the receiver reported as received twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_sacks: Option<u64>,
+    /// Reordering events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering_seen: Option<u64>,
+}
+
+impl From<&TcpState> for TcpReport {
+    fn from(state: &TcpState) -> Self {
+        Self {
+            rtt_us: Some(state.rtt_us),
+            rttvar_us: Some(state.rttvar_us),
+            min_rtt_us: state.min_rtt_us,
+            cwnd_bytes: Some(state.cwnd_bytes),
+            receiver_window_bytes: state.receiver_window_bytes,
+            retransmits: Some(state.retransmits),
+            retransmitted_bytes: state.retransmitted_bytes,
+            bytes_sent: state.bytes_sent,
+            bytes_acked: state.bytes_acked,
+            delivery_rate_bps: state.delivery_rate_bps,
+            app_limited: Some(state.app_limited),
+            busy_us: state.busy_us,
+            receiver_window_limited_us: state.receiver_window_limited_us,
+            send_buffer_limited_us: state.send_buffer_limited_us,
+            pacing_rate_bps: state.pacing_rate_bps,
+            mss: Some(state.mss),
+            path_mtu: Some(state.path_mtu),
+            timeouts: state.timeouts,
+            duplicate_sacks: state.duplicate_sacks,
+            reordering_seen: state.reordering_seen,
+        }
+    }
+}
+
+impl FlowReport {
+    /// A flow of which nothing is known yet.
+    #[must_use]
+    pub const fn new(flow: PlannedFlow) -> Self {
+        Self {
+            flow,
+            counted_by: None,
+            sender: None,
+            receiver: None,
+            intervals: None,
+            connect_us: None,
+            granted: None,
+            server_granted: None,
+            failure: None,
+        }
+    }
+
+    /// The report of a flow whose server gives this account of its own end.
+    #[must_use]
+    pub fn from_record(
+        record: &FlowRecord,
+        intervals: Vec<Interval>,
+        server: ServerAccount,
+    ) -> Self {
+        let (sender_account, receiver_account) = match record.flow.direction {
+            Direction::Up => (ServerAccount::Full, server),
+            Direction::Down => (server, ServerAccount::Full),
+        };
+        let sender = record.sender.as_ref();
+        let receiver = record.receiver.as_ref();
+        Self {
+            sender: sender.map(|end| SenderReport::from_end(end, sender_account)),
+            receiver: receiver.map(|end| match receiver_account {
+                ServerAccount::Full => ReceiverReport::own(end, server),
+                ServerAccount::Totals { reordered } => ReceiverReport::totals(end, reordered),
+            }),
+            intervals: Some(intervals),
+            ..Self::new(record.flow)
+        }
+    }
+
+    /// The flow's intervals; none for a connection of a round-trip test.
+    #[must_use]
+    pub fn intervals(&self) -> &[Interval] {
+        self.intervals.as_deref().unwrap_or_default()
+    }
+}
+
+impl SenderReport {
+    fn from_end(end: &FlowEnd, account: ServerAccount) -> Self {
+        let Counters::Sender(counters) = &end.counters else {
+            return Self::default();
+        };
+        if !account.is_full() {
+            return Self {
+                bytes: Some(counters.bytes),
+                datagrams: (counters.datagrams > 0).then_some(counters.datagrams),
+                ..Self::default()
+            };
+        }
+        let is_udp = counters.tcp.is_none();
+        Self {
+            bytes: Some(counters.bytes),
+            calls: Some(counters.calls),
+            cpu_s: Some(counters.cpu_ns as f64 / 1e9),
+            cpu_wait_s: Some(counters.cpu_wait_ns as f64 / 1e9),
+            tcp: counters.tcp.as_ref().map(TcpReport::from),
+            datagrams: is_udp.then_some(counters.datagrams),
+            refused: is_udp.then_some(counters.send_errors),
+            credit_wait_s: is_udp.then_some(counters.credit_wait_ns as f64 / 1e9),
+            granted: Some(end.granted.clone()),
+            spacing: end.spacing,
+            failure: end.failure.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl ReceiverReport {
+    /// The report of a receiver of caudal's. One that received from another program's server keeps counts of
+    /// datagrams as well as ever, but of reordering and loss may know no more than the number.
+    fn own(end: &FlowEnd, server: ServerAccount) -> Self {
+        let Counters::Receiver(counters) = &end.counters else {
+            return Self::default();
+        };
+        let mut report = Self {
+            bytes: Some(counters.bytes),
+            calls: Some(counters.calls),
+            cpu_s: Some(counters.cpu_ns as f64 / 1e9),
+            cpu_wait_s: Some(counters.cpu_wait_ns as f64 / 1e9),
+            first_byte_s: Some(counters.first_ns as f64 / 1e9),
+            last_byte_s: Some(counters.last_ns as f64 / 1e9),
+            granted: Some(end.granted.clone()),
+            delay: end.delay,
+            failure: end.failure.clone(),
+            ..Self::default()
+        };
+        if let Some(sequence) = &end.sequence {
+            report.datagrams = Some(sequence.received);
+            report.lost = Some(sequence.lost);
+            report.duplicate = Some(sequence.duplicate);
+            report.reordered = Some(sequence.reordered);
+            if server.is_full() || sequence.reordered == 0 || sequence.reorder_extent_max > 0 {
+                report.reorder_extent_max = Some(sequence.reorder_extent_max);
+                report.three_reordered = Some(sequence.n_reordering);
+            }
+            report.late = Some(sequence.late);
+            report.corrupt = Some(counters.corrupt);
+            report.socket_drops = Some(counters.socket_drops);
+            if server.is_full() || sequence.lost == 0 || sequence.loss_runs.count > 0 {
+                report.loss_runs = Some(sequence.loss_runs.clone());
+            }
+        }
+        report
+    }
+
+    /// The report of another program's receiver, which gives totals.
+    fn totals(end: &FlowEnd, reordered: bool) -> Self {
+        let Counters::Receiver(counters) = &end.counters else {
+            return Self::default();
+        };
+        let sequence = end.sequence.as_ref();
+        Self {
+            bytes: Some(counters.bytes),
+            last_byte_s: Some(counters.last_ns as f64 / 1e9),
+            datagrams: sequence.map(|sequence| sequence.received),
+            lost: sequence.map(|sequence| sequence.lost),
+            reordered: sequence
+                .filter(|_| reordered)
+                .map(|sequence| sequence.reordered),
+            delay: sequence.and(end.delay),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The origin of a run that was read from another tool's log.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The end of a test that wrote its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportSide {
+    /// The end that asked for the test.
+    Client,
+    /// The end that answered.
+    Server,
+}
+
+/// The origin of a run that was read from another tool's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Import {
+    /// The name of the file.
+    pub file: String,
+    /// The format of the log, such as `iperf3 json`.
+    pub format: String,
+    /// The number of the test in the file, from 0.
+    pub at: usize,
+    /// The SHA-256 digest of the file, hexadecimal.
+    pub sha256: String,
+    /// `true` when the log rounds its numbers to the few digits it prints.
+    pub rounded: bool,
+    /// The end that wrote the log, where it can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<ImportSide>,
+}

@@ -1,0 +1,23 @@
+//! A test that happened: one typed document, written and read as JSON.
+
+mod environment;
+mod flow;
+mod import;
+mod repeat;
+mod replay;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Run"
+)]
+mod run;
+mod search;
+mod summary;
+
+pub use environment::{Environment, Tool};
+pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
+pub use import::{Import, ImportSide};
+pub use repeat::{DirectionRepeats, Repeat, RepeatDirection};
+pub use replay::TimedEvent;
+pub use run::{Run, RunHeader, SCHEMA};
+pub use search::SearchResult;
+pub use summary::{ClockReport, CpuReport, RoundTripSummary, Summary, ThroughputSummary};

@@ -1,0 +1,95 @@
+//! A recorded run turned back into its events.
+
+use super::run::Run;
+use crate::event::{Agreement, Event, SizeProgress};
+use crate::interval::FlowInterval;
+
+/// An event of a recorded run and the time it happened at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedEvent {
+    /// Seconds after the start of the test; the order of events is exact, of a round-trip test or a search their times
+    /// are not known, and zero.
+    pub at_s: f64,
+    /// The event.
+    pub event: Event,
+}
+
+impl Run {
+    /// The events of this run, in their order: those views need to show it as they did live. Raw readings and, of several
+    /// runs, the intervals of all but the last completed are not recorded.
+    #[must_use]
+    pub fn events(&self) -> Vec<TimedEvent> {
+        let repeat = self.shown_repeat();
+        let numbered = self.round_trips().is_none().then_some(repeat);
+        let at = |at_s: f64, event: Event| TimedEvent { at_s, event };
+        let mut events = vec![
+            at(
+                0.0,
+                Event::Agreed(Agreement {
+                    repeat: numbered,
+                    plan: self.plan.clone(),
+                    changed: Vec::new(),
+                }),
+            ),
+            at(0.0, Event::Started { repeat: numbered }),
+        ];
+        events.extend(self.interval_events(repeat));
+        events.extend(self.size_events());
+        let trials = self.search.iter().flat_map(|search| &search.trials);
+        events.extend(trials.map(|trial| at(0.0, Event::Trial { trial: *trial })));
+        let end_s = events.last().map_or(0.0, |last| last.at_s);
+        events.push(at(
+            end_s,
+            Event::Finished {
+                run: Box::new(self.clone()),
+            },
+        ));
+        events
+    }
+
+    /// The number of the run whose flows the document has: the last complete one.
+    fn shown_repeat(&self) -> u32 {
+        let complete = self.repeats.iter().rfind(|one| one.cut_short.is_none());
+        complete.or(self.repeats.last()).map_or(1, |one| one.run)
+    }
+
+    fn interval_events(&self, repeat: u32) -> Vec<TimedEvent> {
+        let flows = self.flows();
+        let rows = flows.iter().map(|flow| flow.intervals().len()).max();
+        let row = |nth: usize| -> TimedEvent {
+            let flows: Vec<FlowInterval> = flows
+                .iter()
+                .filter_map(|flow| {
+                    Some(FlowInterval {
+                        flow: flow.flow,
+                        interval: flow.intervals().get(nth)?.clone(),
+                    })
+                })
+                .collect();
+            let ends = flows.iter().map(|flow| flow.interval.end_s);
+            TimedEvent {
+                at_s: ends.fold(0.0, f64::max),
+                event: Event::Interval { repeat, flows },
+            }
+        };
+        (0..rows.unwrap_or(0)).map(row).collect()
+    }
+
+    fn size_events(&self) -> Vec<TimedEvent> {
+        let sizes = self.round_trips().map_or(&[][..], |summary| &summary.sizes);
+        sizes
+            .iter()
+            .flat_map(|size| {
+                size.clients.iter().map(|client| TimedEvent {
+                    at_s: 0.0,
+                    event: Event::Size(SizeProgress {
+                        client: client.client,
+                        size_bytes: size.size_bytes,
+                        replies: (client.replies.sent - client.replies.lost) as usize,
+                        mean_us: client.replies.mean_us.map_or(0.0, |mean| mean.mean),
+                    }),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,146 @@
+//! The document of a run.
+
+use super::environment::{Environment, Tool};
+use super::flow::FlowReport;
+use super::import::Import;
+use super::repeat::{DirectionRepeats, Repeat};
+use super::search::SearchResult;
+use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
+use crate::plan::{PlanKind, PlanRecord};
+use crate::prediction::Compared;
+use crate::summary::DirectionSummary;
+use crate::warning::Warning;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name and version of the document's format.
+pub const SCHEMA: &str = "caudal.run/1";
+
+/// The identity of a run: the keys every document begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHeader {
+    /// The format, `caudal.run/1`.
+    pub schema: String,
+    /// The run's name: 32 hexadecimal digits.
+    pub id: String,
+    /// The time it was started, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub started: String,
+    /// The program that measured.
+    pub tool: Tool,
+    /// The command line that repeats it; absent where a log does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.
+///
+/// A throughput test has `flows` with intervals and a [`ThroughputSummary`], a round-trip test `flows` without and a
+/// [`RoundTripSummary`], a search for a rate has `search`. What the tool that measured did not report is absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its identity.
+    #[serde(flatten)]
+    pub header: RunHeader,
+    /// The time traffic began, s since 1970 by the client's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_s: Option<f64>,
+    /// The log it was read from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Import>,
+    /// The plan.
+    pub plan: PlanRecord,
+    /// The machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
+    /// The flows; of several runs, of the last that was not cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Vec<FlowReport>>,
+    /// The summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// The search for the highest rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchResult>,
+    /// The predictions, each beside what was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predictions: Option<Vec<Compared>>,
+    /// The doubts about the result.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+    /// Each run, where there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeat>,
+    /// Each direction over all runs, where there were several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_repeats: Vec<DirectionRepeats>,
+}
+
+impl Run {
+    /// A run of which only the identity and the plan are known.
+    #[must_use]
+    pub const fn new(header: RunHeader, plan: PlanRecord) -> Self {
+        Self {
+            header,
+            began_s: None,
+            imported: None,
+            plan,
+            environment: None,
+            flows: None,
+            summary: None,
+            search: None,
+            predictions: None,
+            warnings: Vec::new(),
+            repeats: Vec::new(),
+            over_repeats: Vec::new(),
+        }
+    }
+
+    /// The flows; none in a search.
+    #[must_use]
+    pub fn flows(&self) -> &[FlowReport] {
+        self.flows.as_deref().unwrap_or_default()
+    }
+
+    /// The predictions; none in a search or a log.
+    #[must_use]
+    pub fn predictions(&self) -> &[Compared] {
+        self.predictions.as_deref().unwrap_or_default()
+    }
+
+    /// The summary of a throughput test.
+    #[must_use]
+    pub fn throughput(&self) -> Option<&ThroughputSummary> {
+        match &self.summary {
+            Some(Summary::Throughput(summary)) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// The summary of a round-trip test.
+    #[must_use]
+    pub fn round_trips(&self) -> Option<&RoundTripSummary> {
+        match &self.summary {
+            Some(Summary::RoundTrips(summary)) => Some(summary),
+            _ => None,
+        }
+    }
+
+    /// The directions of a throughput test; none for any other.
+    #[must_use]
+    pub fn directions(&self) -> &[DirectionSummary] {
+        self.throughput()
+            .map_or(&[], |summary| summary.directions.as_slice())
+    }
+
+    /// The workload, by the plan or else by its transport.
+    #[must_use]
+    pub const fn kind(&self) -> Option<PlanKind> {
+        match (self.plan.kind, self.plan.transport) {
+            (Some(kind), _) => Some(kind),
+            (None, Some(crate::plan::Transport::Udp)) => Some(PlanKind::Udp),
+            (None, Some(crate::plan::Transport::Tcp)) => Some(PlanKind::Tcp),
+            (None, None) => None,
+        }
+    }
+}

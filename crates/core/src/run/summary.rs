@@ -1,0 +1,116 @@
+//! The summary of a run: of a throughput test, or of a round-trip test.
+
+use crate::echo::{ClockLine, SizeSummary};
+use crate::host::Usage;
+use crate::summary::{DirectionSummary, estimate_or_number};
+use caudal_stats::{Distribution, Estimate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The summary of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Summary {
+    /// Of a round-trip test.
+    RoundTrips(Box<RoundTripSummary>),
+    /// Of a throughput test.
+    Throughput(Box<ThroughputSummary>),
+}
+
+/// The processor time of both ends.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuReport {
+    /// The client's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Usage>,
+    /// The server's, when it could report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Usage>,
+}
+
+/// The summary of a throughput test. One made from another tool's log has the figures that the log reports.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputSummary {
+    /// Payload that arrived per second, bit/s; null with several directions.
+    #[serde(default, deserialize_with = "estimate_or_number")]
+    pub goodput_bps: Option<Estimate>,
+    /// Each direction, up first.
+    #[serde(default)]
+    pub directions: Vec<DirectionSummary>,
+    /// The minimum round-trip time over the idle control connection before the test, µs; null where there is none.
+    #[serde(default)]
+    pub idle_rtt_us: Option<f64>,
+    /// The time it took to connect, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_us: Option<f64>,
+    /// The processor time of both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuReport>,
+}
+
+/// The summary of a round-trip test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTripSummary {
+    /// Round-trip times of the only message size, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_us: Option<Distribution>,
+    /// Their mean with its interval, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_us: Option<Estimate>,
+    /// Each message size, in the order they were measured.
+    pub sizes: Vec<SizeSummary>,
+    /// `true` when the first message of each size counts with the others.
+    pub include_first: bool,
+    /// Messages sent that count.
+    pub messages: u64,
+    /// Messages without a reply in time.
+    pub lost: u64,
+    /// The fraction lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Estimate>,
+    /// The duration of the test, s.
+    pub elapsed_s: f64,
+    /// The minimum round-trip time over the idle control connection before the test, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_rtt_us: Option<f64>,
+    /// The time it took to connect, µs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_us: Option<f64>,
+    /// The reason why the kernel timestamped nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_stamps_missing: Option<String>,
+    /// The clocks of both ends, where one-way delays were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockReport>,
+    /// The processor time of both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuReport>,
+    /// The reason why the test ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
+}
+
+/// The offset of the server's clock from the client's over a test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClockReport {
+    /// The offset before the test, µs.
+    pub offset_before_us: f64,
+    /// The offset after it, µs.
+    pub offset_after_us: f64,
+    /// The maximum error of both, µs.
+    pub bound_us: f64,
+    /// The drift between them, parts per million.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_ppm: Option<f64>,
+}
+
+impl From<ClockLine> for ClockReport {
+    fn from(clock: ClockLine) -> Self {
+        Self {
+            offset_before_us: clock.before.offset_ns as f64 / 1e3,
+            offset_after_us: clock.after.offset_ns as f64 / 1e3,
+            bound_us: clock.bound_ns() as f64 / 1e3,
+            drift_ppm: clock.drift_ppm(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The measurements a summary is made from.
+
+use crate::framing::IpVersion;
+use crate::host::{Host, Usage};
+use crate::interval::Interval;
+use crate::plan::{BulkPlan, Direction, Plan, Transport};
+use crate::sample::FlowRecord;
+use crate::timeline::{Measured, Timeline};
+use crate::units::BitRate;
+
+/// The measurements of a bulk transfer and the conditions they were made under.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The plan both ends held.
+    pub plan: &'a Plan,
+    /// Its settings as a bulk transfer.
+    pub bulk: &'a BulkPlan,
+    /// Every flow with the final reports of both ends.
+    pub records: &'a [FlowRecord],
+    /// The readings.
+    pub timeline: &'a Timeline,
+    /// The client's machine.
+    pub client: &'a Host,
+    /// The server's machine.
+    pub server: &'a Host,
+    /// The resources the client used.
+    pub client_usage: &'a Usage,
+    /// The resources the server used, where it reported them.
+    pub server_usage: Option<&'a Usage>,
+    /// The IP version between them.
+    pub ip: IpVersion,
+    /// `true` when the traffic stays on a loopback interface.
+    pub loopback: bool,
+    /// The rate of the link, where the user gave it.
+    pub link_rate: Option<BitRate>,
+    /// The confidence of intervals.
+    pub confidence: f64,
+    /// The reason why the run ended before its plan did.
+    pub cut_short: Option<&'a str>,
+    /// The changes the server made to the plan.
+    pub changed: &'a [String],
+}
+
+/// The flows of one direction, with what was read of them.
+#[derive(Debug)]
+pub(super) struct DirectionFlows<'a> {
+    pub(super) direction: Direction,
+    pub(super) records: Vec<&'a FlowRecord>,
+    pub(super) intervals: Vec<Vec<Interval>>,
+    pub(super) measured: Vec<Measured>,
+}
+
+impl<'a> Context<'a> {
+    /// The transport under test.
+    #[must_use]
+    pub const fn transport(&self) -> Transport {
+        self.plan.transport()
+    }
+
+    /// `true` when the plan asks for Multipath TCP.
+    pub(super) const fn wants_mptcp(&self) -> bool {
+        matches!(self.plan, Plan::Tcp(plan) if plan.mptcp)
+    }
+
+    /// The flows of one direction.
+    pub(super) fn flows_of(&self, direction: Direction) -> DirectionFlows<'a> {
+        let records: Vec<&FlowRecord> = self
+            .records
+            .iter()
+            .filter(|record| record.flow.direction == direction)
+            .collect();
+        DirectionFlows {
+            direction,
+            intervals: records
+                .iter()
+                .map(|record| self.timeline.intervals(record.flow.id))
+                .collect(),
+            measured: records
+                .iter()
+                .filter_map(|record| self.timeline.measured(record.flow.id))
+                .collect(),
+            records,
+        }
+    }
+}

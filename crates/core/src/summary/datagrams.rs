@@ -1,0 +1,158 @@
+//! The account of the datagrams of one direction, and their loss location.
+
+use super::context::{Context, DirectionFlows};
+use crate::interval::ServerAccount;
+use crate::loss::{Loss, LossLocation};
+use crate::plan::Direction;
+use crate::sample::{FlowEnd, FlowRecord};
+use crate::sequence::LossRuns;
+use caudal_stats::wilson;
+
+/// The counts of all receivers of a direction.
+#[derive(Default)]
+struct Counts {
+    complete: bool,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    duplicate: u64,
+    reordered: u64,
+    late: u64,
+    corrupt: u64,
+    refused: u64,
+    socket_drops: u64,
+    runs: LossRuns,
+    lost_in_runs: f64,
+}
+
+impl Counts {
+    fn add(&mut self, context: &Context<'_>, record: &FlowRecord) {
+        if let Some(sent) = record.sent() {
+            self.sent += sent.datagrams;
+            self.refused += sent.send_errors;
+        }
+        let Some(received) = record.received() else {
+            // The last reading is all there is of it.
+            self.complete = false;
+            if let Some(last) = context.timeline.last_received(record.flow.id) {
+                self.received += last.datagrams;
+                self.lost += last.lost;
+                self.duplicate += last.duplicate;
+                self.reordered += last.reordered;
+                self.late += last.late;
+                self.corrupt += last.corrupt;
+            }
+            return;
+        };
+        self.socket_drops += received.socket_drops;
+        self.corrupt += received.corrupt;
+        let Some(sequence) = record
+            .receiver
+            .as_ref()
+            .and_then(|end| end.sequence.as_ref())
+        else {
+            return;
+        };
+        if record.sent().is_none() {
+            self.sent += sequence.expected;
+        }
+        self.received += sequence.received;
+        self.lost += sequence.lost;
+        self.duplicate += sequence.duplicate;
+        self.reordered += sequence.reordered;
+        self.late += sequence.late;
+        self.add_runs(&sequence.loss_runs);
+    }
+
+    fn add_runs(&mut self, runs: &LossRuns) {
+        self.lost_in_runs += runs.mean.unwrap_or(0.0) * runs.count as f64;
+        self.runs.count += runs.count;
+        self.runs.max = self.runs.max.max(runs.max);
+        for (at, count) in runs.histogram.iter().enumerate() {
+            if self.runs.histogram.len() <= at {
+                self.runs.histogram.resize(at + 1, 0);
+            }
+            self.runs.histogram[at] += count;
+        }
+        self.runs.mean = (self.runs.count > 0).then(|| self.lost_in_runs / self.runs.count as f64);
+    }
+}
+
+/// The account of the datagrams of one direction.
+pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
+    let mut counts = Counts {
+        complete: true,
+        ..Counts::default()
+    };
+    for record in &flows.records {
+        counts.add(context, record);
+    }
+    let account = context.timeline.receiver_account(flows.direction);
+    let if_full = |count: u64| account.is_full().then_some(count);
+    // Losses outside all runs are losses of which only the number is known.
+    let runs_cover_losses =
+        counts.runs.count > 0 || counts.lost == 0 || context.timeline.server_account().is_full();
+    let fraction = wilson(
+        counts.lost.min(counts.sent),
+        counts.sent,
+        context.confidence,
+    );
+    Loss {
+        complete: Some(counts.complete),
+        sent: Some(counts.sent),
+        received: Some(counts.received),
+        lost: Some(counts.lost),
+        duplicate: if_full(counts.duplicate),
+        reordered: account.counts_reordering().then_some(counts.reordered),
+        late: if_full(counts.late),
+        corrupt: if_full(counts.corrupt),
+        fraction: fraction.filter(|_| counts.complete),
+        places: Some(location(context, flows, &counts, account)),
+        runs: (account.is_full() && runs_cover_losses).then_some(counts.runs),
+    }
+}
+
+fn location(
+    context: &Context<'_>,
+    flows: &DirectionFlows<'_>,
+    counts: &Counts,
+    account: ServerAccount,
+) -> LossLocation {
+    let (usage, sender_account) = match flows.direction {
+        Direction::Up => (Some(context.client_usage), ServerAccount::Full),
+        Direction::Down => (context.server_usage, context.timeline.server_account()),
+    };
+    let at_socket = if account.is_full() {
+        counts.socket_drops
+    } else {
+        0
+    };
+    let mut location = LossLocation {
+        sender_refused: sender_account.is_full().then_some(counts.refused),
+        // A loopback has no queueing discipline that could drop.
+        sender_qdisc: usage
+            .and_then(|usage| usage.qdisc_drops)
+            .filter(|_| !context.loopback),
+        receiver_socket: account.is_full().then_some(at_socket),
+        ..LossLocation::default()
+    };
+    let elsewhere =
+        location.sender_refused.unwrap_or(0) + at_socket + location.sender_qdisc.unwrap_or(0);
+    let rest = counts.lost.saturating_sub(elsewhere);
+    if !account.is_full() {
+        location.path_or_socket = Some(rest);
+    } else if context.loopback && at_socket > 0 {
+        // A loopback has no path on which to lose them, and the kernel counts what it had joined as one.
+        location.receiver_socket = Some(at_socket + rest);
+        location.path = Some(0);
+    } else {
+        let joins = |end: &FlowEnd| end.granted.receive_offload == Some(true);
+        location.path = Some(rest);
+        location.receiver_socket_at_least = at_socket > 0
+            && flows
+                .records
+                .iter()
+                .any(|record| record.receiver.as_ref().is_some_and(joins));
+    }
+    location
+}

@@ -1,0 +1,128 @@
+//! The summary of one direction, as documents carry it.
+
+use crate::bottleneck::LimitedBy;
+use crate::loss::Loss;
+use crate::plan::Direction;
+use crate::sample::{DelaySummary, Spacing};
+use caudal_stats::Estimate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// The payload the link can carry at most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceiling {
+    /// The maximum goodput, bit/s; null when it cannot be told.
+    pub goodput_bps: Option<f64>,
+    /// The share of it that was reached.
+    pub share: Option<f64>,
+    /// The calculation, or the reason why there is none.
+    pub why: String,
+}
+
+/// TCP over the measured part of one direction. A log has the figures that it reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TcpSummary {
+    /// Segments retransmitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmits: Option<u64>,
+    /// Bytes retransmitted; absent when the kernel does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmitted_bytes: Option<u64>,
+    /// Minimum round-trip time, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_min_us: Option<u32>,
+    /// Mean of the smoothed round-trip times at the ends of the intervals, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_mean_us: Option<f64>,
+    /// Maximum of them, µs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_max_us: Option<u32>,
+    /// Maximum congestion window at the end of an interval, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_max_bytes: Option<u64>,
+}
+
+/// The summary of one direction. One made from another tool's log has the figures that the log reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionSummary {
+    /// The direction.
+    pub direction: Direction,
+    /// The number of flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<usize>,
+    /// Payload that arrived per second over the measured part, bit/s; null when no rate can be given.
+    #[serde(default, deserialize_with = "estimate_or_number")]
+    pub goodput_bps: Option<Estimate>,
+    /// `true` when the interval can be relied on: there are enough batches, and they are not correlated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_trusted: Option<bool>,
+    /// Payload handed to the sender's kernel per second, bit/s, where only the sender's log reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bps: Option<f64>,
+    /// Payload that arrived in the measured part, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The length of the measured part, s.
+    #[serde(default)]
+    pub measured_s: f64,
+    /// The warm-up excluded before it, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omitted_s: Option<f64>,
+    /// Payload that arrived in total, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_bytes: Option<u64>,
+    /// Payload handed to the sender's kernel in total, bytes; null where the sender did not report.
+    #[serde(default)]
+    pub sent_bytes: Option<u64>,
+    /// The payload the link can carry at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+    /// The bottleneck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<LimitedBy>,
+    /// Share of the time the sending threads spent on a processor, summed over flows; null where the sender did
+    /// not report.
+    #[serde(default)]
+    pub sender_cpu: Option<f64>,
+    /// Share of the time the receiving threads spent on a processor, summed over flows; absent where the
+    /// receiver does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_cpu: Option<f64>,
+    /// TCP's own account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpSummary>,
+    /// The account of datagrams (UDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Delay variation, of the flow where it was largest (UDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<DelaySummary>,
+    /// Evenness of the departures, of the flow where it was worst (UDP with a rate).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spacing: Option<Spacing>,
+}
+
+impl DirectionSummary {
+    /// The mean goodput, bit/s.
+    #[must_use]
+    pub fn goodput_mean(&self) -> Option<f64> {
+        self.goodput_bps.map(|goodput| goodput.mean)
+    }
+}
+
+/// Reads an estimate; a bare number, as the first imported runs have it, is a single value.
+pub(crate) fn estimate_or_number<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<Estimate>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum EstimateForm {
+        Estimate(Estimate),
+        Number(f64),
+    }
+    Ok(Option::deserialize(from)?.map(|form| match form {
+        EstimateForm::Estimate(estimate) => estimate,
+        EstimateForm::Number(value) => Estimate::single(value),
+    }))
+}

@@ -1,0 +1,17 @@
+//! The summary of a bulk transfer: totals and estimates for each direction, its bottleneck, and warnings.
+
+mod ceiling;
+mod context;
+mod datagrams;
+mod direction;
+mod goodput;
+mod limits;
+mod repeats;
+mod summarise;
+mod warnings;
+
+pub use context::Context;
+pub(crate) use direction::estimate_or_number;
+pub use direction::{Ceiling, DirectionSummary, TcpSummary};
+pub use repeats::over_repeats;
+pub use summarise::{BulkSummary, summarise};

@@ -1,0 +1,174 @@
+//! The summary of a whole bulk transfer, made from its readings.
+
+use super::ceiling::ceiling;
+use super::context::{Context, DirectionFlows};
+use super::datagrams::loss;
+use super::direction::{DirectionSummary, TcpSummary};
+use super::goodput::{goodput, rate_samples, warm_up_intervals};
+use super::limits::limited_by;
+use super::warnings::{direction_warnings, general_warnings};
+use crate::plan::{Direction, Omit, Transport};
+use crate::warning::Warning;
+
+/// The summary of a bulk transfer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BulkSummary {
+    /// One for each direction, up first.
+    pub directions: Vec<DirectionSummary>,
+    /// The doubts about it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Summarises a bulk transfer.
+#[must_use]
+pub fn summarise(context: &Context<'_>) -> BulkSummary {
+    let mut warnings = Vec::new();
+    let directions: Vec<DirectionSummary> = context
+        .bulk
+        .directions
+        .each()
+        .iter()
+        .map(|direction| summarise_direction(context, *direction, &mut warnings))
+        .collect();
+    general_warnings(context, &mut warnings);
+    BulkSummary {
+        directions,
+        warnings,
+    }
+}
+
+/// The measured part of a direction: its span and its payload.
+struct MeasuredPart {
+    elapsed_s: f64,
+    omitted_s: f64,
+    bytes: u64,
+}
+
+fn summarise_direction(
+    context: &Context<'_>,
+    direction: Direction,
+    warnings: &mut Vec<Warning>,
+) -> DirectionSummary {
+    let flows = context.flows_of(direction);
+    let samples = rate_samples(&flows.intervals);
+    let skip = match context.bulk.omit {
+        Omit::Auto => warm_up_intervals(&samples, warnings),
+        Omit::Nothing | Omit::Time(_) => 0,
+    };
+    let mut part = measured_part(context, &flows);
+    if let Some(last) = skip.checked_sub(1).and_then(|last| samples.get(last)) {
+        part.omitted_s = last.end_s;
+        part.elapsed_s -= last.end_s;
+        let warm_up: u64 = samples[..skip].iter().map(|sample| sample.bytes).sum();
+        part.bytes -= warm_up.min(part.bytes);
+    }
+    let (goodput, trusted) = goodput(
+        context,
+        &samples[skip.min(samples.len())..],
+        part.bytes,
+        part.elapsed_s,
+        direction,
+        warnings,
+    );
+    let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
+    let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
+    let limited_by = limited_by(context, &flows, loss.as_ref());
+    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
+    let records = &flows.records;
+    let received = records.iter().filter_map(|record| record.received());
+    DirectionSummary {
+        direction,
+        flows: Some(records.len()),
+        goodput_bps: goodput,
+        goodput_trusted: Some(trusted),
+        sent_bps: None,
+        bytes: Some(part.bytes),
+        measured_s: part.elapsed_s.max(0.0),
+        omitted_s: Some(part.omitted_s),
+        received_bytes: Some(received.map(|received| received.bytes).sum()),
+        sent_bytes: records
+            .iter()
+            .map(|record| Some(record.sent()?.bytes))
+            .sum(),
+        ceiling: Some(ceiling(context, records, goodput_mean)),
+        limited_by: Some(limited_by),
+        sender_cpu: flows.measured.iter().map(|flow| flow.sender_cpu).sum(),
+        receiver_cpu: flows.measured.iter().map(|flow| flow.receiver_cpu).sum(),
+        tcp: tcp(&flows),
+        loss,
+        delay: records
+            .iter()
+            .filter_map(|record| record.receiver.as_ref()?.delay)
+            .max_by(|a, b| a.jitter_rfc3550_us.total_cmp(&b.jitter_rfc3550_us)),
+        spacing: records
+            .iter()
+            .filter_map(|record| record.sender.as_ref()?.spacing)
+            .max_by(|a, b| a.error_p99_us.total_cmp(&b.error_p99_us)),
+    }
+}
+
+/// The measured part as the plan excludes its warm-up. The time a direction took is that of its longest flow: when a
+/// test ends by bytes, its flows end at different times.
+fn measured_part(context: &Context<'_>, flows: &DirectionFlows<'_>) -> MeasuredPart {
+    let measured = &flows.measured;
+    let start_ns = measured.iter().map(|flow| flow.start_ns).min().unwrap_or(0);
+    let end_ns = measured
+        .iter()
+        .map(|flow| flow.start_ns + flow.elapsed_ns)
+        .max()
+        .unwrap_or(0);
+    let bytes = flows
+        .records
+        .iter()
+        .map(|record| match context.timeline.measured(record.flow.id) {
+            Some(flow) => flow.bytes,
+            // All of it arrived at the very start: it took no time, and still arrived.
+            None => record.received().map_or(0, |received| received.bytes),
+        })
+        .sum();
+    MeasuredPart {
+        elapsed_s: end_ns.saturating_sub(start_ns) as f64 / 1e9,
+        omitted_s: start_ns as f64 / 1e9,
+        bytes,
+    }
+}
+
+/// TCP over the measured part, without the warm-up before it and the connection's close after it.
+fn tcp(flows: &DirectionFlows<'_>) -> Option<TcpSummary> {
+    let spans: Vec<_> = flows.measured.iter().filter_map(|flow| flow.tcp).collect();
+    if spans.is_empty() {
+        return None;
+    }
+    let intervals: Vec<_> = flows
+        .intervals
+        .iter()
+        .flatten()
+        .filter(|interval| !interval.omitted)
+        .filter_map(|interval| interval.tcp)
+        .collect();
+    let rtts: Vec<f64> = intervals
+        .iter()
+        .filter_map(|tcp| tcp.rtt_us.map(f64::from))
+        .collect();
+    Some(TcpSummary {
+        retransmits: spans
+            .iter()
+            .map(|(first, last)| Some(last.retransmits.saturating_sub(first.retransmits)))
+            .sum(),
+        retransmitted_bytes: spans
+            .iter()
+            .map(|(first, last)| {
+                let bytes = last.retransmitted_bytes?;
+                Some(bytes.saturating_sub(first.retransmitted_bytes?))
+            })
+            .sum(),
+        rtt_min_us: spans.iter().filter_map(|(_, last)| last.min_rtt_us).min(),
+        rtt_mean_us: (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64),
+        rtt_max_us: intervals.iter().filter_map(|tcp| tcp.rtt_us).max(),
+        cwnd_max_bytes: intervals
+            .iter()
+            .filter_map(|tcp| tcp.cwnd_bytes)
+            .chain(spans.iter().map(|(_, last)| last.cwnd_bytes))
+            .max(),
+    })
+}
