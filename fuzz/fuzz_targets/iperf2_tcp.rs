@@ -2,24 +2,24 @@
 //! asked for than there can be.
 #![no_main]
 
-use caudal_wire::iperf2::{Ack, Bounceback, LONGEST_HEADER, Opening};
+use caudal_wire::iperf2::{ServerAck, Bounceback, MAX_HEADER_BYTES, TcpOpening};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    match Opening::of(bytes) {
-        Ok(Opening::Needs(more)) => assert!(more > bytes.len() && more <= LONGEST_HEADER),
-        Ok(Opening::Test(header, length)) => {
+    match TcpOpening::parse(bytes) {
+        Ok(TcpOpening::Needs(more)) => assert!(more > bytes.len() && more <= MAX_HEADER_BYTES),
+        Ok(TcpOpening::Test(header, length)) => {
             assert!(length <= bytes.len());
             if header.extended.is_some() {
-                let again = Opening::of(&header.encode_tcp((0, 0)));
-                assert!(matches!(again, Ok(Opening::Test(..))));
+                let again = TcpOpening::parse(&header.encode_tcp((0, 0)));
+                assert!(matches!(again, Ok(TcpOpening::Test(..))));
             }
         }
-        Ok(Opening::Payload | Opening::Bounceback) | Err(_) => {}
+        Ok(TcpOpening::Payload | TcpOpening::Bounceback) | Err(_) => {}
     }
-    if let Some(ack) = Ack::decode(bytes) {
+    if let Some(ack) = ServerAck::decode(bytes) {
         assert_eq!(
-            Ack::decode(&ack.encode()).map(|ack| ack.version),
+            ServerAck::decode(&ack.encode()).map(|ack| ack.version),
             Some(ack.version)
         );
     }

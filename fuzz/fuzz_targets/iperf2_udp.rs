@@ -1,21 +1,21 @@
 //! Datagrams of iperf 2, the first and the last: no bytes panic, and a report is read as it was written.
 #![no_main]
 
-use caudal_wire::iperf2::{Datagram, First, Layout, ServerReport};
+use caudal_wire::iperf2::{Iperf2Datagram, FirstDatagram, HeaderLayout, ServerReport};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Some(first) = First::read(bytes) {
+    if let Some(first) = FirstDatagram::read(bytes) {
         assert_eq!(
-            Datagram::read(bytes, first.layout, first.wide),
+            Iperf2Datagram::read(bytes, first.layout, first.wide),
             Some(first.datagram)
         );
     }
-    for layout in [Layout::Twelve, Layout::SixteenOld, Layout::Sixteen] {
-        let _ = Datagram::read(bytes, layout, true);
+    for layout in [HeaderLayout::Twelve, HeaderLayout::SixteenOld, HeaderLayout::Sixteen] {
+        let _ = Iperf2Datagram::read(bytes, layout, true);
     }
     if let Some(report) = ServerReport::decode(bytes) {
-        let again = ServerReport::decode(&report.encode(Layout::Sixteen));
+        let again = ServerReport::decode(&report.encode(HeaderLayout::Sixteen));
         assert_eq!(again.map(|again| again.bytes), Some(report.bytes));
     }
 });

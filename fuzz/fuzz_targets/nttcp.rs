@@ -1,7 +1,7 @@
 //! Lines of nttcp and its formats: no text panics, none makes an endless row.
 #![no_main]
 
-use caudal_wire::nttcp::{FORMAT, Request, Row, Told, read_data_port, title};
+use caudal_wire::nttcp::{FORMAT, TransferRequest, ResultRow, ReportedRow, read_data_port, title};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -10,16 +10,16 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let _ = read_data_port(text);
     let _ = title(text);
-    let _ = Told::read(text, FORMAT);
-    let row = Row {
+    let _ = ReportedRow::read(text, FORMAT);
+    let row = ResultRow {
         bytes: u64::MAX,
         calls: u64::MAX,
-        ..Row::default()
+        ..ResultRow::default()
     };
-    if let Ok(request) = Request::decode(text) {
+    if let Ok(request) = TransferRequest::decode(text) {
         assert!(row.show('1', &request.format).len() < 64 * 1024);
         if let Some(line) = request.encode(1, &[]) {
-            let again = Request::decode(line.trim_end()).expect("what is written is read");
+            let again = TransferRequest::decode(line.trim_end()).expect("what is written is read");
             assert_eq!(again.transmit, !request.transmit);
         }
     }

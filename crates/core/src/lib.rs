@@ -19,5 +19,6 @@ pub mod search;
 pub mod sequence;
 pub mod summary;
 pub mod timeline;
+pub mod transit;
 pub mod units;
 pub mod warning;

@@ -2,6 +2,7 @@
 
 use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
+use crate::transit::TransitTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,12 @@ pub struct ReceiverCounters {
     pub first_ns: u64,
     /// When the latest payload arrived, ns after the start.
     pub last_ns: u64,
+    /// Reads by the part of the buffer that they filled, in eighths, where they are counted (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_sizes: Option<[u64; 8]>,
+    /// One-way transit times, where datagrams carry the sender's wall clock (UDP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transit: Option<TransitTimes>,
 }
 
 /// The counters of one end of one flow.
@@ -215,6 +222,31 @@ pub struct FlowEnd {
     /// Why the flow ended before its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+}
+
+impl FlowEnd {
+    /// The report of an end of which only the counters are known.
+    #[must_use]
+    pub fn from_counters(flow: u32, counters: Counters) -> Self {
+        let sequence = match counters {
+            Counters::Receiver(received) if received.datagrams > 0 => Some(SequenceCounts {
+                duplicate: received.duplicate,
+                reordered: received.reordered,
+                late: received.late,
+                ..SequenceCounts::from_totals(received.datagrams + received.lost, received.lost)
+            }),
+            _ => None,
+        };
+        Self {
+            flow,
+            counters,
+            granted: Granted::default(),
+            spacing: None,
+            sequence,
+            delay: None,
+            failure: None,
+        }
+    }
 }
 
 /// Delay variation of the datagrams that arrived, each measure by its own definition.

@@ -91,6 +91,26 @@ pub struct SequenceCounts {
     pub loss_runs: LossRuns,
 }
 
+impl SequenceCounts {
+    /// The counts of a receiver of which only totals are known: `expected` datagrams, `lost` of which never arrived.
+    #[must_use]
+    pub fn from_totals(expected: u64, lost: u64) -> Self {
+        Self {
+            expected,
+            received: expected.saturating_sub(lost),
+            lost: lost.min(expected),
+            duplicate: 0,
+            reordered: 0,
+            late: 0,
+            absurd: 0,
+            highest: expected.checked_sub(1),
+            reorder_extent_max: 0,
+            n_reordering: 0,
+            loss_runs: LossRuns::default(),
+        }
+    }
+}
+
 /// Missing numbers grouped into runs of consecutive ones.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRuns {

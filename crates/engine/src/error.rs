@@ -1,11 +1,13 @@
-//! Why a test could not be carried out.
+//! The errors of a test that could not be carried out.
 
+use crate::protocol::Protocol;
+use caudal_core::plan::Quantity;
 use caudal_wire::frame::FrameError;
-use caudal_wire::message::Refusal;
+use caudal_wire::message::{Refusal, ToClient};
 use std::io;
 use std::net::SocketAddr;
 
-/// What stops a test, one variant for each thing a caller may do about it.
+/// An error that stops a test, a variant for each thing a caller may do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The name has no address.
@@ -13,95 +15,141 @@ pub enum RunError {
     Resolve {
         /// The name as given.
         host: String,
-        /// What the resolver said.
+        /// The resolver's error.
         cause: io::Error,
     },
-    /// Nobody answers there.
+    /// No connection could be made.
     #[error("cannot connect to {peer}: {cause}")]
     Connect {
         /// The address tried last.
         peer: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// Something answers that is not ours.
+    /// The peer speaks another protocol.
     #[error("{peer} does not speak caudal's protocol: {found}")]
     Foreign {
         /// The address.
         peer: SocketAddr,
-        /// What it seems to be.
+        /// What it sent, or seems to be.
         found: String,
     },
-    /// The versions do not fit.
+    /// The versions do not match.
     #[error("the peer speaks protocol {theirs}, this is {ours}")]
     Version {
-        /// Our protocol version.
+        /// The version of this program's protocol.
         ours: u8,
-        /// The peer's.
+        /// The version of the peer's.
         theirs: u8,
     },
-    /// The server said no.
+    /// The server refused.
     #[error("the server refused: {message}")]
     Refused {
         /// The kind of reason.
         reason: Refusal,
-        /// The reason in words.
+        /// The reason as text.
         message: String,
     },
-    /// The peer was silent for too long.
+    /// An answer did not come in time.
     #[error("{waiting_for} did not come within {seconds} s")]
     Silent {
-        /// What was due.
+        /// The answer that was expected.
         waiting_for: &'static str,
-        /// How long it was waited for.
+        /// The time it was waited for, s.
         seconds: u64,
     },
-    /// The peer went away.
+    /// The connection to the peer was lost.
     #[error("the connection to the peer was lost while {doing}: {cause}")]
     Lost {
-        /// What was going on.
+        /// The step that failed.
         doing: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     #[error("the peer broke the protocol: {0}")]
     Protocol(String),
-    /// The kernel here did not grant something the plan cannot do without.
+    /// This machine's kernel did not grant something the plan needs.
     #[error("{wanted}: {cause}")]
     Local {
         /// What was asked of the kernel.
         wanted: String,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// The kernel here forbids something.
+    /// This machine's kernel does not permit something.
     #[error("not permitted here: {wanted}: {cause}")]
     Forbidden {
         /// What was asked of the kernel.
         wanted: String,
-        /// What the kernel said.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// No flow of the test lived to its end.
+    /// No flow of the test was completed.
     #[error("every flow failed: {0}")]
     Flows(String),
-    /// The plan makes no sense.
+    /// The plan is out of range.
     #[error(transparent)]
     Plan(#[from] caudal_core::plan::PlanError),
-    /// The user ended it before anything was measured.
+    /// The peer's protocol cannot carry a workload, or one of its settings.
+    #[error("{protocol} does not support {what}")]
+    Unsupported {
+        /// The protocol.
+        protocol: Protocol,
+        /// What it does not support.
+        what: Unsupported,
+    },
+    /// The user ended the test before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }
 
+/// Something that a protocol does not support.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// The workload of the plan.
+    #[error("{0}")]
+    Workload(&'static str),
+    /// A setting of the plan.
+    #[error("{quantity}{}", detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}")))]
+    Setting {
+        /// The setting.
+        quantity: Quantity,
+        /// The values that are supported, as half a sentence.
+        detail: Option<String>,
+    },
+}
+
 impl RunError {
-    /// The kernel did not grant `wanted`: not permitted, or not possible.
+    /// The error for a kernel that did not grant `wanted`: not permitted, or not possible.
     pub(crate) fn local(wanted: impl Into<String>, cause: io::Error) -> Self {
         let wanted = wanted.into();
         match cause.kind() {
             io::ErrorKind::PermissionDenied => Self::Forbidden { wanted, cause },
             _ => Self::Local { wanted, cause },
         }
+    }
+}
+
+impl RunError {
+    /// The error for a message of the server that is not `due`.
+    pub(crate) fn unexpected(message: ToClient, due: &'static str) -> Self {
+        match message {
+            ToClient::Refused { reason, message } => Self::Refused { reason, message },
+            ToClient::Finished {
+                stopped: Some(reason),
+                ..
+            } => Self::Refused {
+                reason: Refusal::Stopping,
+                message: reason,
+            },
+            _ => Self::Protocol(format!("expected {due}")),
+        }
+    }
+
+    /// The error for a data socket of another transport than the plan's.
+    pub(crate) fn wrong_socket() -> Self {
+        Self::Protocol("a data socket of another transport than the plan's".to_owned())
     }
 }
 

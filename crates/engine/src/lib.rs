@@ -1,37 +1,32 @@
-//! Traffic: the threads and sockets that carry out a plan.
+//! Traffic: the sockets and threads that carry out a plan, as a client or as a server.
+//!
+//! A [`peer::Peer`] is the other end of a test, whatever protocol it speaks. A workload (module `workload`) is a kind of test: what it
+//! needs of its sockets, threads and final reports. Both use the one data path of module `flow`.
 #![forbid(unsafe_code)]
 
-pub mod allow;
-mod bell;
-pub mod carrier;
-pub mod client;
-mod conversation;
-mod counters;
-mod echo_client;
-mod echo_prober;
-mod echo_server;
-mod environment;
+mod admission;
 mod error;
-pub mod guests;
-pub mod iperf2;
-pub mod iperf3;
-mod layout;
-pub mod nttcp;
-pub mod pacer;
-mod random;
-mod reception;
+mod flow;
+mod host;
+mod interrupt;
+mod network;
+mod opening;
+mod options;
+pub mod peer;
+mod protocol;
 pub mod server;
-mod session;
 mod socket;
 mod stop;
-mod tcp;
-mod udp_receiver;
-mod udp_sender;
+mod target;
+mod wakeup;
+mod workload;
 
-pub use carrier::Manner;
-pub use client::{Client, CutShort, Family, Target, TrafficRun};
-pub use echo_client::{EchoConnection, EchoManner, EchoRun};
-pub use environment::describe;
-pub use error::RunError;
-pub use server::{PORT, Server, ServerEvent, ServerOptions};
-pub use socket::Origin;
+pub use admission::{Admission, ClientSlot};
+pub use error::{RunError, Unsupported};
+pub use host::describe_host;
+pub use network::{Network, NetworkError};
+pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions};
+pub use protocol::Protocol;
+pub use server::{PORT, Server, ServerOptions};
+pub use target::{AddressFamily, LocalBinding, Target};
+pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome};

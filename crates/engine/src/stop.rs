@@ -1,6 +1,6 @@
-//! How a server is stopped: asked for once, seen by all its threads, which then have a moment to end.
+//! Stopping a server: requested once, seen by all its threads, whose ends are then waited for.
 
-use crate::bell::Bell;
+use crate::wakeup::Wakeup;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -8,54 +8,54 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Whether a server is to stop.
-pub(crate) struct Stop {
-    asked: AtomicBool,
-    bell: Bell,
+/// The request that a server stop.
+pub(crate) struct StopSignal {
+    requested: AtomicBool,
+    wakeup: Wakeup,
 }
 
-impl Stop {
+impl StopSignal {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
-            asked: AtomicBool::new(false),
-            bell: Bell::new()?,
+            requested: AtomicBool::new(false),
+            wakeup: Wakeup::new()?,
         })
     }
 
-    pub(crate) fn ask(&self) {
-        if !self.asked.swap(true, Ordering::Relaxed) {
-            self.bell.ring();
+    pub(crate) fn request(&self) {
+        if !self.requested.swap(true, Ordering::Relaxed) {
+            self.wakeup.wake();
         }
     }
 
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+    pub(crate) fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Relaxed)
     }
 
-    /// Readable once it has been asked for; never emptied, so all threads see it.
+    /// Readable once the stop was requested; never emptied, so that all threads see it.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.bell.fd()
+        self.wakeup.fd()
     }
 }
 
-/// Joins the sessions that have ended.
-pub(crate) fn reap(sessions: &mut Vec<JoinHandle<()>>) {
+/// Joins the threads that have ended.
+pub(crate) fn join_finished(threads: &mut Vec<JoinHandle<()>>) {
     let mut nth = 0;
-    while nth < sessions.len() {
-        if sessions[nth].is_finished() {
-            let _ = sessions.swap_remove(nth).join();
+    while nth < threads.len() {
+        if threads[nth].is_finished() {
+            let _ = threads.swap_remove(nth).join();
         } else {
             nth += 1;
         }
     }
 }
 
-/// Waits for the sessions of a server that is stopped; for those that take longer than `patience` no more.
-pub(crate) fn see_out(mut sessions: Vec<JoinHandle<()>>, patience: Duration) {
-    let until = monotonic_ns() + patience.as_nanos() as u64;
+/// Waits until all threads have ended, for at most `patience`.
+pub(crate) fn join_within(mut threads: Vec<JoinHandle<()>>, patience: Duration) {
+    let until_ns = monotonic_ns() + patience.as_nanos() as u64;
     loop {
-        reap(&mut sessions);
-        if sessions.is_empty() || monotonic_ns() >= until {
+        join_finished(&mut threads);
+        if threads.is_empty() || monotonic_ns() >= until_ns {
             return;
         }
         sleep_until(monotonic_ns() + 1_000_000);
@@ -70,21 +70,21 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn a_stop_is_seen_by_all_and_its_sessions_are_seen_out() {
-        let stop = Arc::new(Stop::new().unwrap());
-        let sessions = (0..3)
+    fn a_stop_is_seen_by_all_threads_and_they_are_joined() {
+        let stop = Arc::new(StopSignal::new().unwrap());
+        let threads = (0..3)
             .map(|_| {
                 let stop = Arc::clone(&stop);
                 thread::spawn(move || {
                     poll_readable(&[stop.fd()], None).unwrap();
-                    assert!(stop.is_asked());
+                    assert!(stop.is_requested());
                 })
             })
             .collect();
-        assert!(!stop.is_asked());
-        stop.ask();
-        stop.ask();
-        see_out(sessions, Duration::from_secs(60));
+        assert!(!stop.is_requested());
+        stop.request();
+        stop.request();
+        join_within(threads, Duration::from_secs(60));
         assert_eq!(Arc::strong_count(&stop), 1, "all have ended");
     }
 }

@@ -1,16 +1,19 @@
-//! Echo tests over loopback, with a server of our own and with one that misbehaves.
+//! Round-trip tests over loopback, with a server of caudal and with a relay that misbehaves.
 //!
-//! Nothing here depends on how long anything takes, but on what is counted.
+//! The tests check counts; none depends on how long anything takes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+#![allow(clippy::unwrap_used, reason = "a failed test names the line")]
 
 use caudal_core::echo::{EchoRecord, Reply, Summarise};
-use caudal_core::event::Event;
-use caudal_core::plan::{EchoPlan, EchoSchedule, Transport};
+use caudal_core::event::{CutShort, Event};
+use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_engine::peer::{NativePeer, Peer};
+use caudal_engine::server::SessionEventSender;
 use caudal_engine::{
-    Client, CutShort, EchoManner, EchoRun, Origin, RunError, Server, ServerOptions, Target,
+    EchoLocalOptions, EchoOutcome, LocalBinding, LocalOptions, RunError, Server, ServerOptions,
+    Target,
 };
-use caudal_wire::datagram::Opening;
+use caudal_wire::datagram::OpeningDatagram;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,19 +29,42 @@ fn server(options: ServerOptions) -> Server {
             port: 0,
             ..options
         },
-        None,
+        SessionEventSender::default(),
     )
     .unwrap()
 }
 
-fn client(address: SocketAddr) -> Client {
+fn connect(address: SocketAddr) -> NativePeer {
     let target = Target {
         host: address.ip().to_string(),
         port: address.port(),
         family: None,
-        origin: Origin::default(),
+        binding: LocalBinding::default(),
     };
-    Client::connect(&target, "test", None).unwrap()
+    NativePeer::connect(&target, "test", None).unwrap()
+}
+
+/// Carries out a round-trip test with the default options.
+fn echo(
+    peer: &mut NativePeer,
+    plan: &EchoPlan,
+    events: &mut dyn FnMut(Event),
+) -> Result<EchoOutcome, RunError> {
+    echo_with(peer, plan, EchoLocalOptions::default(), events)
+}
+
+fn echo_with(
+    peer: &mut NativePeer,
+    plan: &EchoPlan,
+    options: EchoLocalOptions,
+    events: &mut dyn FnMut(Event),
+) -> Result<EchoOutcome, RunError> {
+    let options = LocalOptions {
+        echo: options,
+        ..LocalOptions::default()
+    };
+    let outcome = peer.run(&Plan::Echo(plan.clone()), &options, events)?;
+    Ok(outcome.into_echo().unwrap())
 }
 
 fn plan(transport: Transport, clients: u32, sizes: &[u32], count: u64) -> EchoPlan {
@@ -63,11 +89,9 @@ fn every(micros: u64, poisson: bool) -> EchoSchedule {
     }
 }
 
-fn run(plan: &EchoPlan) -> EchoRun {
+fn run(plan: &EchoPlan) -> EchoOutcome {
     let server = server(ServerOptions::default());
-    client(server.local())
-        .echo(plan, &EchoManner::default(), &mut |_| {})
-        .unwrap()
+    echo(&mut connect(server.local()), plan, &mut |_| {}).unwrap()
 }
 
 /// Size, client, messages counted, of these lost; for every series.
@@ -103,39 +127,40 @@ fn every_client_measures_every_size_as_often_as_planned() {
             );
         }
         for connection in &run.connections {
-            assert_eq!(connection.connecting.is_some(), transport == Transport::Tcp);
+            assert_eq!(
+                connection.connect_time.is_some(),
+                transport == Transport::Tcp
+            );
             assert!(connection.failure.is_none() && connection.server.is_some());
         }
     }
 }
 
 #[test]
-fn the_kernel_stamps_messages_beside_those_that_count() {
+fn the_kernel_timestamps_messages_other_than_those_that_count() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let plan = plan(transport, 1, &[100], 3200);
-        let plain = EchoManner {
-            kernel_stamps: false,
-            ..EchoManner::default()
+        let plain = EchoLocalOptions {
+            kernel_timestamps: false,
+            ..EchoLocalOptions::default()
         };
         let server = server(ServerOptions::default());
-        let mut client = client(server.local());
-        let without = client.echo(&plan, &plain, &mut |_| {}).unwrap();
-        assert_eq!(without.unstamped.as_deref(), Some("not asked for"));
-        let with = client
-            .echo(&plan, &EchoManner::default(), &mut |_| {})
-            .unwrap();
+        let mut client = connect(server.local());
+        let without = echo_with(&mut client, &plan, plain, &mut |_| {}).unwrap();
+        assert_eq!(without.timestamps_missing.as_deref(), Some("not asked for"));
+        let with = echo(&mut client, &plan, &mut |_| {}).unwrap();
         assert_eq!(
             with.record.series[0].replies.len(),
             without.record.series[0].replies.len()
         );
         let stamped = &with.record.series[0].stamped;
-        assert_eq!(with.unstamped.is_some(), stamped.is_empty());
+        assert_eq!(with.timestamps_missing.is_some(), stamped.is_empty());
         assert!(stamped.len() <= 200 && stamped.iter().all(|one| one.kernel_ns <= one.rtt_ns));
     }
 }
 
 #[test]
-fn on_a_schedule_every_message_leaves_and_is_answered() {
+fn on_a_schedule_every_message_is_sent_and_answered() {
     for (transport, poisson) in [
         (Transport::Udp, false),
         (Transport::Udp, true),
@@ -184,13 +209,11 @@ fn the_same_seed_gives_the_same_schedule() {
     };
     let gaps = |seed| {
         let server = server(ServerOptions::default());
-        let manner = EchoManner {
+        let options = EchoLocalOptions {
             seed,
-            ..EchoManner::default()
+            ..EchoLocalOptions::default()
         };
-        let run = client(server.local())
-            .echo(&plan, &manner, &mut |_| {})
-            .unwrap();
+        let run = echo_with(&mut connect(server.local()), &plan, options, &mut |_| {}).unwrap();
         let departures = &run.record.series[0].departures;
         departures
             .windows(2)
@@ -204,20 +227,22 @@ fn the_same_seed_gives_the_same_schedule() {
 #[test]
 fn one_client_may_run_many_tests_one_after_another() {
     let server = server(ServerOptions::default());
-    let mut client = client(server.local());
+    let mut client = connect(server.local());
     for transport in [Transport::Tcp, Transport::Udp, Transport::Tcp] {
-        let mut told = Vec::new();
+        let mut progress_events = Vec::new();
         let plan = plan(transport, 2, &[4, 8], 10);
-        let run = client
-            .echo(&plan, &EchoManner::default(), &mut |event| {
-                if let Event::Size(progress) = event {
-                    told.push((progress.size_bytes, progress.client, progress.replies));
-                }
-            })
-            .unwrap();
+        let run = echo(&mut client, &plan, &mut |event| {
+            if let Event::Size(progress) = event {
+                progress_events.push((progress.size_bytes, progress.client, progress.replies));
+            }
+        })
+        .unwrap();
         assert_eq!(run.record.series.len(), 4);
-        told.sort_unstable();
-        assert_eq!(told, [(4, 0, 10), (4, 1, 10), (8, 0, 10), (8, 1, 10)]);
+        progress_events.sort_unstable();
+        assert_eq!(
+            progress_events,
+            [(4, 0, 10), (4, 1, 10), (8, 0, 10), (8, 1, 10)]
+        );
     }
     drop(client);
     server.stop();
@@ -227,14 +252,14 @@ fn one_client_may_run_many_tests_one_after_another() {
 fn a_server_that_is_stopped_leaves_what_was_measured() {
     for schedule in [EchoSchedule::StopAndWait, every(1000, false)] {
         let server = Mutex::new(Some(server(ServerOptions::default())));
-        let mut client = client(server.lock().unwrap().as_ref().unwrap().local());
+        let mut client = connect(server.lock().unwrap().as_ref().unwrap().local());
         let sizes: Vec<u32> = (1..=128).collect();
         let plan = EchoPlan {
             schedule,
             ..plan(Transport::Tcp, 2, &sizes, 100)
         };
         let stopper = Mutex::new(None);
-        let run = client.echo(&plan, &EchoManner::default(), &mut |event| {
+        let run = echo(&mut client, &plan, &mut |event| {
             if let Event::Size(_) = event
                 && let Some(server) = server.lock().unwrap().take()
             {
@@ -272,7 +297,7 @@ fn a_server_that_is_stopped_leaves_what_was_measured() {
 }
 
 #[test]
-fn the_longest_time_a_server_allows_ends_a_test() {
+fn the_time_limit_of_a_server_ends_a_test() {
     let options = ServerOptions {
         max_time: Some(Duration::from_millis(300)),
         ..Default::default()
@@ -282,13 +307,11 @@ fn the_longest_time_a_server_allows_ends_a_test() {
         schedule: every(20_000, false),
         ..plan(Transport::Udp, 1, &[64], 10_000)
     };
-    let run = client(server.local())
-        .echo(&plan, &EchoManner::default(), &mut |_| {})
-        .unwrap();
+    let run = echo(&mut connect(server.local()), &plan, &mut |_| {}).unwrap();
     assert_eq!(
         run.cut_short,
         Some(CutShort::ByServer(
-            "the server's --max-time was reached".into()
+            "the server's time limit was reached".into()
         ))
     );
     let replies = run.record.series[0].replies.len();
@@ -301,56 +324,50 @@ fn the_longest_time_a_server_allows_ends_a_test() {
 }
 
 #[test]
-fn a_server_that_limits_the_rate_says_so() {
+fn a_server_that_limits_the_rate_reports_it() {
     let server = server(ServerOptions {
         max_rate: Some(100_000_000),
         ..Default::default()
     });
     let plan = plan(Transport::Udp, 2, &[1000], 20);
-    let run = client(server.local())
-        .echo(&plan, &EchoManner::default(), &mut |_| {})
-        .unwrap();
+    let run = echo(&mut connect(server.local()), &plan, &mut |_| {}).unwrap();
     assert_eq!(counts(&run.record), [(1000, 0, 20, 0), (1000, 1, 20, 0)]);
     assert!(run.changed[0].contains("50"), "{:?}", run.changed);
 }
 
 #[test]
-fn a_plan_that_makes_no_sense_is_refused_before_anything_is_sent() {
+fn a_plan_out_of_range_is_refused_before_anything_is_sent() {
     let server = server(ServerOptions::default());
-    let mut client = client(server.local());
+    let mut client = connect(server.local());
     for bad in [
         plan(Transport::Udp, 1, &[65_508], 1),
         plan(Transport::Tcp, 1, &[0], 1),
         plan(Transport::Tcp, 1025, &[1], 1),
         plan(Transport::Tcp, 100, &[1, 2, 4], 1_000_000),
     ] {
-        let refused = client.echo(&bad, &EchoManner::default(), &mut |_| {});
+        let refused = echo(&mut client, &bad, &mut |_| {});
         assert!(matches!(refused, Err(RunError::Plan(_))), "{refused:?}");
     }
-    // The conversation goes on.
+    // The session goes on.
     let good = plan(Transport::Tcp, 1, &[1], 1);
-    assert!(
-        client
-            .echo(&good, &EchoManner::default(), &mut |_| {})
-            .is_ok()
-    );
+    assert!(echo(&mut client, &good, &mut |_| {}).is_ok());
 }
 
-/// Stands between a client and a server's TCP port, and can be cut.
-struct Middle {
+/// A relay between a client and a server's TCP port whose connections can be cut.
+struct Relay {
     address: SocketAddr,
     streams: Arc<Mutex<Vec<TcpStream>>>,
-    /// Whether data connections are swallowed.
-    hush: Arc<AtomicBool>,
+    /// `true` when data connections are read and not passed on.
+    is_silent: Arc<AtomicBool>,
 }
 
-impl Middle {
-    fn before(server: SocketAddr) -> Self {
+impl Relay {
+    fn new(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let streams = Arc::new(Mutex::new(Vec::new()));
-        let hush = Arc::new(AtomicBool::new(false));
-        let (kept, quiet) = (Arc::clone(&streams), Arc::clone(&hush));
+        let is_silent = Arc::new(AtomicBool::new(false));
+        let (kept, silence) = (Arc::clone(&streams), Arc::clone(&is_silent));
         thread::spawn(move || {
             for (nth, near) in listener.incoming().enumerate() {
                 let near = near.unwrap();
@@ -359,12 +376,12 @@ impl Middle {
                 };
                 for (from, to) in [(&near, &far), (&far, &near)] {
                     let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let quiet = Arc::clone(&quiet);
+                    let silence = Arc::clone(&silence);
                     thread::spawn(move || {
                         let mut bytes = [0; 4096];
                         while let Ok(length @ 1..) = from.read(&mut bytes) {
-                            let is_quiet = nth > 0 && quiet.load(Ordering::Relaxed);
-                            if !is_quiet && to.write_all(&bytes[..length]).is_err() {
+                            let is_dropped = nth > 0 && silence.load(Ordering::Relaxed);
+                            if !is_dropped && to.write_all(&bytes[..length]).is_err() {
                                 break;
                             }
                         }
@@ -377,11 +394,11 @@ impl Middle {
         Self {
             address,
             streams,
-            hush,
+            is_silent,
         }
     }
 
-    /// Cuts the nth connection that was made; the first is the one for control.
+    /// Cuts the connection at position `nth`; the first is the control connection.
     fn cut(&self, nth: usize) {
         let _ = self.streams.lock().unwrap()[nth].shutdown(Shutdown::Both);
     }
@@ -390,11 +407,11 @@ impl Middle {
 #[test]
 fn a_lost_control_connection_leaves_what_was_measured() {
     let server = server(ServerOptions::default());
-    let middle = Middle::before(server.local());
+    let relay = Relay::new(server.local());
     let plan = plan(Transport::Tcp, 2, &(1..=128).collect::<Vec<u32>>(), 200);
-    let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
+    let run = echo(&mut connect(relay.address), &plan, &mut |event| {
         if matches!(event, Event::Size(progress) if progress.size_bytes == 2) {
-            middle.cut(0);
+            relay.cut(0);
         }
     });
     let run = run.unwrap();
@@ -407,21 +424,18 @@ fn a_lost_control_connection_leaves_what_was_measured() {
     assert_eq!(counts(&run.record)[..2], [(1, 0, 200, 0), (1, 1, 200, 0)]);
     // The server has noticed, and serves others.
     let again = self::plan(Transport::Tcp, 1, &[1], 10);
-    assert!(
-        client(server.local())
-            .echo(&again, &EchoManner::default(), &mut |_| {})
-            .is_ok()
-    );
+    assert!(echo(&mut connect(server.local()), &again, &mut |_| {}).is_ok());
 }
 
 #[test]
 fn a_lost_data_connection_ends_that_connection_only() {
     let server = server(ServerOptions::default());
-    let middle = Middle::before(server.local());
+    let relay = Relay::new(server.local());
     let plan = plan(Transport::Tcp, 2, &(1..=32).collect::<Vec<u32>>(), 100);
-    let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
-        if matches!(event, Event::Size(progress) if (progress.client, progress.size_bytes) == (1, 3)) {
-            middle.cut(2);
+    let run = echo(&mut connect(relay.address), &plan, &mut |event| {
+        if matches!(event, Event::Size(progress) if (progress.client, progress.size_bytes) == (1, 3))
+        {
+            relay.cut(2);
         }
     });
     let run = run.unwrap();
@@ -440,10 +454,10 @@ fn a_lost_data_connection_ends_that_connection_only() {
 }
 
 #[test]
-fn a_connection_that_falls_silent_fails_after_the_timeout() {
+fn a_connection_without_replies_fails_after_the_timeout() {
     let server = server(ServerOptions::default());
     for schedule in [EchoSchedule::StopAndWait, every(1000, false)] {
-        let middle = Middle::before(server.local());
+        let relay = Relay::new(server.local());
         let timeout = Duration::from_millis(300);
         let sizes: Vec<u32> = (1..=32).collect();
         let plan = EchoPlan {
@@ -451,9 +465,9 @@ fn a_connection_that_falls_silent_fails_after_the_timeout() {
             schedule,
             ..plan(Transport::Tcp, 1, &sizes, 100)
         };
-        let run = client(middle.address).echo(&plan, &EchoManner::default(), &mut |event| {
+        let run = echo(&mut connect(relay.address), &plan, &mut |event| {
             if matches!(event, Event::Size(progress) if progress.size_bytes == 2) {
-                middle.hush.store(true, Ordering::Relaxed);
+                relay.is_silent.store(true, Ordering::Relaxed);
             }
         });
         let run = run.unwrap();
@@ -468,9 +482,9 @@ fn a_connection_that_falls_silent_fails_after_the_timeout() {
     }
 }
 
-/// Stands between a client and a server over UDP too, and spoils replies by their number: of each ten it
-/// drops one, sends one twice, and, where asked to, holds one back until the next has passed.
-fn spoiling_middle(server: SocketAddr, holds: bool) -> SocketAddr {
+/// A relay between a client and a server, also over UDP, that treats replies by their number: of each ten it drops one, sends
+/// one twice, and, when `holds` is set, holds one back until the next has passed.
+fn impairing_relay(server: SocketAddr, holds: bool) -> SocketAddr {
     let (near, address) = loop {
         // The same port for both protocols, which another program may have taken for one of them.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -514,7 +528,7 @@ fn spoiling_middle(server: SocketAddr, holds: bool) -> SocketAddr {
             let pass = |reply: &[u8]| {
                 let _ = near_too.send_to(reply, to);
             };
-            if Opening::decode(reply).is_some() {
+            if OpeningDatagram::decode(reply).is_some() {
                 pass(reply);
                 continue;
             }
@@ -539,12 +553,12 @@ fn spoiling_middle(server: SocketAddr, holds: bool) -> SocketAddr {
 }
 
 #[test]
-fn lost_late_and_repeated_replies_are_told_apart() {
+fn lost_late_and_duplicate_replies_are_distinguished() {
     let server = server(ServerOptions::default());
-    // Without kernel stamps the middle sees only messages that count.
-    let manner = EchoManner {
-        kernel_stamps: false,
-        ..EchoManner::default()
+    // Without kernel timestamps the relay passes only messages that count.
+    let options = EchoLocalOptions {
+        kernel_timestamps: false,
+        ..EchoLocalOptions::default()
     };
     for size in [1, 2, 8, 64] {
         let timeout = Duration::from_millis(300);
@@ -552,9 +566,9 @@ fn lost_late_and_repeated_replies_are_told_apart() {
             timeout,
             ..plan(Transport::Udp, 1, &[size], 30)
         };
-        let middle = spoiling_middle(server.local(), true);
-        let run = client(middle).echo(&plan, &manner, &mut |_| {}).unwrap();
-        // Of 31 messages numbers 3, 13 and 23 were dropped, and 7, 17 and 27 came when given up.
+        let relay = impairing_relay(server.local(), true);
+        let run = echo_with(&mut connect(relay), &plan, options.clone(), &mut |_| {}).unwrap();
+        // Of 31 messages numbers 3, 13 and 23 were dropped, and 7, 17 and 27 arrived after their timeout.
         assert_eq!(counts(&run.record), [(size, 0, 30, 6)]);
         let series = &run.record.series[0];
         assert_eq!((series.late, series.duplicate), (3, 3), "{size} B");
@@ -576,10 +590,8 @@ fn on_a_schedule_lost_replies_are_counted_and_the_others_go_on() {
             timeout,
             ..plan(Transport::Udp, 1, &[size], 30)
         };
-        let middle = spoiling_middle(server.local(), false);
-        let run = client(middle)
-            .echo(&plan, &EchoManner::default(), &mut |_| {})
-            .unwrap();
+        let relay = impairing_relay(server.local(), false);
+        let run = echo(&mut connect(relay), &plan, &mut |_| {}).unwrap();
         assert_eq!(counts(&run.record), [(size, 0, 30, 3)]);
         let series = &run.record.series[0];
         assert_eq!((series.late, series.duplicate), (0, 3), "{size} B");

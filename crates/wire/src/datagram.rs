@@ -7,17 +7,17 @@
 //! 24  tag of the test           28  check over bytes 0…27
 //! ```
 
-use crate::preamble::Token;
+use crate::preamble::TestToken;
 
 /// Bytes in a datagram's header.
-pub const HEADER: usize = 32;
+pub const HEADER_BYTES: usize = 32;
 /// Bytes in a datagram of the opening dialogue: the header, the token and the challenge.
-pub const OPENING: usize = 64;
+pub const OPENING_BYTES: usize = 64;
 const MAGIC: u32 = 0xCA0D_A100;
 
 /// What a datagram is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DatagramKind {
     /// A client opens a flow: carries the token.
     Hello,
     /// The server's answer: carries the token and a challenge, and is as long as the hello.
@@ -34,9 +34,9 @@ pub enum Kind {
 
 /// A header's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct DatagramHeader {
     /// What the datagram is.
-    pub kind: Kind,
+    pub kind: DatagramKind,
     /// The flow it belongs to.
     pub flow: u32,
     /// Its number in the flow, counted from 0.
@@ -49,11 +49,11 @@ pub struct Header {
 
 /// The short name of a test that each of its datagrams carries.
 #[must_use]
-pub fn tag(token: Token) -> u32 {
+pub fn tag(token: TestToken) -> u32 {
     u32::from_be_bytes([token.0[0], token.0[1], token.0[2], token.0[3]])
 }
 
-impl Kind {
+impl DatagramKind {
     const fn code(self) -> u8 {
         match self {
             Self::Hello => 1,
@@ -99,10 +99,10 @@ fn check(first: u64, sequence: u64, sent: u64, tag: u32) -> u32 {
     (two ^ (two >> 32)) as u32
 }
 
-impl Header {
+impl DatagramHeader {
     /// Writes the header over the first bytes of a datagram.
     #[inline]
-    pub fn write(&self, to: &mut [u8; HEADER]) {
+    pub fn write(&self, to: &mut [u8; HEADER_BYTES]) {
         let first = u64::from(MAGIC | u32::from(self.kind.code())) << 32 | u64::from(self.flow);
         to[0..8].copy_from_slice(&first.to_be_bytes());
         to[8..16].copy_from_slice(&self.sequence.to_be_bytes());
@@ -116,7 +116,7 @@ impl Header {
     #[inline]
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<Self> {
-        let header: &[u8; HEADER] = datagram.first_chunk()?;
+        let header: &[u8; HEADER_BYTES] = datagram.first_chunk()?;
         let word = |at: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&header[at..at + 8]);
@@ -132,7 +132,7 @@ impl Header {
             return None;
         }
         Some(Self {
-            kind: Kind::from_code(magic as u8)?,
+            kind: DatagramKind::from_code(magic as u8)?,
             flow: first as u32,
             sequence,
             sent_ns,
@@ -143,24 +143,24 @@ impl Header {
 
 /// A datagram of the opening dialogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening {
+pub struct OpeningDatagram {
     /// Which step it is.
-    pub kind: Kind,
+    pub kind: DatagramKind,
     /// The flow that is opened.
     pub flow: u32,
     /// The test it belongs to.
-    pub token: Token,
+    pub token: TestToken,
     /// What the server wants back; zero in a hello.
     pub challenge: [u8; 16],
 }
 
-impl Opening {
+impl OpeningDatagram {
     /// The datagram's bytes.
     #[must_use]
-    pub fn encode(&self) -> [u8; OPENING] {
-        let mut bytes = [0; OPENING];
-        let mut header = [0; HEADER];
-        Header {
+    pub fn encode(&self) -> [u8; OPENING_BYTES] {
+        let mut bytes = [0; OPENING_BYTES];
+        let mut header = [0; HEADER_BYTES];
+        DatagramHeader {
             kind: self.kind,
             flow: self.flow,
             sequence: 0,
@@ -168,7 +168,7 @@ impl Opening {
             tag: tag(self.token),
         }
         .write(&mut header);
-        bytes[..HEADER].copy_from_slice(&header);
+        bytes[..HEADER_BYTES].copy_from_slice(&header);
         bytes[32..48].copy_from_slice(&self.token.0);
         bytes[48..64].copy_from_slice(&self.challenge);
         bytes
@@ -177,8 +177,8 @@ impl Opening {
     /// Reads a datagram of the opening dialogue; `None` for anything else.
     #[must_use]
     pub fn decode(datagram: &[u8]) -> Option<Self> {
-        let whole: &[u8; OPENING] = datagram.try_into().ok()?;
-        let header = Header::read(whole)?;
+        let whole: &[u8; OPENING_BYTES] = datagram.try_into().ok()?;
+        let header = DatagramHeader::read(whole)?;
         let mut token = [0; 16];
         token.copy_from_slice(&whole[32..48]);
         let mut challenge = [0; 16];
@@ -186,12 +186,15 @@ impl Opening {
         let opening = Self {
             kind: header.kind,
             flow: header.flow,
-            token: Token(token),
+            token: TestToken(token),
             challenge,
         };
         let opens = matches!(
             header.kind,
-            Kind::Hello | Kind::Challenge | Kind::Proof | Kind::Ready
+            DatagramKind::Hello
+                | DatagramKind::Challenge
+                | DatagramKind::Proof
+                | DatagramKind::Ready
         );
         (opens && tag(opening.token) == header.tag).then_some(opening)
     }
@@ -218,9 +221,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn header() -> Header {
-        Header {
-            kind: Kind::Data,
+    fn header() -> DatagramHeader {
+        DatagramHeader {
+            kind: DatagramKind::Data,
             flow: 3,
             sequence: 77,
             sent_ns: 123_456_789,
@@ -230,46 +233,49 @@ mod tests {
 
     #[test]
     fn any_flipped_bit_of_a_header_is_noticed() {
-        let mut bytes = [0; HEADER];
+        let mut bytes = [0; HEADER_BYTES];
         header().write(&mut bytes);
-        assert_eq!(Header::read(&bytes), Some(header()));
-        for bit in 0..HEADER * 8 {
+        assert_eq!(DatagramHeader::read(&bytes), Some(header()));
+        for bit in 0..HEADER_BYTES * 8 {
             let mut damaged = bytes;
             damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Header::read(&damaged), None, "bit {bit}");
+            assert_eq!(DatagramHeader::read(&damaged), None, "bit {bit}");
         }
     }
 
     #[test]
     fn an_answer_of_the_server_is_never_longer_than_the_question() {
-        let hello = Opening {
-            kind: Kind::Hello,
+        let hello = OpeningDatagram {
+            kind: DatagramKind::Hello,
             flow: 0,
-            token: Token([7; 16]),
+            token: TestToken([7; 16]),
             challenge: [0; 16],
         };
-        let challenge = Opening {
-            kind: Kind::Challenge,
+        let challenge = OpeningDatagram {
+            kind: DatagramKind::Challenge,
             challenge: [9; 16],
             ..hello
         };
         assert_eq!(hello.encode().len(), challenge.encode().len());
-        assert_eq!(Opening::decode(&challenge.encode()), Some(challenge));
+        assert_eq!(
+            OpeningDatagram::decode(&challenge.encode()),
+            Some(challenge)
+        );
     }
 
     proptest! {
         #[test]
         fn a_header_survives_the_trip(flow: u32, sequence: u64, sent_ns: u64, tag: u32) {
-            let header = Header { kind: Kind::Data, flow, sequence, sent_ns, tag };
-            let mut bytes = [0; HEADER];
+            let header = DatagramHeader { kind: DatagramKind::Data, flow, sequence, sent_ns, tag };
+            let mut bytes = [0; HEADER_BYTES];
             header.write(&mut bytes);
-            prop_assert_eq!(Header::read(&bytes), Some(header));
+            prop_assert_eq!(DatagramHeader::read(&bytes), Some(header));
         }
 
         #[test]
         fn no_datagram_makes_the_readers_panic(bytes: Vec<u8>) {
-            let _ = Header::read(&bytes);
-            let _ = Opening::decode(&bytes);
+            let _ = DatagramHeader::read(&bytes);
+            let _ = OpeningDatagram::decode(&bytes);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! A TCP message is payload and nothing else: an [`Announcement`] tells how long the following ones are;
 //! it comes back itself, and then they do, in order. A UDP message begins with its number, counted over the flow from 0, as
 //! a big-endian integer of its lowest 8 bytes, or of as many as the message has. On a schedule a message
-//! of [`STAMPED`] bytes or more also carries times, and the server writes its own into the copy it sends
+//! of [`STAMPED_BYTES`] bytes or more also carries times, and the server writes its own into the copy it sends
 //! back:
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! ```
 
 /// Bytes in an announcement.
-pub const ANNOUNCEMENT: usize = 16;
+pub const ANNOUNCEMENT_BYTES: usize = 16;
 const MAGIC: [u8; 4] = *b"ECHO";
 
 /// Announces messages of one size on a TCP connection; the server echoes each whole.
@@ -29,22 +29,22 @@ pub struct Announcement {
 impl Announcement {
     /// The announcement's bytes.
     #[must_use]
-    pub fn encode(self) -> [u8; ANNOUNCEMENT] {
-        let mut bytes = [0; ANNOUNCEMENT];
+    pub fn encode(self) -> [u8; ANNOUNCEMENT_BYTES] {
+        let mut bytes = [0; ANNOUNCEMENT_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
         bytes[4..8].copy_from_slice(&self.size.to_be_bytes());
         bytes[8..].copy_from_slice(&self.count.to_be_bytes());
         bytes
     }
 
-    /// Reads an announcement; `None` when it is not one, or the size is 0 or beyond `largest`.
+    /// Reads an announcement; `None` when it is not one, or the size is 0 or beyond `max_size`.
     #[must_use]
-    pub fn decode(bytes: &[u8; ANNOUNCEMENT], largest: u32) -> Option<Self> {
+    pub fn decode(bytes: &[u8; ANNOUNCEMENT_BYTES], max_size: u32) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let (size, rest) = rest.split_first_chunk::<4>()?;
         let (count, _) = rest.split_first_chunk::<8>()?;
         let size = u32::from_be_bytes(*size);
-        (*magic == MAGIC && (1..=largest).contains(&size)).then_some(Self {
+        (*magic == MAGIC && (1..=max_size).contains(&size)).then_some(Self {
             size,
             count: u64::from_be_bytes(*count),
         })
@@ -52,7 +52,7 @@ impl Announcement {
 }
 
 /// The shortest UDP message that carries times, in bytes.
-pub const STAMPED: usize = 32;
+pub const STAMPED_BYTES: usize = 32;
 
 /// What a UDP message on a schedule carries in front.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,21 +64,16 @@ pub struct Stamps {
     /// The server's clock when it came in, ns; 0 on the way there.
     pub received_ns: u64,
     /// The server's clock when it went out again, ns; 0 on the way there.
-    pub answered_ns: u64,
+    pub replied_ns: u64,
 }
 
 impl Stamps {
     /// Writes over the first bytes of a message; `false` when it is too short and left as it is.
     pub fn write(&self, message: &mut [u8]) -> bool {
-        let Some(front) = message.first_chunk_mut::<STAMPED>() else {
+        let Some(front) = message.first_chunk_mut::<STAMPED_BYTES>() else {
             return false;
         };
-        let words = [
-            self.number,
-            self.sent_ns,
-            self.received_ns,
-            self.answered_ns,
-        ];
+        let words = [self.number, self.sent_ns, self.received_ns, self.replied_ns];
         for (part, word) in front.chunks_exact_mut(8).zip(words) {
             part.copy_from_slice(&word.to_be_bytes());
         }
@@ -88,23 +83,23 @@ impl Stamps {
     /// Reads them from a message; `None` when it is too short.
     #[must_use]
     pub fn read(message: &[u8]) -> Option<Self> {
-        let front = message.first_chunk::<STAMPED>()?;
+        let front = message.first_chunk::<STAMPED_BYTES>()?;
         let (words, _) = front.as_chunks::<8>();
-        let [number, sent_ns, received_ns, answered_ns] = <[[u8; 8]; 4]>::try_from(words).ok()?;
+        let [number, sent_ns, received_ns, replied_ns] = <[[u8; 8]; 4]>::try_from(words).ok()?;
         Some(Self {
             number: u64::from_be_bytes(number),
             sent_ns: u64::from_be_bytes(sent_ns),
             received_ns: u64::from_be_bytes(received_ns),
-            answered_ns: u64::from_be_bytes(answered_ns),
+            replied_ns: u64::from_be_bytes(replied_ns),
         })
     }
 }
 
 /// Writes the server's times into a message that goes back; one too short for them is left as it is.
-pub fn stamp_answer(message: &mut [u8], received_ns: u64, answered_ns: u64) {
-    if message.len() >= STAMPED {
+pub fn stamp_reply(message: &mut [u8], received_ns: u64, replied_ns: u64) {
+    if message.len() >= STAMPED_BYTES {
         message[16..24].copy_from_slice(&received_ns.to_be_bytes());
-        message[24..32].copy_from_slice(&answered_ns.to_be_bytes());
+        message[24..32].copy_from_slice(&replied_ns.to_be_bytes());
     }
 }
 
@@ -170,27 +165,27 @@ mod tests {
             ..Stamps::default()
         };
         assert!(sent.write(&mut message));
-        stamp_answer(&mut message, 9, 10);
+        stamp_reply(&mut message, 9, 10);
         let answered = Stamps {
             received_ns: 9,
-            answered_ns: 10,
+            replied_ns: 10,
             ..sent
         };
         assert_eq!(Stamps::read(&message), Some(answered));
         assert_eq!(message[32..], [32, 33, 34, 35, 36, 37, 38, 39]);
         let mut short = [1; 31];
-        stamp_answer(&mut short, 9, 10);
+        stamp_reply(&mut short, 9, 10);
         assert_eq!(short, [1; 31]);
         assert!(!sent.write(&mut short) && Stamps::read(&short).is_none());
     }
 
     proptest! {
         #[test]
-        fn stamps_and_numbers_survive_the_trip(number: u64, sent_ns: u64, received_ns: u64, answered_ns: u64, length in 1_usize..80, behind in 0_u64..200) {
-            let stamps = Stamps { number, sent_ns, received_ns, answered_ns };
+        fn stamps_and_numbers_survive_the_trip(number: u64, sent_ns: u64, received_ns: u64, replied_ns: u64, length in 1_usize..80, behind in 0_u64..200) {
+            let stamps = Stamps { number, sent_ns, received_ns, replied_ns };
             let mut message = vec![0; length];
-            prop_assert_eq!(stamps.write(&mut message), length >= STAMPED);
-            prop_assert_eq!(Stamps::read(&message), (length >= STAMPED).then_some(stamps));
+            prop_assert_eq!(stamps.write(&mut message), length >= STAMPED_BYTES);
+            prop_assert_eq!(Stamps::read(&message), (length >= STAMPED_BYTES).then_some(stamps));
             write_number(&mut message, number);
             prop_assert!(carries_number(&message, number));
             prop_assert_eq!(number_up_to(&message, number.saturating_add(behind)), Some(number));
@@ -200,9 +195,9 @@ mod tests {
         fn no_message_makes_the_readers_panic(bytes: Vec<u8>, number: u64) {
             let mut message = bytes;
             let _ = (Stamps::read(&message), carries_number(&message, number), number_up_to(&message, number));
-            stamp_answer(&mut message, number, number);
+            stamp_reply(&mut message, number, number);
             write_number(&mut message, number);
-            if let Some(announced) = message.first_chunk::<ANNOUNCEMENT>() {
+            if let Some(announced) = message.first_chunk::<ANNOUNCEMENT_BYTES>() {
                 let _ = Announcement::decode(announced, number as u32);
             }
         }

@@ -3,20 +3,20 @@
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The longest message a client accepts, in bytes: a thousand flows' readings fit.
-pub const LONGEST_MESSAGE: usize = 4 << 20;
+pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The longest message a server accepts, in bytes: it keeps so much for each of many clients.
-pub const LONGEST_TO_SERVER: usize = 64 << 10;
+pub const MAX_TO_SERVER_BYTES: usize = 64 << 10;
 
 /// Why bytes do not make a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A length beyond what any message of ours has.
-    #[error("a message of {announced} bytes was announced; {most} are allowed")]
+    #[error("a message of {announced} bytes was announced; {max} are allowed")]
     TooLong {
         /// Its length in bytes.
         announced: u32,
-        /// The most that is accepted.
-        most: usize,
+        /// The max that is accepted.
+        max: usize,
     },
     /// Not the JSON that was due.
     #[error("a message does not read as one of ours: {0}")]
@@ -33,10 +33,10 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
         .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
     let length = bytes.len() - 4;
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
-    if length > LONGEST_MESSAGE {
+    if length > MAX_MESSAGE_BYTES {
         return Err(FrameError::TooLong {
             announced,
-            most: LONGEST_MESSAGE,
+            max: MAX_MESSAGE_BYTES,
         });
     }
     bytes[..4].copy_from_slice(&announced.to_be_bytes());
@@ -45,28 +45,28 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
 
 /// Collects bytes as they arrive and gives messages as they become whole.
 ///
-/// Holds at most one message and the start of the next, however the bytes are cut.
+/// Holds at max one message and the start of the next, however the bytes are cut.
 #[derive(Debug)]
 pub struct Decoder {
     held: Vec<u8>,
     read: usize,
-    most: usize,
+    max: usize,
 }
 
 impl Default for Decoder {
     fn default() -> Self {
-        Self::with_limit(LONGEST_MESSAGE)
+        Self::with_limit(MAX_MESSAGE_BYTES)
     }
 }
 
 impl Decoder {
-    /// A decoder that refuses messages of more than `most` bytes.
+    /// A decoder that refuses messages of more than `max` bytes.
     #[must_use]
-    pub const fn with_limit(most: usize) -> Self {
+    pub const fn with_limit(max: usize) -> Self {
         Self {
             held: Vec::new(),
             read: 0,
-            most,
+            max,
         }
     }
 
@@ -91,10 +91,10 @@ impl Decoder {
         };
         let announced = u32::from_be_bytes(*length);
         let length = announced as usize;
-        if length > self.most {
+        if length > self.max {
             return Err(FrameError::TooLong {
                 announced,
-                most: self.most,
+                max: self.max,
             });
         }
         let Some(body) = rest.get(..length) else {
@@ -138,7 +138,7 @@ mod tests {
             decoder.next_message::<ToServer>(),
             Err(FrameError::TooLong {
                 announced: 0x8000_0000,
-                most: LONGEST_MESSAGE
+                max: MAX_MESSAGE_BYTES
             })
         );
     }

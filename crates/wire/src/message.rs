@@ -124,8 +124,9 @@ pub enum ToClient {
     },
     /// The server's part is over.
     Finished {
-        /// The last word on each flow.
-        flows: Vec<FlowEnd>,
+        /// What it has to report of the workload.
+        #[serde(flatten)]
+        report: FinalReport,
         /// What the server used.
         usage: Usage,
         /// Why it ended early, if it did.
@@ -134,6 +135,13 @@ pub enum ToClient {
     },
     /// Nothing to say, but still here.
     Alive,
+}
+
+/// The final report of a server: what its workload counted.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FinalReport {
+    /// The final report of each flow's end at the server.
+    pub flows: Vec<FlowEnd>,
 }
 
 #[cfg(test)]

@@ -9,19 +9,19 @@ use std::fmt::Write;
 /// The control port; data ports are those above.
 pub const PORT: u16 = 5037;
 /// The longest line that asks, bytes.
-pub const LONGEST_LINE: usize = 1023;
+pub const MAX_LINE_BYTES: usize = 1023;
 /// The columns printed unless told otherwise.
 pub const FORMAT: &str = "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr";
 /// Bytes in a datagram that marks the beginning or the end; data is longer.
-pub const MARK: usize = 4;
+pub const MARK_BYTES: usize = 4;
 /// The most bytes or buffers there can be, as in the original.
-const MOST: u64 = 1_000_000_000;
+const MAX_NUMBER: u64 = 1_000_000_000;
 /// The widest column and the most decimals.
-const WIDEST: usize = 30;
+const MAX_WIDTH: usize = 30;
 
 /// What a side is asked to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct TransferRequest {
     /// Whether this side sends.
     pub transmit: bool,
     /// Whether over UDP.
@@ -57,7 +57,7 @@ pub struct Request {
     given_count: bool,
 }
 
-impl Default for Request {
+impl Default for TransferRequest {
     fn default() -> Self {
         Self {
             transmit: true,
@@ -99,7 +99,7 @@ pub enum RequestError {
     Line,
 }
 
-impl Request {
+impl TransferRequest {
     /// Takes one word of a command line in; `next` is where a value that stands alone comes from. `false`
     /// when the word is no option.
     ///
@@ -150,11 +150,13 @@ impl Request {
             '?' | 'h' => return bare(self, |request| request.help = true),
             'i' => return bare(self, |request| request.listen = true),
             'l' => {
-                self.length = number(value(), "a number of bytes below 10^9", 1, MOST - 1)? as u32;
+                self.length =
+                    number(value(), "a number of bytes below 10^9", 1, MAX_NUMBER - 1)? as u32;
                 self.given_length = true;
             }
             'n' => {
-                self.count = number(value(), "a number of buffers below 10^9", 1, MOST - 1)? as u32;
+                self.count =
+                    number(value(), "a number of buffers below 10^9", 1, MAX_NUMBER - 1)? as u32;
                 self.given_count = true;
             }
             'x' => {
@@ -162,13 +164,13 @@ impl Request {
                     value(),
                     "a number of bytes below 10^9",
                     1,
-                    MOST - 1,
+                    MAX_NUMBER - 1,
                 )?);
             }
             'w' => {
                 self.window_kb = Some(number(value(), "a number of kilobytes", 1, 1 << 20)? as u32);
             }
-            'g' => self.gap_us = number(value(), "a number of microseconds", 0, MOST)? as u32,
+            'g' => self.gap_us = number(value(), "a number of microseconds", 0, MAX_NUMBER)? as u32,
             'p' => self.port = number(value(), "a port between 1 and 65535", 1, 65_535)? as u16,
             'f' => {
                 let text = value();
@@ -217,7 +219,7 @@ impl Request {
     pub fn decode(line: &str) -> Result<Self, RequestError> {
         let mut words = line.split('@');
         let name = words.next().unwrap_or("");
-        if line.len() > LONGEST_LINE
+        if line.len() > MAX_LINE_BYTES
             || name.is_empty()
             || !name
                 .rsplit('/')
@@ -265,7 +267,7 @@ impl Request {
         }
         let unsaid =
             self.format.contains(['@', '\n']) || more.iter().any(|word| word.contains(['@', '\n']));
-        if unsaid || line.len() > LONGEST_LINE {
+        if unsaid || line.len() > MAX_LINE_BYTES {
             return None;
         }
         line.push('\n');
@@ -291,7 +293,7 @@ pub fn read_data_port(line: &str) -> Option<u16> {
 
 /// What was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Row {
+pub struct ResultRow {
     /// Bytes in a buffer.
     pub length: u32,
     /// Buffers asked for.
@@ -307,9 +309,9 @@ pub struct Row {
 }
 
 /// The least a time counts as, s.
-const LEAST_S: f64 = 1e-5;
+const MIN_S: f64 = 1e-5;
 
-enum Piece<'a> {
+enum FormatPiece<'a> {
     Literal(&'a str),
     Column {
         width: usize,
@@ -333,16 +335,16 @@ const COLUMNS: [(&str, &str); 10] = [
 ];
 
 /// The pieces of a format; `None` when it is none.
-fn columns(format: &str) -> Option<Vec<Piece<'_>>> {
+fn columns(format: &str) -> Option<Vec<FormatPiece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         if at > 0 {
-            pieces.push(Piece::Literal(&rest[..at]));
+            pieces.push(FormatPiece::Literal(&rest[..at]));
         }
         rest = &rest[at + 1..];
         if let Some(after) = rest.strip_prefix('%') {
-            pieces.push(Piece::Literal(&rest[..1]));
+            pieces.push(FormatPiece::Literal(&rest[..1]));
             rest = after;
             continue;
         }
@@ -354,16 +356,16 @@ fn columns(format: &str) -> Option<Vec<Piece<'_>>> {
             *text = after;
             digits.parse::<usize>().ok()
         };
-        let width = number(&mut rest).unwrap_or(0).min(WIDEST);
+        let width = number(&mut rest).unwrap_or(0).min(MAX_WIDTH);
         let decimals = match rest.strip_prefix('.') {
             Some(after) => {
                 rest = after;
-                Some(number(&mut rest).unwrap_or(0).min(WIDEST))
+                Some(number(&mut rest).unwrap_or(0).min(MAX_WIDTH))
             }
             None => None,
         };
         let (name, _) = COLUMNS.iter().find(|(name, _)| rest.starts_with(name))?;
-        pieces.push(Piece::Column {
+        pieces.push(FormatPiece::Column {
             width,
             decimals,
             name: &rest[..name.len()],
@@ -371,7 +373,7 @@ fn columns(format: &str) -> Option<Vec<Piece<'_>>> {
         rest = &rest[name.len()..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Literal(rest));
+        pieces.push(FormatPiece::Literal(rest));
     }
     Some(pieces)
 }
@@ -382,8 +384,8 @@ pub fn title(format: &str) -> String {
     let mut line = String::from(" ");
     for piece in columns(format).unwrap_or_default() {
         match piece {
-            Piece::Literal(text) => line += text,
-            Piece::Column { width, name, .. } => {
+            FormatPiece::Literal(text) => line += text,
+            FormatPiece::Column { width, name, .. } => {
                 let title = COLUMNS
                     .iter()
                     .find(|(known, _)| *known == name)
@@ -395,18 +397,18 @@ pub fn title(format: &str) -> String {
     line
 }
 
-impl Row {
+impl ResultRow {
     /// The row, with `mark` in front: `l` for this side, the number of the other.
     #[must_use]
     pub fn show(&self, mark: char, format: &str) -> String {
         let mut line = String::from(mark);
-        let (real, cpu) = (self.real_s.max(LEAST_S), self.cpu_s.max(LEAST_S));
+        let (real, cpu) = (self.real_s.max(MIN_S), self.cpu_s.max(MIN_S));
         let megabits = self.bytes as f64 / 125_000.0;
         let calls = self.calls as f64;
         for piece in columns(format).unwrap_or_default() {
             match piece {
-                Piece::Literal(text) => line += text,
-                Piece::Column {
+                FormatPiece::Literal(text) => line += text,
+                FormatPiece::Column {
                     width,
                     decimals,
                     name,
@@ -441,7 +443,7 @@ impl Row {
 
 /// What a row tells that another side has printed; what its columns do not have is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Told {
+pub struct ReportedRow {
     /// Payload bytes that moved.
     pub bytes: Option<u64>,
     /// Calls of read or write.
@@ -452,7 +454,7 @@ pub struct Told {
     pub real_mbps: Option<f64>,
 }
 
-impl Told {
+impl ReportedRow {
     /// Reads a row that was printed in `format`, its mark in front; `None` when it is no such row.
     ///
     /// Columns that are too narrow for what is in them touch, so each is read to the decimals it has.
@@ -463,8 +465,8 @@ impl Told {
         let mut rest = &line[mark.len_utf8()..];
         for piece in columns(format)? {
             match piece {
-                Piece::Literal(text) => rest = rest.strip_prefix(text)?,
-                Piece::Column { decimals, name, .. } => {
+                FormatPiece::Literal(text) => rest = rest.strip_prefix(text)?,
+                FormatPiece::Column { decimals, name, .. } => {
                     let is_whole = matches!(name, "l" | "n" | "b" | "c");
                     let decimals = if is_whole { 0 } else { decimals.unwrap_or(6) };
                     rest = rest.trim_start_matches(' ');
@@ -505,7 +507,7 @@ mod tests {
             title(FORMAT),
             "     Bytes  Real s   CPU s Real-MBit/s  CPU-MBit/s   Calls  Real-C/s   CPU-C/s"
         );
-        let local = Row {
+        let local = ResultRow {
             length: 4096,
             count: 2048,
             bytes: 8_388_608,
@@ -517,7 +519,7 @@ mod tests {
             local.show('l', FORMAT),
             "l  8388608    0.71    0.01     94.9903   7457.3690    2048   2898.87  227580.8"
         );
-        let remote = Row {
+        let remote = ResultRow {
             calls: 5794,
             real_s: 67.108_864 / 93.9984,
             cpu_s: 67.108_864 / 1598.0964,
@@ -527,7 +529,7 @@ mod tests {
             remote.show('1', FORMAT),
             "1  8388608    0.71    0.04     93.9984   1598.0964    5794   8115.57  137975.4"
         );
-        let tenths = Row {
+        let tenths = ResultRow {
             real_s: 0.71,
             ..local
         };
@@ -536,7 +538,7 @@ mod tests {
 
     #[test]
     fn a_row_is_read_back_even_where_its_columns_touch() {
-        let row = Row {
+        let row = ResultRow {
             length: 524_288,
             count: 512,
             bytes: 268_435_456,
@@ -546,45 +548,49 @@ mod tests {
         };
         let line = row.show('1', FORMAT);
         assert!(line.contains("107374.1824107374182.4000"), "{line}");
-        let told = Told::read(&line, FORMAT).unwrap();
+        let told = ReportedRow::read(&line, FORMAT).unwrap();
         assert_eq!((told.bytes, told.calls), (Some(268_435_456), Some(512)));
         assert_eq!(
             (told.real_s, told.real_mbps),
             (Some(0.02), Some(107_374.182_4))
         );
-        let many = Row {
+        let many = ResultRow {
             calls: 65_536,
             ..row
         };
         let line = many.show('1', FORMAT);
         assert!(line.contains("655363276800.00"), "{line}");
-        assert_eq!(Told::read(&line, FORMAT), None, "nobody can part these");
-        let some = Told::read("1 took 0.5 s", " took %.1rt s").unwrap();
+        assert_eq!(
+            ReportedRow::read(&line, FORMAT),
+            None,
+            "nobody can part these"
+        );
+        let some = ReportedRow::read("1 took 0.5 s", " took %.1rt s").unwrap();
         assert_eq!((some.real_s, some.bytes), (Some(0.5), None));
         for strange in ["", "1", "nttcp: cannot", "1 1 2 3 x", "1  8388608    0.71"] {
-            assert_eq!(Told::read(strange, FORMAT), None, "{strange:?}");
+            assert_eq!(ReportedRow::read(strange, FORMAT), None, "{strange:?}");
         }
     }
 
     #[test]
     fn a_line_that_asks_turns_the_roles_round() {
-        let mine = Request::default();
+        let mine = TransferRequest::default();
         let line = mine.encode(1, &[]).unwrap();
         assert_eq!(line, format!("nttcp@-r@-l4096@-n2048@-f@{FORMAT}@-N1\n"));
-        let theirs = Request::decode(line.trim_end()).unwrap();
+        let theirs = TransferRequest::decode(line.trim_end()).unwrap();
         assert!(!theirs.transmit);
         assert_eq!(
             (theirs.length, theirs.count, theirs.number),
             (4096, 2048, Some(1))
         );
-        let mut receiving = Request::default();
+        let mut receiving = TransferRequest::default();
         let words = ["-r", "-u", "-l1000", "-n", "50", "-g10"];
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             assert!(receiving.take(word, &mut words).unwrap());
         }
         let line = receiving.encode(1, &["-w64".to_owned()]).unwrap();
-        let theirs = Request::decode(line.trim_end()).unwrap();
+        let theirs = TransferRequest::decode(line.trim_end()).unwrap();
         assert!(theirs.transmit && theirs.udp);
         assert_eq!(
             (theirs.bytes(), theirs.gap_us, theirs.window_kb),
@@ -599,7 +605,7 @@ mod tests {
 
     #[test]
     fn a_fixed_total_sets_what_was_not_given() {
-        let read = |line: &str| Request::decode(line).unwrap();
+        let read = |line: &str| TransferRequest::decode(line).unwrap();
         assert_eq!(read("nttcp@-x10000").count, 3);
         assert_eq!(read("nttcp@-x10000@-l1000").count, 10);
         assert_eq!(read("nttcp@-n4@-x10000").length, 2500);
@@ -622,10 +628,10 @@ mod tests {
             ("nttcp@-l", "\"\""),
         ];
         for (line, word) in cases {
-            let error = Request::decode(line).unwrap_err().to_string();
+            let error = TransferRequest::decode(line).unwrap_err().to_string();
             assert!(error.contains(word), "{line}: {error}");
         }
-        assert!(Request::decode(&format!("nttcp{}", "@-u".repeat(600))).is_err());
+        assert!(TransferRequest::decode(&format!("nttcp{}", "@-u".repeat(600))).is_err());
     }
 
     #[test]
@@ -646,20 +652,20 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_and_no_format_is_too_strange(line in "\\PC{0,200}", format in "[%0-9.a-z]{0,60}") {
-            let _ = Request::decode(&line);
-            let _ = Request::decode(&format!("nttcp@-f@{format}"));
+            let _ = TransferRequest::decode(&line);
+            let _ = TransferRequest::decode(&format!("nttcp@-f@{format}"));
             let _ = read_data_port(&line);
             let _ = title(&format);
-            let shown = Row { bytes: u64::MAX, calls: u64::MAX, ..Row::default() }.show('l', &format);
+            let shown = ResultRow { bytes: u64::MAX, calls: u64::MAX, ..ResultRow::default() }.show('l', &format);
             prop_assert!(shown.len() < 4096);
-            let _ = Told::read(&line, &format);
+            let _ = ReportedRow::read(&line, &format);
         }
 
         #[test]
         fn a_row_is_read_as_it_was_shown(bytes in 0..=1_000_000_000_u64, calls in 0..=1_000_000_u64, real_s in 1e-3..9999.0) {
-            let row = Row { bytes, calls, real_s, cpu_s: real_s, length: 1, count: 1 };
+            let row = ResultRow { bytes, calls, real_s, cpu_s: real_s, length: 1, count: 1 };
             let format = "%9b%8.2rt%12.4rbr %8c";
-            let told = Told::read(&row.show('1', format), format).unwrap();
+            let told = ReportedRow::read(&row.show('1', format), format).unwrap();
             prop_assert_eq!((told.bytes, told.calls), (Some(bytes), Some(calls)));
             prop_assert!((told.real_s.unwrap() - real_s).abs() <= 0.005 + 1e-9);
             prop_assert!((told.real_mbps.unwrap() - bytes as f64 / 125e3 / real_s).abs() <= 1e-4);

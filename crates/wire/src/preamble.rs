@@ -5,15 +5,15 @@ pub const MAGIC: [u8; 6] = *b"CAUDAL";
 /// The version of the protocol: a peer that names another one is refused with a reason.
 pub const PROTOCOL: u8 = 1;
 /// Bytes in a client's preamble.
-pub const PREAMBLE: usize = 32;
+pub const PREAMBLE_BYTES: usize = 32;
 /// Bytes in a server's answer to it.
-pub const ANSWER: usize = 8;
+pub const ANSWER_BYTES: usize = 8;
 
 /// Names a test's data connections: a secret made by the server for one control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Token(pub [u8; 16]);
+pub struct TestToken(pub [u8; 16]);
 
-impl Token {
+impl TestToken {
     /// The token as 32 hexadecimal digits.
     #[must_use]
     pub fn to_hex(self) -> String {
@@ -43,7 +43,7 @@ pub enum Purpose {
     /// The payload of one flow of a test.
     Data {
         /// The test.
-        token: Token,
+        token: TestToken,
         /// The flow's number in it.
         flow: u32,
     },
@@ -65,7 +65,7 @@ pub enum PreambleError {
 
 /// What a server answers to a preamble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum PreambleAnswer {
     /// A data connection has found its test.
     Attached,
     /// Control messages follow.
@@ -77,8 +77,8 @@ pub enum Answer {
 impl Purpose {
     /// The client's preamble for a connection of this purpose.
     #[must_use]
-    pub fn encode(self) -> [u8; PREAMBLE] {
-        let mut bytes = [0; PREAMBLE];
+    pub fn encode(self) -> [u8; PREAMBLE_BYTES] {
+        let mut bytes = [0; PREAMBLE_BYTES];
         bytes[..6].copy_from_slice(&MAGIC);
         bytes[6] = PROTOCOL;
         match self {
@@ -96,7 +96,7 @@ impl Purpose {
     ///
     /// # Errors
     /// Says whether the bytes are another protocol's, another version's, or of no known purpose.
-    pub fn decode(bytes: &[u8; PREAMBLE]) -> Result<Self, PreambleError> {
+    pub fn decode(bytes: &[u8; PREAMBLE_BYTES]) -> Result<Self, PreambleError> {
         if bytes[..6] != MAGIC {
             return Err(PreambleError::Foreign);
         }
@@ -110,7 +110,7 @@ impl Purpose {
                 token.copy_from_slice(&bytes[8..24]);
                 let flow = u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
                 Ok(Self::Data {
-                    token: Token(token),
+                    token: TestToken(token),
                     flow,
                 })
             }
@@ -119,11 +119,11 @@ impl Purpose {
     }
 }
 
-impl Answer {
+impl PreambleAnswer {
     /// The server's eight bytes.
     #[must_use]
-    pub fn encode(self) -> [u8; ANSWER] {
-        let mut bytes = [0; ANSWER];
+    pub fn encode(self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
         bytes[..6].copy_from_slice(&MAGIC);
         bytes[6] = PROTOCOL;
         bytes[7] = match self {
@@ -138,7 +138,7 @@ impl Answer {
     ///
     /// # Errors
     /// Says whether the bytes are another protocol's, another version's, or no known answer.
-    pub fn decode(bytes: &[u8; ANSWER]) -> Result<Self, PreambleError> {
+    pub fn decode(bytes: &[u8; ANSWER_BYTES]) -> Result<Self, PreambleError> {
         if bytes[..6] != MAGIC {
             return Err(PreambleError::Foreign);
         }
@@ -165,16 +165,16 @@ mod tests {
     proptest! {
         #[test]
         fn a_preamble_survives_the_trip(token: [u8; 16], flow: u32) {
-            let purpose = Purpose::Data { token: Token(token), flow };
+            let purpose = Purpose::Data { token: TestToken(token), flow };
             prop_assert_eq!(Purpose::decode(&purpose.encode()), Ok(purpose));
-            prop_assert_eq!(Token::from_hex(&Token(token).to_hex()), Some(Token(token)));
+            prop_assert_eq!(TestToken::from_hex(&TestToken(token).to_hex()), Some(TestToken(token)));
         }
 
         #[test]
-        fn no_bytes_make_a_preamble_panic(bytes: [u8; PREAMBLE], answer: [u8; ANSWER], text: String) {
+        fn no_bytes_make_a_preamble_panic(bytes: [u8; PREAMBLE_BYTES], answer: [u8; ANSWER_BYTES], text: String) {
             let _ = Purpose::decode(&bytes);
-            let _ = Answer::decode(&answer);
-            let _ = Token::from_hex(&text);
+            let _ = PreambleAnswer::decode(&answer);
+            let _ = TestToken::from_hex(&text);
         }
     }
 
@@ -192,8 +192,8 @@ mod tests {
             Err(PreambleError::Foreign)
         );
         assert_eq!(
-            Answer::decode(&Answer::Welcome.encode()),
-            Ok(Answer::Welcome)
+            PreambleAnswer::decode(&PreambleAnswer::Welcome.encode()),
+            Ok(PreambleAnswer::Welcome)
         );
     }
 }

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use caudal_wire::iperf2::{
-    Ack, Amount, Bounceback, Datagram, Extended, First, HeaderError, Layout, Opening, ServerReport,
-    TestHeader, Transit, VERSION, Way, datagram_header,
+    Bounceback, FirstDatagram, HeaderError, HeaderExtension, HeaderLayout, Iperf2Datagram,
+    ServerAck, ServerReport, TcpOpening, TestAmount, TestHeader, TestMode, TransitReport, VERSION,
+    write_datagram_header,
 };
 use proptest::prelude::*;
 
@@ -13,9 +14,9 @@ fn bytes(hex: &str) -> Vec<u8> {
         .collect()
 }
 
-fn ours(way: Way, rate: u64, amount: Amount) -> TestHeader {
+fn ours(mode: TestMode, rate: u64, amount: TestAmount) -> TestHeader {
     TestHeader {
-        way,
+        mode,
         threads: 1,
         port: 5001,
         length: 0,
@@ -23,56 +24,56 @@ fn ours(way: Way, rate: u64, amount: Amount) -> TestHeader {
         amount,
         wide_ids: false,
         detect: false,
-        extended: Some(Extended {
+        extended: Some(HeaderExtension {
             version: VERSION,
             rate,
-            ..Extended::default()
+            ..HeaderExtension::default()
         }),
     }
 }
 
 /// Traced from iperf 2.1.8: `-t 0.1 -b 5m` and the same with `-R`, `--full-duplex`, `-r`.
-const TCP_218: [(&str, Way); 4] = [
+const TCP_218: [(&str, TestMode); 4] = [
     (
         "4001007800000001000013890000000000000000fffffff6000000000000000000000000000200010008000300000000004c4b400000000000000000",
-        Way::Up,
+        TestMode::Up,
     ),
     (
         "4401007800000001000013890000000000000000fffffff6000000000000000004000000000200010008000300000000004c4b400000000000000000",
-        Way::Reverse,
+        TestMode::Reverse,
     ),
     (
         "4401007800000001000013890000000000000000fffffff6000000000000000008000000000200010008000300000000004c4b400000000000000000",
-        Way::FullDuplex,
+        TestMode::FullDuplex,
     ),
     (
         "c001007800000001000013890000000000000000fffffff6000000000000000000000000000200010008000300000000004c4b400000000000000000",
-        Way::Tradeoff,
+        TestMode::Tradeoff,
     ),
 ];
 
 #[test]
 fn headers_of_2_1_8_are_read_and_ours_are_the_same_to_the_byte() {
-    for (hex, way) in TCP_218 {
+    for (hex, mode) in TCP_218 {
         let theirs = bytes(hex);
-        let header = ours(way, 5_000_000, Amount::Hundredths(10));
+        let header = ours(mode, 5_000_000, TestAmount::Hundredths(10));
         assert_eq!(
-            Opening::of(&theirs),
-            Ok(Opening::Test(header, 60)),
-            "{way:?}"
+            TcpOpening::parse(&theirs),
+            Ok(TcpOpening::Test(header, 60)),
+            "{mode:?}"
         );
-        assert_eq!(header.encode_tcp((0, 0)), theirs, "{way:?}");
+        assert_eq!(header.encode_tcp((0, 0)), theirs, "{mode:?}");
     }
 }
 
 #[test]
 fn who_is_answered_is_who_waits() {
-    let answered = |way| ours(way, 0, Amount::Bytes(0)).is_answered();
-    assert!(answered(Way::Up) && answered(Way::Dual) && answered(Way::Tradeoff));
-    assert!(!answered(Way::Reverse) && !answered(Way::FullDuplex));
+    let answered = |mode| ours(mode, 0, TestAmount::Bytes(0)).is_answered();
+    assert!(answered(TestMode::Up) && answered(TestMode::Dual) && answered(TestMode::Tradeoff));
+    assert!(!answered(TestMode::Reverse) && !answered(TestMode::FullDuplex));
     let asking = TestHeader {
         detect: true,
-        ..ours(Way::Reverse, 0, Amount::Bytes(0))
+        ..ours(TestMode::Reverse, 0, TestAmount::Bytes(0))
     };
     assert!(asking.is_answered());
     assert!(asking.encode_tcp((0, 0)).starts_with(&[0x46]));
@@ -83,42 +84,42 @@ fn trip_times_lengthen_the_header_of_2_1_8_by_twenty_bytes() {
     let theirs = bytes(
         "400100a000000001000013890000000000000000fffffff6000000000000000000100000000200010008000300000000004c4b400000000000000000000000006b0235c80002f3400000000000000000",
     );
-    let Ok(Opening::Test(header, 80)) = Opening::of(&theirs) else {
-        panic!("{:?}", Opening::of(&theirs));
+    let Ok(TcpOpening::Test(header, 80)) = TcpOpening::parse(&theirs) else {
+        panic!("{:?}", TcpOpening::parse(&theirs));
     };
     assert!(header.extended.unwrap().trip_times);
     assert_eq!(header.encode_tcp((0x6b02_35c8, 0x0002_f340)), theirs);
 }
 
 /// Datagrams of 2.1.8: plain, `-R -S 0x10 -l 500 -b 5m -t 0.03`, `-d -L 6111 -b 5m -t 0.03`.
-const UDP_218: [(&str, Way); 3] = [
+const UDP_218: [(&str, TestMode); 3] = [
     (
         "000000016b0235cf0006c719000000004801009800000001000013890000000000000000fffffffb0000000000000000000000000002000100080003000000000010000000000000",
-        Way::Up,
+        TestMode::Up,
     ),
     (
         "000000016b0235cc00046333000000006c0100980000000100001389000001f400000000fffffffd000000000000000004000000000200010008000300000010004c4b4000000000",
-        Way::Reverse,
+        TestMode::Reverse,
     ),
     (
         "000000016b0235c90001dbe600000000c801009900000001000017df0000000000000000fffffffd000000000000000000000000000200010008000300000000004c4b4000000000",
-        Way::Dual,
+        TestMode::Dual,
     ),
 ];
 
 #[test]
 fn datagrams_of_2_1_8_are_read_and_ours_are_the_same() {
-    for (hex, way) in UDP_218 {
+    for (hex, mode) in UDP_218 {
         let mut theirs = bytes(hex);
         theirs.resize(200, 0);
-        let first = First::read(&theirs).unwrap();
-        assert_eq!((first.layout, first.wide), (Layout::Sixteen, true));
+        let first = FirstDatagram::read(&theirs).unwrap();
+        assert_eq!((first.layout, first.wide), (HeaderLayout::Sixteen, true));
         assert_eq!(first.datagram.id, 1);
         let header = first.header.unwrap();
-        assert_eq!(header.way, way);
-        assert_eq!(header.encode_udp((0, 0))[..56], theirs[16..72], "{way:?}");
+        assert_eq!(header.mode, mode);
+        assert_eq!(header.encode_udp((0, 0))[..56], theirs[16..72], "{mode:?}");
         let mut head = [0; 16];
-        datagram_header(&mut head, Layout::Sixteen, 1, first.datagram.sent);
+        write_datagram_header(&mut head, HeaderLayout::Sixteen, 1, first.datagram.sent);
         assert_eq!(head, theirs[..16]);
     }
 }
@@ -126,9 +127,9 @@ fn datagrams_of_2_1_8_are_read_and_ours_are_the_same() {
 #[test]
 fn the_last_datagram_has_a_negative_number() {
     let fin = bytes("fffffff86b0235cf0007cfb4ffffffff48010098");
-    let read = |layout, wide| Datagram::read(&fin, layout, wide).unwrap().id;
-    assert_eq!(read(Layout::Sixteen, true), -8);
-    assert_eq!(read(Layout::Twelve, false), -8);
+    let read = |layout, wide| Iperf2Datagram::read(&fin, layout, wide).unwrap().id;
+    assert_eq!(read(HeaderLayout::Sixteen, true), -8);
+    assert_eq!(read(HeaderLayout::Twelve, false), -8);
 }
 
 #[test]
@@ -136,21 +137,21 @@ fn layouts_are_told_apart_by_the_words_at_12_and_16() {
     let with = |words: &[u32]| {
         let mut datagram: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
         datagram.resize(1470, 0);
-        First::read(&datagram).unwrap()
+        FirstDatagram::read(&datagram).unwrap()
     };
     // 2.0.5: flags 0, one thread, port 5001, length 0, 1 Mbit/s, 1 s.
     let old = with(&[0, 9, 9, 0, 1, 5001, 0, 1_048_576, 0xffff_ff9c]);
-    assert_eq!((old.layout, old.wide), (Layout::Twelve, false));
+    assert_eq!((old.layout, old.wide), (HeaderLayout::Twelve, false));
     let header = old.header.unwrap();
     assert_eq!(
-        (header.way, header.amount, header.window_or_rate),
-        (Way::Up, Amount::Hundredths(100), 1_048_576)
+        (header.mode, header.amount, header.window_or_rate),
+        (TestMode::Up, TestAmount::Hundredths(100), 1_048_576)
     );
     assert_eq!(header.extended, None);
     let dual = with(&[0, 9, 9, 0x8000_0001, 1, 6001, 0, 0, 0]);
     assert_eq!(
-        (dual.layout, dual.header.unwrap().way),
-        (Layout::Twelve, Way::Dual)
+        (dual.layout, dual.header.unwrap().mode),
+        (HeaderLayout::Twelve, TestMode::Dual)
     );
     assert_eq!(dual.header.unwrap().port, 6001);
     // 2.0.5 -C and 2.1 -C: the digits from where the header would be.
@@ -159,21 +160,24 @@ fn layouts_are_told_apart_by_the_words_at_12_and_16() {
         for (nth, byte) in datagram[from..].iter_mut().enumerate() {
             *byte = b'0' + ((nth + if from == 12 { 2 } else { 6 }) % 10) as u8;
         }
-        First::read(&datagram).unwrap()
+        FirstDatagram::read(&datagram).unwrap()
     };
     assert_eq!(
         (digits(12).layout, digits(12).header),
-        (Layout::Twelve, None)
+        (HeaderLayout::Twelve, None)
     );
     assert_eq!(
         (digits(16).layout, digits(16).wide),
-        (Layout::Sixteen, true)
+        (HeaderLayout::Sixteen, true)
     );
     // 2.2: a plain header of 64 bytes; 2.0.13: wide ids and no extension.
     let new = with(&[1, 9, 9, 0, 0x4801_00a0, 1, 5001, 0, 0, 0xffff_ff9c]);
-    assert_eq!((new.layout, new.wide), (Layout::Sixteen, true));
+    assert_eq!((new.layout, new.wide), (HeaderLayout::Sixteen, true));
     let middle = with(&[0, 9, 9, 0, 0x0800_0000, 1, 5001, 0, 1_048_576, 0xffff_ff9c]);
-    assert_eq!((middle.layout, middle.wide), (Layout::SixteenOld, true));
+    assert_eq!(
+        (middle.layout, middle.wide),
+        (HeaderLayout::SixteenOld, true)
+    );
 }
 
 #[test]
@@ -181,17 +185,17 @@ fn tcp_of_every_version_is_told_from_payload() {
     let of = |words: &[u32]| {
         let mut all: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
         all.resize(300, 0);
-        Opening::of(&all)
+        TcpOpening::parse(&all)
     };
     let old = |flags| [flags, 1, 5001, 0, 0, 0xffff_ff9c];
-    for (flags, way) in [
-        (0, Way::Up),
-        (0x8000_0001, Way::Dual),
-        (0x8000_0000, Way::Tradeoff),
+    for (flags, mode) in [
+        (0, TestMode::Up),
+        (0x8000_0001, TestMode::Dual),
+        (0x8000_0000, TestMode::Tradeoff),
     ] {
         match of(&old(flags)) {
-            Ok(Opening::Test(header, 24)) => {
-                assert_eq!((header.way, header.is_answered()), (way, false));
+            Ok(TcpOpening::Test(header, 24)) => {
+                assert_eq!((header.mode, header.is_answered()), (mode, false));
             }
             other => panic!("{flags:#x}: {other:?}"),
         }
@@ -199,35 +203,38 @@ fn tcp_of_every_version_is_told_from_payload() {
     assert!(
         matches!(
             of(&[0x4001_0080, 1, 5001, 0, 0, 1]),
-            Ok(Opening::Test(_, 64))
+            Ok(TcpOpening::Test(_, 64))
         ),
         "2.2"
     );
-    assert_eq!(of(&[0x0080_0000]), Ok(Opening::Bounceback));
-    assert_eq!(of(&[0x3031_3233]), Ok(Opening::Payload), "-C");
-    assert_eq!(of(&[0x4142_4344]), Ok(Opening::Payload), "letters");
-    assert_eq!(of(&[0]), Ok(Opening::Payload), "zeros");
-    assert_eq!(Opening::of(&[0, 0]), Ok(Opening::Needs(4)));
-    assert_eq!(Opening::of(&[0x40, 1, 0, 0x78]), Ok(Opening::Needs(60)));
+    assert_eq!(of(&[0x0080_0000]), Ok(TcpOpening::Bounceback));
+    assert_eq!(of(&[0x3031_3233]), Ok(TcpOpening::Payload), "-C");
+    assert_eq!(of(&[0x4142_4344]), Ok(TcpOpening::Payload), "letters");
+    assert_eq!(of(&[0]), Ok(TcpOpening::Payload), "zeros");
+    assert_eq!(TcpOpening::parse(&[0, 0]), Ok(TcpOpening::Needs(4)));
+    assert_eq!(
+        TcpOpening::parse(&[0x40, 1, 0, 0x78]),
+        Ok(TcpOpening::Needs(60))
+    );
 }
 
 #[test]
 fn lengths_that_lie_are_refused_and_never_more_is_asked_for_than_there_can_be() {
     let of = |words: &[u32]| {
         let all: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
-        Opening::of(&all)
+        TcpOpening::parse(&all)
     };
     assert_eq!(of(&[0x4001_0004]), Err(HeaderError::Short(2)));
     assert_eq!(of(&[0x4001_0030]), Err(HeaderError::Short(24)));
     // The longest that the flags can say, with the longest key.
-    assert_eq!(of(&[0x5001_01fe]), Ok(Opening::Needs(257)));
+    assert_eq!(of(&[0x5001_01fe]), Ok(TcpOpening::Needs(257)));
     let mut keyed = 0x5001_0078_u32.to_be_bytes().to_vec();
     keyed.resize(60, 0);
     keyed.extend([0xff, 0xff]);
-    assert_eq!(Opening::of(&keyed), Err(HeaderError::Key(65_535)));
+    assert_eq!(TcpOpening::parse(&keyed), Err(HeaderError::Key(65_535)));
     keyed.truncate(60);
     keyed.extend([0, 4]);
-    assert_eq!(Opening::of(&keyed), Ok(Opening::Needs(66)));
+    assert_eq!(TcpOpening::parse(&keyed), Ok(TcpOpening::Needs(66)));
 }
 
 #[test]
@@ -241,7 +248,7 @@ fn a_report_comes_back_in_the_layout_of_the_client() {
         jitter_us: 1_000_005,
         transit: None,
     };
-    for (layout, length) in [(Layout::Twelve, 52), (Layout::Sixteen, 128)] {
+    for (layout, length) in [(HeaderLayout::Twelve, 52), (HeaderLayout::Sixteen, 128)] {
         let sent = report.encode(layout);
         assert_eq!(sent.len(), length);
         let read = ServerReport::decode(&sent).unwrap();
@@ -255,7 +262,7 @@ fn a_report_comes_back_in_the_layout_of_the_client() {
         );
     }
     // 2.0.10 to 2.0.13 have a word between the count and the jitter.
-    let middle = report.encode(Layout::SixteenOld);
+    let middle = report.encode(HeaderLayout::SixteenOld);
     assert_eq!(middle.len(), 60);
     assert_eq!(middle[16..20], [0x88, 0, 0, 0]);
     assert_eq!(middle[16 + 36..16 + 44], [0, 0, 0, 1, 0, 0, 0, 5]);
@@ -285,10 +292,10 @@ fn one_way_times_are_read_as_2_1_8_writes_them() {
     let deviation_us = (transit.m2 / 92.0).sqrt() * 1e6;
     assert!((deviation_us - 74.9).abs() < 0.1, "{deviation_us}");
     // Ours has the same words, but for the running variance, which nobody reads.
-    let mut ours = report.encode(Layout::Sixteen);
+    let mut ours = report.encode(HeaderLayout::Sixteen);
     ours[16 + 80..16 + 88].copy_from_slice(&theirs[16 + 80..16 + 88]);
     assert_eq!(ours, theirs);
-    let early = Transit {
+    let early = TransitReport {
         min_s: -0.000_002,
         ..transit
     };
@@ -296,7 +303,7 @@ fn one_way_times_are_read_as_2_1_8_writes_them() {
         transit: Some(early),
         ..report
     };
-    let read = ServerReport::decode(&again.encode(Layout::Sixteen)).unwrap();
+    let read = ServerReport::decode(&again.encode(HeaderLayout::Sixteen)).unwrap();
     assert_eq!(
         read.transit.unwrap().min_s,
         -0.000_002,
@@ -326,45 +333,45 @@ fn a_request_that_is_sent_back_has_bounds() {
 fn an_answer_carries_the_version_and_with_trip_times_the_clocks() {
     let times = Some([(1, 2), (3, 4), (5, 6)]);
     for (times, length) in [(None, 28), (times, 52)] {
-        let ack = Ack {
+        let ack = ServerAck {
             version: VERSION,
             times,
         };
         assert_eq!(ack.encode().len(), length);
-        assert_eq!(Ack::decode(&ack.encode()), Some(ack));
+        assert_eq!(ServerAck::decode(&ack.encode()), Some(ack));
     }
-    let mut lying = Ack {
+    let mut lying = ServerAck {
         version: VERSION,
         times: None,
     }
     .encode();
     lying[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
-    assert_eq!(Ack::decode(&lying), None);
+    assert_eq!(ServerAck::decode(&lying), None);
 }
 
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = First::read(&bytes);
+        let _ = FirstDatagram::read(&bytes);
         let _ = ServerReport::decode(&bytes);
-        let _ = Ack::decode(&bytes);
+        let _ = ServerAck::decode(&bytes);
         let _ = Bounceback::decode(&bytes);
-        if let Ok(Opening::Needs(more)) = Opening::of(&bytes) {
-            prop_assert!(more > bytes.len() && more <= caudal_wire::iperf2::LONGEST_HEADER);
+        if let Ok(TcpOpening::Needs(more)) = TcpOpening::parse(&bytes) {
+            prop_assert!(more > bytes.len() && more <= caudal_wire::iperf2::MAX_HEADER_BYTES);
         }
     }
 
     #[test]
     fn what_is_written_is_read(
-        way in prop_oneof![Just(Way::Up), Just(Way::Reverse), Just(Way::FullDuplex), Just(Way::Dual), Just(Way::Tradeoff)],
+        mode in prop_oneof![Just(TestMode::Up), Just(TestMode::Reverse), Just(TestMode::FullDuplex), Just(TestMode::Dual), Just(TestMode::Tradeoff)],
         threads in 1_u32..1000, port in 0_u32..65_536, length in 0_u32..1_000_000,
         rate in 0_u64..1 << 50, hundredths in 1_u32..1_000_000,
     ) {
-        let header = TestHeader { threads, port, length, ..ours(way, rate, Amount::Hundredths(hundredths)) };
-        prop_assert_eq!(Opening::of(&header.encode_tcp((0, 0))), Ok(Opening::Test(header, 60)));
+        let header = TestHeader { threads, port, length, ..ours(mode, rate, TestAmount::Hundredths(hundredths)) };
+        prop_assert_eq!(TcpOpening::parse(&header.encode_tcp((0, 0))), Ok(TcpOpening::Test(header, 60)));
         let mut datagram = vec![0; 16];
         datagram.extend(header.encode_udp((0, 0)));
-        let first = First::read(&datagram).unwrap();
+        let first = FirstDatagram::read(&datagram).unwrap();
         prop_assert_eq!(first.header, Some(TestHeader { wide_ids: true, ..header }));
     }
 }

@@ -61,6 +61,43 @@ impl Plan {
         }
     }
 
+    /// The plan of a bulk transfer over TCP; `None` for any other workload.
+    #[must_use]
+    pub const fn tcp(&self) -> Option<&TcpPlan> {
+        match self {
+            Self::Tcp(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of a bulk transfer over UDP; `None` for any other workload.
+    #[must_use]
+    pub const fn udp(&self) -> Option<&UdpPlan> {
+        match self {
+            Self::Udp(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The plan of a round-trip test; `None` for any other workload.
+    #[must_use]
+    pub const fn echo(&self) -> Option<&EchoPlan> {
+        match self {
+            Self::Echo(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The workload as messages name it.
+    #[must_use]
+    pub const fn workload_name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "a bulk transfer over TCP",
+            Self::Udp(_) => "a bulk transfer over UDP",
+            Self::Echo(_) => "a round-trip test",
+        }
+    }
+
     /// The flows of this plan; the connections of a round-trip test are opened by the client.
     #[must_use]
     pub fn flows(&self) -> Vec<PlannedFlow> {

@@ -3,25 +3,29 @@
 use super::{put, word};
 
 /// Bytes in an answer without times.
-pub const ACK: usize = 28;
+pub const ACK_BYTES: usize = 28;
 /// Bytes in an answer with times.
 const ACK_TIMES: usize = 52;
 const TYPE: u32 = 2;
 
 /// An answer to a test header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ack {
+pub struct ServerAck {
     /// The server's version.
     pub version: (u32, u32),
     /// With trip times: when the client sent, when the server received, when it answered; seconds and µs.
     pub times: Option<[(u32, u32); 3]>,
 }
 
-impl Ack {
+impl ServerAck {
     /// The bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let length = if self.times.is_some() { ACK_TIMES } else { ACK };
+        let length = if self.times.is_some() {
+            ACK_TIMES
+        } else {
+            ACK_BYTES
+        };
         let mut bytes = vec![0; length];
         put(&mut bytes, 0, TYPE);
         put(&mut bytes, 4, length as u32);
@@ -38,7 +42,7 @@ impl Ack {
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let length = word(bytes, 4)? as usize;
-        if word(bytes, 0)? != TYPE || !(ACK..=1024).contains(&length) {
+        if word(bytes, 0)? != TYPE || !(ACK_BYTES..=1024).contains(&length) {
             return None;
         }
         let time = |nth: usize| Some((word(bytes, 28 + nth * 8)?, word(bytes, 32 + nth * 8)?));

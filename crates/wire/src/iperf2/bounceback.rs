@@ -3,13 +3,13 @@
 use super::{half, put, put_half, word};
 
 /// Bytes at the head of every request that mean something.
-pub const BOUNCEBACK: usize = 64;
+pub const BOUNCEBACK_BYTES: usize = 64;
 const FLAGS: u32 = 0x0080_0000;
 const QUICK_ACK: u16 = 0x8000;
 const STOP: u16 = 0x1000;
 const REPLY_SIZE: u16 = 0x0800;
 /// The largest request or reply that is served, bytes.
-const LARGEST: u32 = 1 << 20;
+const MAX_MESSAGE_BYTES: u32 = 1 << 20;
 
 /// The head of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl Bounceback {
             reply if flags & REPLY_SIZE != 0 => reply,
             _ => size,
         };
-        let fits = (BOUNCEBACK as u32..=LARGEST).contains(&size)
-            && (BOUNCEBACK as u32..=LARGEST).contains(&reply);
+        let fits = (BOUNCEBACK_BYTES as u32..=MAX_MESSAGE_BYTES).contains(&size)
+            && (BOUNCEBACK_BYTES as u32..=MAX_MESSAGE_BYTES).contains(&reply);
         (word(bytes, 0)? & FLAGS != 0 && fits).then_some(Self {
             size,
             id: word(bytes, 8)?,

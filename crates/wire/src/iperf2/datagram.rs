@@ -9,7 +9,7 @@ const PATTERN_2: u32 = 0x3233_3435;
 
 /// How a peer lays its datagrams out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum HeaderLayout {
     /// 2.0.5 to 2.0.9: id, seconds, microseconds.
     Twelve,
     /// 2.0.10 to 2.0.13: the upper word of the id follows, and the report has a word more.
@@ -18,7 +18,7 @@ pub enum Layout {
     Sixteen,
 }
 
-impl Layout {
+impl HeaderLayout {
     /// Bytes in a datagram's own header.
     #[must_use]
     pub const fn header(self) -> usize {
@@ -31,19 +31,19 @@ impl Layout {
 
 /// A datagram's own header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Datagram {
+pub struct Iperf2Datagram {
     /// Its number; negative in the last of a flow, and in its repetitions.
     pub id: i64,
     /// When it was sent, by the sender's clock: seconds and microseconds.
     pub sent: (u32, u32),
 }
 
-impl Datagram {
+impl Iperf2Datagram {
     /// Reads a header; `None` when bytes are missing.
     #[must_use]
-    pub fn read(bytes: &[u8], layout: Layout, wide: bool) -> Option<Self> {
+    pub fn read(bytes: &[u8], layout: HeaderLayout, wide: bool) -> Option<Self> {
         let low = word(bytes, 0)?;
-        let id = if wide && layout != Layout::Twelve {
+        let id = if wide && layout != HeaderLayout::Twelve {
             (i64::from(word(bytes, 12)? as i32) << 32) | i64::from(low)
         } else {
             i64::from(low as i32)
@@ -62,29 +62,29 @@ impl Datagram {
 }
 
 /// Writes a datagram's own header.
-pub fn datagram_header(room: &mut [u8], layout: Layout, id: i64, sent: (u32, u32)) {
+pub fn write_datagram_header(room: &mut [u8], layout: HeaderLayout, id: i64, sent: (u32, u32)) {
     put(room, 0, id as u32);
     put(room, 4, sent.0);
     put(room, 8, sent.1);
-    if layout != Layout::Twelve {
+    if layout != HeaderLayout::Twelve {
         put(room, 12, (id >> 32) as u32);
     }
 }
 
 /// What the first datagram of a flow says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct First {
+pub struct FirstDatagram {
     /// How the peer lays its datagrams out.
-    pub layout: Layout,
+    pub layout: HeaderLayout,
     /// Whether its ids have 64 bits.
     pub wide: bool,
     /// The datagram itself.
-    pub datagram: Datagram,
+    pub datagram: Iperf2Datagram,
     /// What the client wants, where it says.
     pub header: Option<TestHeader>,
 }
 
-impl First {
+impl FirstDatagram {
     /// Reads a flow's first datagram; `None` when it is too short to be one.
     ///
     /// The two layouts are told apart by the words at 12 and 16: where one has flags the other has an
@@ -95,11 +95,11 @@ impl First {
         let at_12 = word(bytes, 12);
         let at_16 = word(bytes, 16);
         let is_upper = matches!(at_12, Some(0 | 0xffff_ffff));
-        let with = |layout: Layout, wide: bool, header: Option<TestHeader>| {
+        let with = |layout: HeaderLayout, wide: bool, header: Option<TestHeader>| {
             Some(Self {
                 layout,
                 wide,
-                datagram: Datagram::read(bytes, layout, wide)?,
+                datagram: Iperf2Datagram::read(bytes, layout, wide)?,
                 header,
             })
         };
@@ -107,21 +107,27 @@ impl First {
             (_, Some(flags)) if is_upper && are_flags(flags) => {
                 let header = TestHeader::decode(&bytes[16..]);
                 let layout = if header.is_some_and(|header| header.extended.is_some()) {
-                    Layout::Sixteen
+                    HeaderLayout::Sixteen
                 } else {
-                    Layout::SixteenOld
+                    HeaderLayout::SixteenOld
                 };
                 with(layout, flags & WIDE_IDS != 0, header)
             }
-            (Some(PATTERN_2), _) => with(Layout::Twelve, false, None),
-            (_, Some(PATTERN_6)) if is_upper => with(Layout::Sixteen, true, None),
+            (Some(PATTERN_2), _) => with(HeaderLayout::Twelve, false, None),
+            (_, Some(PATTERN_6)) if is_upper => with(HeaderLayout::Sixteen, true, None),
             // The short datagrams of 2.1 have sixteen bits of flags of their own.
-            (_, Some(flags)) if is_upper && flags >> 16 == 2 => with(Layout::Sixteen, true, None),
-            (Some(flags), Some(1..=4096)) if are_old_flags(flags) && bytes.len() >= 12 + BASE => {
-                with(Layout::Twelve, false, TestHeader::decode(&bytes[12..]))
+            (_, Some(flags)) if is_upper && flags >> 16 == 2 => {
+                with(HeaderLayout::Sixteen, true, None)
             }
-            (Some(_), _) if is_upper => with(Layout::Sixteen, true, None),
-            _ => with(Layout::Twelve, false, None),
+            (Some(flags), Some(1..=4096)) if are_old_flags(flags) && bytes.len() >= 12 + BASE => {
+                with(
+                    HeaderLayout::Twelve,
+                    false,
+                    TestHeader::decode(&bytes[12..]),
+                )
+            }
+            (Some(_), _) if is_upper => with(HeaderLayout::Sixteen, true, None),
+            _ => with(HeaderLayout::Twelve, false, None),
         }
     }
 }

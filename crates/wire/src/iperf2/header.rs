@@ -18,7 +18,7 @@ pub(super) const WIDE_IDS: u32 = 0x0800_0000;
 const VERSION2: u32 = 0x0400_0000;
 const PEER_DETECT: u32 = 0x0200_0000;
 const UDP_AVOID: u32 = 0x0100_0000;
-const BOUNCEBACK: u32 = 0x0080_0000;
+const BOUNCEBACK_FLAG: u32 = 0x0080_0000;
 const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
 const LENGTH_BIT: u32 = 0x0001_0000;
 const LENGTH_MASK: u32 = 0x0000_01fe;
@@ -32,7 +32,7 @@ const KNOWN: u32 = VERSION1
     | VERSION2
     | PEER_DETECT
     | UDP_AVOID
-    | BOUNCEBACK
+    | BOUNCEBACK_FLAG
     | SMALL_TRIP_TIMES
     | LENGTH_BIT
     | 0xffff;
@@ -53,14 +53,14 @@ const START: usize = 20;
 /// In datagrams of 2.1, room for isochronous payload and start times follows, bytes.
 const UDP_ROOM: usize = 84;
 /// The longest key, bytes.
-const LONGEST_KEY: usize = 128;
+const MAX_KEY_BYTES: usize = 128;
 
 /// The version this program gives itself: its headers are laid out like those of 2.1.8.
 pub const VERSION: (u32, u32) = (0x0002_0001, 0x0008_0003);
 
-/// Which way payload goes, as the client asks.
+/// Which mode payload goes, as the client asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum TestMode {
     /// From the client.
     Up,
     /// From the server, on the client's connection (2.1).
@@ -75,7 +75,7 @@ pub enum Way {
 
 /// How much is to be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amount {
+pub enum TestAmount {
     /// So many hundredths of a second.
     Hundredths(u32),
     /// So many bytes.
@@ -84,7 +84,7 @@ pub enum Amount {
 
 /// The part of a header that 2.1 added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Extended {
+pub struct HeaderExtension {
     /// The client's version: 0x0002_0001 is 2.1; the second word holds the patch level.
     pub version: (u32, u32),
     /// The TOS byte to send with.
@@ -93,15 +93,15 @@ pub struct Extended {
     pub rate: u64,
     /// Whether the end of a UDP test is not to be told.
     pub no_udp_fin: bool,
-    /// Whether one-way times are measured.
+    /// Whether one-mode times are measured.
     pub trip_times: bool,
 }
 
 /// What a client wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestHeader {
-    /// Which way.
-    pub way: Way,
+    /// Which mode.
+    pub mode: TestMode,
     /// Connections of this client that belong together.
     pub threads: u32,
     /// The client's port for tests that connect back.
@@ -111,13 +111,13 @@ pub struct TestHeader {
     /// The window (TCP), or in 2.0.x the rate in bit/s (UDP); 0 for the default.
     pub window_or_rate: u32,
     /// How much.
-    pub amount: Amount,
+    pub amount: TestAmount,
     /// Whether ids of datagrams have 64 bits.
     pub wide_ids: bool,
     /// Whether the client waits for an answer (`-X`).
     pub detect: bool,
     /// What 2.1 added.
-    pub extended: Option<Extended>,
+    pub extended: Option<HeaderExtension>,
 }
 
 /// Why a header cannot be one.
@@ -127,13 +127,13 @@ pub enum HeaderError {
     #[error("its test header says it is {0} bytes long, which holds less than its fields")]
     Short(usize),
     /// The key is empty or too long.
-    #[error("its test header announces a key of {0} bytes; 1 to {LONGEST_KEY} can be")]
+    #[error("its test header announces a key of {0} bytes; 1 to {MAX_KEY_BYTES} can be")]
     Key(usize),
 }
 
 /// What the first bytes of a TCP connection turn out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
+pub enum TcpOpening {
     /// So many bytes are needed to tell.
     Needs(usize),
     /// No header: payload from the first byte.
@@ -144,12 +144,12 @@ pub enum Opening {
     Bounceback,
 }
 
-impl Opening {
+impl TcpOpening {
     /// Reads the first bytes of a connection, as many as there are.
     ///
     /// # Errors
     /// When they are a header that contradicts itself.
-    pub fn of(bytes: &[u8]) -> Result<Self, HeaderError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Some(flags) = word(bytes, 0) else {
             return Ok(Self::Needs(4));
         };
@@ -157,7 +157,7 @@ impl Opening {
             return Ok(Self::Payload);
         }
         if flags & (VERSION1 | EXTEND | VERSION2) == 0 {
-            if flags == BOUNCEBACK {
+            if flags == BOUNCEBACK_FLAG {
                 return Ok(Self::Bounceback);
             }
             if flags != 0 {
@@ -193,7 +193,7 @@ impl Opening {
                 return Ok(Self::Needs(length + 2));
             };
             let key = usize::from(key);
-            if key == 0 || key > LONGEST_KEY {
+            if key == 0 || key > MAX_KEY_BYTES {
                 return Err(HeaderError::Key(key));
             }
             whole += 2 + key;
@@ -249,27 +249,27 @@ impl TestHeader {
             None
         };
         let upper = extended.map_or(0, |(_, upper)| upper);
-        let way = if flags & VERSION2 != 0 && upper & FULL_DUPLEX != 0 {
-            Way::FullDuplex
+        let mode = if flags & VERSION2 != 0 && upper & FULL_DUPLEX != 0 {
+            TestMode::FullDuplex
         } else if flags & VERSION2 != 0 && upper & REVERSE != 0 {
-            Way::Reverse
+            TestMode::Reverse
         } else if flags & VERSION1 == 0 {
-            Way::Up
+            TestMode::Up
         } else if flags & RUN_NOW != 0 {
-            Way::Dual
+            TestMode::Dual
         } else {
-            Way::Tradeoff
+            TestMode::Tradeoff
         };
         Some(Self {
-            way,
+            mode,
             threads,
             port: word(bytes, 8)?,
             length: word(bytes, 12)?,
             window_or_rate: word(bytes, 16)?,
             amount: if amount & 0x8000_0000 != 0 {
-                Amount::Hundredths(amount.wrapping_neg())
+                TestAmount::Hundredths(amount.wrapping_neg())
             } else {
-                Amount::Bytes(amount)
+                TestAmount::Bytes(amount)
             },
             wide_ids: flags & WIDE_IDS != 0,
             detect: flags & PEER_DETECT != 0,
@@ -281,7 +281,8 @@ impl TestHeader {
     #[must_use]
     pub const fn is_answered(&self) -> bool {
         self.detect
-            || self.extended.is_some() && !matches!(self.way, Way::Reverse | Way::FullDuplex)
+            || self.extended.is_some()
+                && !matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex)
     }
 
     /// The header in front of a TCP connection's payload, in the layout of 2.1; `now` in seconds and
@@ -313,8 +314,8 @@ impl TestHeader {
             return bytes;
         };
         let per_packet = extended.trip_times
-            || extended.no_udp_fin && matches!(self.way, Way::Up)
-            || matches!(self.way, Way::Reverse | Way::FullDuplex);
+            || extended.no_udp_fin && matches!(self.mode, TestMode::Up)
+            || matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex);
         let mut flags = WIDE_IDS;
         if per_packet {
             flags |= UDP_TESTS;
@@ -331,18 +332,18 @@ impl TestHeader {
 
     fn write(&self, bytes: &mut [u8], mut flags: u32, length: usize, upper: u16) {
         let mut upper = upper;
-        match self.way {
-            Way::Up => {}
-            Way::Reverse => {
+        match self.mode {
+            TestMode::Up => {}
+            TestMode::Reverse => {
                 flags |= VERSION2;
                 upper |= REVERSE;
             }
-            Way::FullDuplex => {
+            TestMode::FullDuplex => {
                 flags |= VERSION2;
                 upper |= FULL_DUPLEX;
             }
-            Way::Dual => flags |= VERSION1 | RUN_NOW,
-            Way::Tradeoff => flags |= VERSION1,
+            TestMode::Dual => flags |= VERSION1 | RUN_NOW,
+            TestMode::Tradeoff => flags |= VERSION1,
         }
         if self.detect {
             flags |= VERSION2 | PEER_DETECT;
@@ -371,19 +372,19 @@ impl TestHeader {
             bytes,
             20,
             match self.amount {
-                Amount::Hundredths(time) => time.min(0x7fff_ffff).wrapping_neg(),
-                Amount::Bytes(bytes) => bytes & 0x7fff_ffff,
+                TestAmount::Hundredths(time) => time.min(0x7fff_ffff).wrapping_neg(),
+                TestAmount::Bytes(bytes) => bytes & 0x7fff_ffff,
             },
         );
     }
 }
 
-fn decode_extended(bytes: &[u8]) -> Option<(Extended, u16)> {
+fn decode_extended(bytes: &[u8]) -> Option<(HeaderExtension, u16)> {
     let upper = half(bytes, 32)?;
     let rate_high = word(bytes, 52)?;
     word(bytes, 56)?;
     Some((
-        Extended {
+        HeaderExtension {
             version: (word(bytes, 36)?, word(bytes, 40)?),
             tos: half(bytes, 46)?,
             rate: u64::from(rate_high >> 8) << 32 | u64::from(word(bytes, 48)?),
@@ -394,7 +395,7 @@ fn decode_extended(bytes: &[u8]) -> Option<(Extended, u16)> {
     ))
 }
 
-impl Extended {
+impl HeaderExtension {
     /// The client's version in words, as `2.1.8`; `None` where it says none.
     #[must_use]
     pub fn version_text(&self) -> Option<String> {

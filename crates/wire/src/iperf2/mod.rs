@@ -9,16 +9,20 @@ mod datagram;
 mod header;
 mod report;
 
-pub use answer::{ACK, Ack};
-pub use bounceback::{BOUNCEBACK, Bounceback};
-pub use datagram::{Datagram, FIRST_BYTES, First, Layout, datagram_header};
-pub use header::{Amount, Extended, HeaderError, Opening, TestHeader, VERSION, Way};
-pub use report::{ServerReport, Transit};
+pub use answer::{ACK_BYTES, ServerAck};
+pub use bounceback::{BOUNCEBACK_BYTES, Bounceback};
+pub use datagram::{
+    FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, write_datagram_header,
+};
+pub use header::{
+    HeaderError, HeaderExtension, TcpOpening, TestAmount, TestHeader, TestMode, VERSION,
+};
+pub use report::{ServerReport, TransitReport};
 
 /// The port of iperf 2, TCP and UDP.
 pub const PORT: u16 = 5001;
 /// The most bytes a test header with all its parts may take, the key included.
-pub const LONGEST_HEADER: usize = 512;
+pub const MAX_HEADER_BYTES: usize = 512;
 
 /// The payload of iperf 2: the digits, over and over.
 pub fn fill_pattern(room: &mut [u8]) {

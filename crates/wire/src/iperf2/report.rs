@@ -1,6 +1,6 @@
 //! What a server says when a UDP test has ended, in the client's own layout.
 
-use super::{Layout, datagram_header, put, word};
+use super::{HeaderLayout, put, word, write_datagram_header};
 
 /// The report of 2.0.x, bytes.
 const BASE: usize = 40;
@@ -10,9 +10,9 @@ const PRESENT: u32 = 0x8000_0000;
 const EXTENSION: u32 = 0x4000_0000;
 const WIDE: u32 = 0x0800_0000;
 
-/// One-way times as a server saw them.
+/// One-mode times as a server saw them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Transit {
+pub struct TransitReport {
     /// The least, s.
     pub min_s: f64,
     /// The most, s.
@@ -46,8 +46,8 @@ pub struct ServerReport {
     pub datagrams: u64,
     /// Jitter, µs.
     pub jitter_us: u64,
-    /// One-way times (2.1).
-    pub transit: Option<Transit>,
+    /// One-mode times (2.1).
+    pub transit: Option<TransitReport>,
 }
 
 fn split(seconds: f64) -> (u32, u32) {
@@ -69,25 +69,25 @@ fn join(bytes: &[u8], at: usize) -> Option<f64> {
 impl ServerReport {
     /// The last datagram a server sends, in the layout of its client.
     #[must_use]
-    pub fn encode(&self, layout: Layout) -> Vec<u8> {
+    pub fn encode(&self, layout: HeaderLayout) -> Vec<u8> {
         let at = layout.header();
         let length = match layout {
-            Layout::Twelve => at + BASE,
-            Layout::SixteenOld => at + BASE + 4,
-            Layout::Sixteen => at + EXTENDED,
+            HeaderLayout::Twelve => at + BASE,
+            HeaderLayout::SixteenOld => at + BASE + 4,
+            HeaderLayout::Sixteen => at + EXTENDED,
         };
-        let transit = self.transit.filter(|_| layout == Layout::Sixteen);
+        let transit = self.transit.filter(|_| layout == HeaderLayout::Sixteen);
         let mut bytes = vec![0; length];
-        datagram_header(&mut bytes, layout, 0, (0, 0));
+        write_datagram_header(&mut bytes, layout, 0, (0, 0));
         let room = &mut bytes[at..];
         put(
             room,
             0,
             match layout {
-                Layout::Twelve => PRESENT,
-                Layout::SixteenOld => PRESENT | WIDE,
-                Layout::Sixteen if transit.is_some() => PRESENT | WIDE | EXTENSION,
-                Layout::Sixteen => PRESENT | WIDE,
+                HeaderLayout::Twelve => PRESENT,
+                HeaderLayout::SixteenOld => PRESENT | WIDE,
+                HeaderLayout::Sixteen if transit.is_some() => PRESENT | WIDE | EXTENSION,
+                HeaderLayout::Sixteen => PRESENT | WIDE,
             },
         );
         put(room, 4, (self.bytes >> 32) as u32);
@@ -97,7 +97,7 @@ impl ServerReport {
         put(room, 20, self.lost as u32);
         put(room, 24, self.out_of_order as u32);
         put(room, 28, self.datagrams as u32);
-        let jitter = if layout == Layout::SixteenOld {
+        let jitter = if layout == HeaderLayout::SixteenOld {
             // A second word of the count stands before the jitter, in these versions only.
             put(room, 32, (self.datagrams >> 32) as u32);
             36
@@ -161,7 +161,7 @@ impl ServerReport {
             datagrams: high(108) | low(28)?,
             jitter_us: low(32)?.saturating_mul(1_000_000).saturating_add(low(36)?),
             transit: if extended {
-                Some(Transit {
+                Some(TransitReport {
                     min_s: join(room, 40)?,
                     max_s: join(room, 48)?,
                     sum_s: join(room, 56)?,

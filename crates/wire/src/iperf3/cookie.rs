@@ -1,19 +1,19 @@
 //! The 37 bytes every TCP connection of an iperf3 test begins with: they name the test.
 
 /// Bytes in a cookie: 36 characters and a NUL.
-pub const COOKIE: usize = 37;
+pub const COOKIE_BYTES: usize = 37;
 /// The characters iperf3 makes cookies of (those of base 32, RFC 4648, in lower case).
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// Names a test: made up by its client, repeated on its data connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Cookie([u8; COOKIE]);
+pub struct Cookie([u8; COOKIE_BYTES]);
 
 impl Cookie {
     /// A cookie made of 36 random bytes.
     #[must_use]
-    pub fn from_random(random: [u8; COOKIE - 1]) -> Self {
-        let mut bytes = [0; COOKIE];
+    pub fn from_random(random: [u8; COOKIE_BYTES - 1]) -> Self {
+        let mut bytes = [0; COOKIE_BYTES];
         for (byte, random) in bytes.iter_mut().zip(random) {
             *byte = ALPHABET[usize::from(random % 32)];
         }
@@ -32,20 +32,20 @@ impl Cookie {
 
     /// Reads a cookie; `None` for anything else.
     #[must_use]
-    pub fn decode(bytes: &[u8; COOKIE]) -> Option<Self> {
+    pub fn decode(bytes: &[u8; COOKIE_BYTES]) -> Option<Self> {
         Self::may_begin_with(bytes).then_some(Self(*bytes))
     }
 
     /// The bytes as they are sent.
     #[must_use]
-    pub const fn bytes(&self) -> &[u8; COOKIE] {
+    pub const fn bytes(&self) -> &[u8; COOKIE_BYTES] {
         &self.0
     }
 
     /// The characters.
     #[must_use]
     pub fn text(&self) -> String {
-        self.0[..COOKIE - 1]
+        self.0[..COOKIE_BYTES - 1]
             .iter()
             .map(|byte| char::from(*byte))
             .collect()

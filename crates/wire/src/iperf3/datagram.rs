@@ -8,12 +8,12 @@
 //! only differences mean anything.
 
 /// Bytes in a hello and in its answer.
-pub const HELLO: usize = 4;
+pub const HELLO_BYTES: usize = 4;
 
 /// What a client's hello looks like, and the answer that belongs to it: numbers in the byte order of
 /// little-endian and big-endian hosts up to 3.11, text on little-endian hosts from 3.12 and on all from
 /// 3.17, and text the wrong way round on big-endian hosts in between.
-const HELLOS: [([u8; HELLO], [u8; HELLO]); 4] = [
+const HELLOS: [([u8; HELLO_BYTES], [u8; HELLO_BYTES]); 4] = [
     (*b"9876", *b"6789"),
     (*b"6789", *b"9876"),
     (0x075b_cd15_u32.to_le_bytes(), 0x3ade_68b1_u32.to_le_bytes()),
@@ -21,11 +21,11 @@ const HELLOS: [([u8; HELLO], [u8; HELLO]); 4] = [
 ];
 
 /// The hello a client of today sends.
-pub const CLIENT_HELLO: [u8; HELLO] = HELLOS[0].0;
+pub const CLIENT_HELLO: [u8; HELLO_BYTES] = HELLOS[0].0;
 
 /// The answer to a client's hello; `None` for a datagram that is none.
 #[must_use]
-pub fn answer_to(datagram: &[u8]) -> Option<[u8; HELLO]> {
+pub fn answer_to(datagram: &[u8]) -> Option<[u8; HELLO_BYTES]> {
     HELLOS
         .iter()
         .find(|(hello, _)| hello == datagram)
@@ -46,7 +46,7 @@ pub fn is_opening(datagram: &[u8]) -> bool {
 
 /// How wide the number of a datagram is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numbering {
+pub enum CounterWidth {
     /// 32 bits.
     Narrow,
     /// 64 bits (`--udp-counters-64bit`).
@@ -55,14 +55,14 @@ pub enum Numbering {
 
 /// The header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct Iperf3Header {
     /// Its number in the stream, counted from 0 (on the wire from 1).
     pub sequence: u64,
     /// The sender's clock, ns, in whole microseconds.
     pub sent_ns: u64,
 }
 
-impl Numbering {
+impl CounterWidth {
     /// Bytes in a header.
     #[must_use]
     pub const fn header(self) -> usize {
@@ -74,7 +74,7 @@ impl Numbering {
 
     /// Writes a header over the first bytes of a datagram that has room for it.
     #[inline]
-    pub fn write(self, datagram: &mut [u8], header: &Header) {
+    pub fn write(self, datagram: &mut [u8], header: &Iperf3Header) {
         let seconds = (header.sent_ns / 1_000_000_000) as u32;
         let micros = (header.sent_ns % 1_000_000_000 / 1000) as u32;
         let number = header.sequence.wrapping_add(1);
@@ -95,7 +95,7 @@ impl Numbering {
     /// `None` for a datagram that is too short, or a number 0, which nobody sends.
     #[inline]
     #[must_use]
-    pub fn read(self, datagram: &[u8], near: u64) -> Option<Header> {
+    pub fn read(self, datagram: &[u8], near: u64) -> Option<Iperf3Header> {
         let word = |at: usize| {
             let four = datagram.get(at..at + 4)?;
             Some(u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
@@ -115,7 +115,7 @@ impl Numbering {
                 near.checked_add_signed(i64::from(step))?
             }
         };
-        Some(Header {
+        Some(Iperf3Header {
             sequence,
             sent_ns: seconds * 1_000_000_000 + micros * 1000,
         })
@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn a_first_datagram_is_number_one_on_the_wire() {
         let mut bytes = [0xff; 16];
-        let header = Header {
+        let header = Iperf3Header {
             sequence: 0,
             sent_ns: 5_000_007_000,
         };
-        Numbering::Narrow.write(&mut bytes, &header);
+        CounterWidth::Narrow.write(&mut bytes, &header);
         assert_eq!(bytes[..12], [0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 1]);
-        Numbering::Wide.write(&mut bytes, &header);
+        CounterWidth::Wide.write(&mut bytes, &header);
         assert_eq!(bytes[8..], [0, 0, 0, 0, 0, 0, 0, 1]);
     }
 
@@ -164,23 +164,29 @@ mod tests {
             1 << 32,
             (1 << 32) + 7,
         ] {
-            let header = Header {
+            let header = Iperf3Header {
                 sequence,
                 sent_ns: 0,
             };
-            Numbering::Narrow.write(&mut bytes, &header);
-            assert_eq!(Numbering::Narrow.read(&bytes, sequence + 3), Some(header));
-            assert_eq!(Numbering::Narrow.read(&bytes, sequence - 3), Some(header));
+            CounterWidth::Narrow.write(&mut bytes, &header);
+            assert_eq!(
+                CounterWidth::Narrow.read(&bytes, sequence + 3),
+                Some(header)
+            );
+            assert_eq!(
+                CounterWidth::Narrow.read(&bytes, sequence - 3),
+                Some(header)
+            );
         }
-        assert_eq!(Numbering::Narrow.read(&[0; 12], 0), None);
+        assert_eq!(CounterWidth::Narrow.read(&[0; 12], 0), None);
     }
 
     proptest! {
         #[test]
         fn a_header_survives_the_trip(sequence in 0..u64::MAX / 2, micros in 0..u64::from(u32::MAX)) {
-            let header = Header { sequence, sent_ns: micros * 1000 };
+            let header = Iperf3Header { sequence, sent_ns: micros * 1000 };
             let mut bytes = [0; 16];
-            for numbering in [Numbering::Narrow, Numbering::Wide] {
+            for numbering in [CounterWidth::Narrow, CounterWidth::Wide] {
                 numbering.write(&mut bytes, &header);
                 prop_assert_eq!(numbering.read(&bytes, sequence), Some(header));
             }
@@ -189,8 +195,8 @@ mod tests {
         #[test]
         fn no_datagram_makes_the_readers_panic(bytes: Vec<u8>, near: u64) {
             let _ = (answer_to(&bytes), is_answer(&bytes));
-            let _ = Numbering::Narrow.read(&bytes, near);
-            let _ = Numbering::Wide.read(&bytes, near);
+            let _ = CounterWidth::Narrow.read(&bytes, near);
+            let _ = CounterWidth::Wide.read(&bytes, near);
         }
     }
 }

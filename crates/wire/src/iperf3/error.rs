@@ -1,8 +1,10 @@
-//! The numbers an iperf3 server gives for what went wrong, and the words for them.
+//! The error numbers of iperf3, and their texts.
 
-/// What a server complains of: iperf3's own number, and the kernel's where it has one.
+use std::fmt;
+
+/// An error as an iperf3 server reports it: iperf3's own number (`i_errno`), and the kernel's where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Complaint {
+pub struct Iperf3ErrorCode {
     /// iperf3's number.
     pub code: i32,
     /// The kernel's error number; 0 for none.
@@ -10,17 +12,17 @@ pub struct Complaint {
 }
 
 macro_rules! codes {
-    ($($name:ident = $code:literal, $words:literal, $errno:literal;)*) => {
-        impl Complaint {
+    ($($name:ident = $code:literal, $text:literal, $errno:literal;)*) => {
+        impl Iperf3ErrorCode {
             $(
-                #[doc = concat!("iperf3's number for: ", $words, ".")]
+                #[doc = concat!("The error: ", $text, ".")]
                 pub const $name: Self = Self { code: $code, errno: 0 };
             )*
 
-            /// The number in words, and whether the kernel's error belongs behind them.
+            /// The text of the number, and `true` when the kernel's error follows it.
             const fn entry(self) -> Option<(&'static str, bool)> {
                 match self.code {
-                    $($code => Some(($words, $errno)),)*
+                    $($code => Some(($text, $errno)),)*
                     _ => None,
                 }
             }
@@ -101,26 +103,14 @@ codes! {
     STREAM_ID = 208, "stream has an invalid id", false;
 }
 
-impl Complaint {
-    /// The same with the kernel's error number.
+impl Iperf3ErrorCode {
+    /// This error with the kernel's error number.
     #[must_use]
-    pub const fn because(self, errno: i32) -> Self {
+    pub const fn with_errno(self, errno: i32) -> Self {
         Self { errno, ..self }
     }
 
-    /// The words for it, as iperf3 has them; what is wrong with the kernel comes behind a colon.
-    #[must_use]
-    pub fn words(self) -> String {
-        match self.entry() {
-            Some((words, true)) if self.errno != 0 => {
-                format!("{words}: {}", kernel_words(self.errno))
-            }
-            Some((words, _)) => words.to_owned(),
-            None => format!("unknown error {}", self.code),
-        }
-    }
-
-    /// Reads the two numbers behind a server error; what did not come counts as 0.
+    /// Reads the two numbers behind a server error; a missing one counts as 0.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Self {
         let at = |place: usize| {
@@ -145,12 +135,25 @@ impl Complaint {
     }
 }
 
-/// The kernel's words for an error number, without the number itself.
-fn kernel_words(errno: i32) -> String {
-    let words = std::io::Error::from_raw_os_error(errno).to_string();
-    match words.rfind(" (os error") {
-        Some(end) => words[..end].to_owned(),
-        None => words,
+impl fmt::Display for Iperf3ErrorCode {
+    /// The text as iperf3 has it, with the kernel's error behind a colon.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.entry() {
+            Some((text, true)) if self.errno != 0 => {
+                write!(f, "{text}: {}", kernel_text(self.errno))
+            }
+            Some((text, _)) => f.write_str(text),
+            None => write!(f, "unknown error {}", self.code),
+        }
+    }
+}
+
+/// The kernel's text for an error number, without the number itself.
+fn kernel_text(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    match text.rfind(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
     }
 }
 
@@ -160,16 +163,16 @@ mod tests {
 
     #[test]
     fn a_complaint_survives_the_trip_and_a_lone_number_is_enough() {
-        let complaint = Complaint::STREAM_CONNECT.because(111);
-        assert_eq!(Complaint::decode(&complaint.encode()), complaint);
+        let error = Iperf3ErrorCode::STREAM_CONNECT.with_errno(111);
+        assert_eq!(Iperf3ErrorCode::decode(&error.encode()), error);
         assert_eq!(
-            complaint.words(),
+            error.to_string(),
             "unable to connect stream: Connection refused"
         );
         assert_eq!(
-            Complaint::decode(&[0, 0, 0, 142]),
-            Complaint::AUTHENTICATION
+            Iperf3ErrorCode::decode(&[0, 0, 0, 142]),
+            Iperf3ErrorCode::AUTHENTICATION
         );
-        assert_eq!(Complaint::decode(&[]).words(), "unknown error 0");
+        assert_eq!(Iperf3ErrorCode::decode(&[]).to_string(), "unknown error 0");
     }
 }

@@ -13,19 +13,19 @@ pub mod results;
 pub mod state;
 
 pub use cookie::Cookie;
-pub use error::Complaint;
-pub use parameters::{Parameters, Protocol};
+pub use error::Iperf3ErrorCode;
+pub use parameters::{Parameters, TransportProtocol};
 pub use results::{Results, StreamResult};
-pub use state::State;
+pub use state::ControlState;
 
 /// The longest parameter block a server reads, bytes: iperf3 itself takes 8 KiB.
-pub const LONGEST_PARAMETERS: usize = 16 << 10;
+pub const MAX_PARAMETERS_BYTES: usize = 16 << 10;
 /// The longest results block a server reads, bytes: 256 streams take 64 KiB.
-pub const LONGEST_RESULTS: usize = 256 << 10;
+pub const MAX_RESULTS_BYTES: usize = 256 << 10;
 /// The longest results block a client reads, bytes: it may carry all the server has printed.
-pub const LONGEST_SERVER_RESULTS: usize = 64 << 20;
+pub const MAX_SERVER_RESULTS_BYTES: usize = 64 << 20;
 /// Streams in one direction that iperf3 allows.
-pub const MOST_STREAMS: u32 = 128;
+pub const MAX_STREAMS: u32 = 128;
 
 /// The number both ends give the stream that was opened as number `nth`, counted from 0: 1, 3, 4, 5, …
 #[must_use]

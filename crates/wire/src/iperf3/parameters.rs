@@ -1,14 +1,14 @@
 //! What a client of iperf3 asks for: one flat JSON object.
 
-use super::MOST_STREAMS;
-use super::error::Complaint;
+use super::MAX_STREAMS;
+use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
 use serde_json::{Map, Value, json};
 
 /// The longest test a client may ask for, s.
-pub const LONGEST_S: u64 = 86_400;
+pub const MAX_TIME_S: u64 = 86_400;
 /// The longest warm-up, s.
-pub const LONGEST_OMIT_S: u64 = 600;
+pub const MAX_OMIT_S: u64 = 600;
 /// The largest block of a TCP test, bytes.
 pub const MAX_BLOCK: u64 = 1 << 20;
 /// The smallest datagram, bytes.
@@ -16,11 +16,11 @@ pub const MIN_DATAGRAM: u64 = 16;
 /// The largest datagram, bytes.
 pub const MAX_DATAGRAM: u64 = 65_507;
 /// The largest socket buffer, bytes.
-pub const LARGEST_WINDOW: u64 = 512 << 20;
+pub const MAX_WINDOW: u64 = 512 << 20;
 /// The largest segment (9216 before 3.21), bytes.
-pub const LARGEST_MSS: u64 = 32_767;
+pub const MAX_MSS: u64 = 32_767;
 /// The most packets in a burst.
-pub const LARGEST_BURST: u64 = 1000;
+pub const MAX_BURST: u64 = 1000;
 /// The block of a TCP test unless told otherwise, bytes.
 pub const TCP_BLOCK: u32 = 128 << 10;
 /// The datagram of a UDP test unless told otherwise, bytes.
@@ -28,17 +28,17 @@ pub const UDP_BLOCK: u32 = 1460;
 
 /// The protocol under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
-    /// The Transmission Control Protocol.
+pub enum TransportProtocol {
+    /// The Transmission Control TransportProtocol.
     #[default]
     Tcp,
-    /// The User Datagram Protocol.
+    /// The User Datagram TransportProtocol.
     Udp,
-    /// The Stream Control Transmission Protocol.
+    /// The Stream Control Transmission TransportProtocol.
     Sctp,
 }
 
-impl Protocol {
+impl TransportProtocol {
     /// The name as output writes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -54,7 +54,7 @@ impl Protocol {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// The protocol under test.
-    pub protocol: Protocol,
+    pub protocol: TransportProtocol,
     /// Warm-up before the measured part, s.
     pub omit_s: u32,
     /// The measured part, s; 0 for no limit by time.
@@ -122,7 +122,7 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            protocol: Protocol::Tcp,
+            protocol: TransportProtocol::Tcp,
             omit_s: 0,
             time_s: 10,
             bytes: 0,
@@ -163,8 +163,8 @@ fn ranged(
     map: &Map<String, Value>,
     key: &str,
     range: std::ops::RangeInclusive<u64>,
-    complaint: Complaint,
-) -> Result<Option<u64>, Complaint> {
+    error: Iperf3ErrorCode,
+) -> Result<Option<u64>, Iperf3ErrorCode> {
     let Some(value) = map.get(key) else {
         return Ok(None);
     };
@@ -174,7 +174,7 @@ fn ranged(
     }
     match count(map, key) {
         Some(number) if range.contains(&number) => Ok(Some(number)),
-        _ => Err(complaint),
+        _ => Err(error),
     }
 }
 
@@ -182,16 +182,16 @@ impl Parameters {
     /// Reads a client's parameters.
     ///
     /// # Errors
-    /// The complaint the client is to be sent when the text is no JSON object or a number is out of its
+    /// The error the client is to be sent when the text is no JSON object or a number is out of its
     /// range.
-    pub fn decode(json: &[u8]) -> Result<Self, Complaint> {
+    pub fn decode(json: &[u8]) -> Result<Self, Iperf3ErrorCode> {
         let map: Map<String, Value> =
-            serde_json::from_slice(json).map_err(|_| Complaint::RECEIVE_PARAMETERS)?;
+            serde_json::from_slice(json).map_err(|_| Iperf3ErrorCode::RECEIVE_PARAMETERS)?;
         let map = &map;
         let protocol = match (is_on(map, "udp"), is_on(map, "sctp")) {
-            (true, _) => Protocol::Udp,
-            (_, true) => Protocol::Sctp,
-            _ => Protocol::Tcp,
+            (true, _) => TransportProtocol::Udp,
+            (_, true) => TransportProtocol::Sctp,
+            _ => TransportProtocol::Tcp,
         };
         let mut one = Self {
             protocol,
@@ -199,50 +199,59 @@ impl Parameters {
         };
         let any = 0..=u64::MAX;
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let omit = ranged(map, "omit", 0..=LONGEST_OMIT_S, Complaint::OMIT)?;
+        let omit = ranged(map, "omit", 0..=MAX_OMIT_S, Iperf3ErrorCode::OMIT)?;
         one.omit_s = omit.map_or(0, small);
-        let time = ranged(map, "time", 0..=LONGEST_S, Complaint::DURATION)?;
+        let time = ranged(map, "time", 0..=MAX_TIME_S, Iperf3ErrorCode::DURATION)?;
         one.time_s = time.map_or(one.time_s, small);
-        one.bytes = ranged(map, "num", any.clone(), Complaint::BAD_UNIT)?.unwrap_or(0);
-        one.blocks = ranged(map, "blockcount", any.clone(), Complaint::BAD_UNIT)?.unwrap_or(0);
+        one.bytes = ranged(map, "num", any.clone(), Iperf3ErrorCode::BAD_UNIT)?.unwrap_or(0);
+        one.blocks =
+            ranged(map, "blockcount", any.clone(), Iperf3ErrorCode::BAD_UNIT)?.unwrap_or(0);
         let parallel = ranged(
             map,
             "parallel",
-            1..=u64::from(MOST_STREAMS),
-            Complaint::STREAMS,
+            1..=u64::from(MAX_STREAMS),
+            Iperf3ErrorCode::STREAMS,
         )?;
         one.parallel = parallel.map_or(1, small);
         one.reverse = is_on(map, "reverse");
         one.bidirectional = is_on(map, "bidirectional");
-        one.mss = ranged(map, "MSS", 0..=LARGEST_MSS, Complaint::MSS)?
+        one.mss = ranged(map, "MSS", 0..=MAX_MSS, Iperf3ErrorCode::MSS)?
             .filter(|mss| *mss > 0)
             .map(small);
         one.no_delay = is_on(map, "nodelay");
         one.mptcp = is_on(map, "mptcp");
-        one.window = ranged(map, "window", 0..=LARGEST_WINDOW, Complaint::BUFFER_SIZE)?
+        one.window = ranged(map, "window", 0..=MAX_WINDOW, Iperf3ErrorCode::BUFFER_SIZE)?
             .filter(|window| *window > 0);
         one.length = match one.protocol {
-            Protocol::Udp => {
+            TransportProtocol::Udp => {
                 let range = MIN_DATAGRAM..=MAX_DATAGRAM;
-                ranged(map, "len", range, Complaint::UDP_BLOCK_SIZE)?.map_or(UDP_BLOCK, small)
+                ranged(map, "len", range, Iperf3ErrorCode::UDP_BLOCK_SIZE)?.map_or(UDP_BLOCK, small)
             }
-            Protocol::Tcp | Protocol::Sctp => {
-                ranged(map, "len", 1..=MAX_BLOCK, Complaint::BLOCK_SIZE)?.map_or(TCP_BLOCK, small)
+            TransportProtocol::Tcp | TransportProtocol::Sctp => {
+                ranged(map, "len", 1..=MAX_BLOCK, Iperf3ErrorCode::BLOCK_SIZE)?
+                    .map_or(TCP_BLOCK, small)
             }
         };
-        one.rate_bps = ranged(map, "bandwidth", any.clone(), Complaint::BAD_UNIT)?.unwrap_or(0);
-        one.fq_rate_bps = ranged(map, "fqrate", any, Complaint::BAD_UNIT)?.filter(|rate| *rate > 0);
-        one.burst = ranged(map, "burst", 0..=LARGEST_BURST, Complaint::BURST)?
+        one.rate_bps =
+            ranged(map, "bandwidth", any.clone(), Iperf3ErrorCode::BAD_UNIT)?.unwrap_or(0);
+        one.fq_rate_bps =
+            ranged(map, "fqrate", any, Iperf3ErrorCode::BAD_UNIT)?.filter(|rate| *rate > 0);
+        one.burst = ranged(map, "burst", 0..=MAX_BURST, Iperf3ErrorCode::BURST)?
             .filter(|burst| *burst > 0)
             .map(small);
-        one.tos = ranged(map, "TOS", 0..=255, Complaint::TOS)?
+        one.tos = ranged(map, "TOS", 0..=255, Iperf3ErrorCode::TOS)?
             .and_then(|tos| u8::try_from(tos).ok())
             .filter(|tos| *tos > 0);
-        one.flow_label = ranged(map, "flowlabel", 0..=0xf_ffff, Complaint::SET_FLOW_LABEL)?
-            .filter(|label| *label > 0)
-            .map(small);
+        one.flow_label = ranged(
+            map,
+            "flowlabel",
+            0..=0xf_ffff,
+            Iperf3ErrorCode::SET_FLOW_LABEL,
+        )?
+        .filter(|label| *label > 0)
+        .map(small);
         one.server_affinity =
-            ranged(map, "server_affinity", 0..=1024, Complaint::AFFINITY)?.map(small);
+            ranged(map, "server_affinity", 0..=1024, Iperf3ErrorCode::AFFINITY)?.map(small);
         one.title = text(map, "title");
         one.extra_data = text(map, "extra_data");
         one.congestion = text(map, "congestion");
@@ -264,9 +273,9 @@ impl Parameters {
         let mut map = Map::new();
         let mut put = |key: &str, value: Value| map.insert(key.to_owned(), value);
         let protocol = match self.protocol {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Sctp => "sctp",
+            TransportProtocol::Tcp => "tcp",
+            TransportProtocol::Udp => "udp",
+            TransportProtocol::Sctp => "sctp",
         };
         put(protocol, json!(true));
         put("omit", json!(self.omit_s));
@@ -342,7 +351,7 @@ impl Parameters {
 
     /// Bytes that end the test in each direction: those asked for, or those of the blocks asked for.
     #[must_use]
-    pub fn amount(&self) -> Option<u64> {
+    pub fn end_bytes(&self) -> Option<u64> {
         match (self.bytes, self.blocks) {
             (0, 0) => None,
             (0, blocks) => Some(blocks.saturating_mul(u64::from(self.length))),
@@ -356,7 +365,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn decode(json: &str) -> Result<Parameters, Complaint> {
+    fn decode(json: &str) -> Result<Parameters, Iperf3ErrorCode> {
         Parameters::decode(json.as_bytes())
     }
 
@@ -390,7 +399,7 @@ mod tests {
         assert!(one.bidirectional && one.wide_counters && one.gsro && one.get_server_output);
         assert_eq!(
             (one.protocol, one.length, one.rate_bps),
-            (Protocol::Udp, 1400, 2_000_000)
+            (TransportProtocol::Udp, 1400, 2_000_000)
         );
         assert_eq!(
             (one.burst, one.tos, one.streams()),
@@ -443,29 +452,32 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_refused_with_the_complaint_of_iperf3() {
         let cases = [
-            ("\"parallel\":0", Complaint::STREAMS),
-            ("\"parallel\":129", Complaint::STREAMS),
-            ("\"parallel\":-1", Complaint::STREAMS),
-            ("\"parallel\":1e300", Complaint::STREAMS),
-            ("\"time\":86401", Complaint::DURATION),
-            ("\"time\":-5", Complaint::DURATION),
-            ("\"omit\":601", Complaint::OMIT),
-            ("\"len\":0", Complaint::BLOCK_SIZE),
-            ("\"len\":1048577", Complaint::BLOCK_SIZE),
-            ("\"udp\":true,\"len\":15", Complaint::UDP_BLOCK_SIZE),
-            ("\"udp\":true,\"len\":0", Complaint::UDP_BLOCK_SIZE),
-            ("\"udp\":true,\"len\":65508", Complaint::UDP_BLOCK_SIZE),
-            ("\"MSS\":32768", Complaint::MSS),
-            ("\"window\":536870913", Complaint::BUFFER_SIZE),
-            ("\"burst\":1001", Complaint::BURST),
-            ("\"TOS\":256", Complaint::TOS),
-            ("\"num\":-1", Complaint::BAD_UNIT),
+            ("\"parallel\":0", Iperf3ErrorCode::STREAMS),
+            ("\"parallel\":129", Iperf3ErrorCode::STREAMS),
+            ("\"parallel\":-1", Iperf3ErrorCode::STREAMS),
+            ("\"parallel\":1e300", Iperf3ErrorCode::STREAMS),
+            ("\"time\":86401", Iperf3ErrorCode::DURATION),
+            ("\"time\":-5", Iperf3ErrorCode::DURATION),
+            ("\"omit\":601", Iperf3ErrorCode::OMIT),
+            ("\"len\":0", Iperf3ErrorCode::BLOCK_SIZE),
+            ("\"len\":1048577", Iperf3ErrorCode::BLOCK_SIZE),
+            ("\"udp\":true,\"len\":15", Iperf3ErrorCode::UDP_BLOCK_SIZE),
+            ("\"udp\":true,\"len\":0", Iperf3ErrorCode::UDP_BLOCK_SIZE),
+            (
+                "\"udp\":true,\"len\":65508",
+                Iperf3ErrorCode::UDP_BLOCK_SIZE,
+            ),
+            ("\"MSS\":32768", Iperf3ErrorCode::MSS),
+            ("\"window\":536870913", Iperf3ErrorCode::BUFFER_SIZE),
+            ("\"burst\":1001", Iperf3ErrorCode::BURST),
+            ("\"TOS\":256", Iperf3ErrorCode::TOS),
+            ("\"num\":-1", Iperf3ErrorCode::BAD_UNIT),
         ];
-        for (json, complaint) in cases {
-            assert_eq!(decode(&format!("{{{json}}}")), Err(complaint), "{json}");
+        for (json, error) in cases {
+            assert_eq!(decode(&format!("{{{json}}}")), Err(error), "{json}");
         }
         for json in ["", "[]", "7", "{", "{\"a\":}", &"[".repeat(10_000)] {
-            assert_eq!(decode(json), Err(Complaint::RECEIVE_PARAMETERS));
+            assert_eq!(decode(json), Err(Iperf3ErrorCode::RECEIVE_PARAMETERS));
         }
     }
 
@@ -481,7 +493,7 @@ mod tests {
             reverse: bool, rate: u32, tos: Option<u8>, title: Option<String>,
         ) {
             let one = Parameters {
-                protocol: if udp { Protocol::Udp } else { Protocol::Tcp },
+                protocol: if udp { TransportProtocol::Udp } else { TransportProtocol::Tcp },
                 time_s: time,
                 parallel,
                 length,

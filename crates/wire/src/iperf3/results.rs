@@ -111,7 +111,7 @@ impl Results {
             .get("streams")
             .and_then(Value::as_array)
             .ok_or(ResultsError::Missing("streams"))?;
-        if streams.len() > 2 * super::MOST_STREAMS as usize {
+        if streams.len() > 2 * super::MAX_STREAMS as usize {
             return Err(ResultsError::TooMany(streams.len()));
         }
         Ok(Self {

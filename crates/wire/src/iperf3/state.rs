@@ -2,7 +2,7 @@
 
 /// What one byte on the control connection says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ControlState {
     /// Server: all streams exist.
     TestStart,
     /// Server: send now.
@@ -29,7 +29,7 @@ pub enum State {
     ServerError,
 }
 
-impl State {
+impl ControlState {
     const ALL: [(Self, i8); 12] = [
         (Self::TestStart, 1),
         (Self::TestRunning, 2),
@@ -71,11 +71,14 @@ mod tests {
     #[test]
     fn every_state_survives_the_trip_and_no_other_byte_is_one() {
         let known: Vec<u8> = (0..=255)
-            .filter(|byte| State::from_byte(*byte).is_some())
+            .filter(|byte| ControlState::from_byte(*byte).is_some())
             .collect();
         assert_eq!(known, [1, 2, 4, 9, 10, 11, 12, 13, 14, 16, 254, 255]);
         for byte in known {
-            assert_eq!(State::from_byte(byte).map(State::byte), Some(byte));
+            assert_eq!(
+                ControlState::from_byte(byte).map(ControlState::byte),
+                Some(byte)
+            );
         }
     }
 }

@@ -1,0 +1,146 @@
+//! One event of a test, and what shows events.
+
+use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
+use super::cut_short::CutShort;
+use super::end_report::EndReport;
+use crate::interval::FlowInterval;
+use crate::plan::{Plan, PlanRecord};
+use crate::run::Run;
+use crate::sample::{FlowEnd, Sample};
+use crate::search::SearchTrial;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+
+/// One event of a test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A socket listens for data connections.
+    Listening(ListeningSocket),
+    /// This end makes data connections.
+    Connecting(ConnectingSocket),
+    /// One direction of a data connection is open.
+    Opened(DataConnection),
+    /// Both ends hold this plan.
+    Agreed(Agreement),
+    /// Payload begins to flow.
+    Started {
+        /// The number of the run, from 1, where a command makes several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repeat: Option<u32>,
+    },
+    /// The counters of one end of one flow were read.
+    Sampled(Sample),
+    /// Both ends of all flows were read at the same tick: the interval since the tick before.
+    Interval {
+        /// The number of the run, from 1.
+        repeat: u32,
+        /// What each flow carried.
+        flows: Vec<FlowInterval>,
+    },
+    /// One message size of a round-trip test is complete for one client.
+    Size(SizeProgress),
+    /// A trial of a search for the highest rate is complete.
+    Trial {
+        /// The trial.
+        trial: SearchTrial,
+    },
+    /// A flow of this end has ended.
+    FlowEnded(EndedFlow),
+    /// All payload was sent; the final reports are being exchanged.
+    Ending,
+    /// An end of the test has reported what it counted.
+    Reported(EndReport),
+    /// The other end did not report on a flow.
+    NotReported {
+        /// The flow's number.
+        flow: u32,
+        /// The number of times it was asked.
+        attempts: u32,
+    },
+    /// The test is over at this end.
+    Ended(EndedTest),
+    /// A peer was refused, or a part of the test could not be carried out.
+    Refused {
+        /// The peer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer: Option<SocketAddr>,
+        /// The reason.
+        reason: String,
+    },
+    /// The test is over, and its run is complete.
+    Finished {
+        /// The whole run.
+        run: Box<Run>,
+    },
+}
+
+/// A plan that both ends hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// The number of the run, from 1, where a command makes several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// The plan within the server's limits.
+    pub plan: PlanRecord,
+    /// The changes the server made, in words.
+    pub changed: Vec<String>,
+}
+
+impl Agreement {
+    /// The agreement with this peer on a plan.
+    #[must_use]
+    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[String]) -> Self {
+        Self {
+            repeat: None,
+            plan: PlanRecord {
+                peer: Some(peer.to_string()),
+                ..PlanRecord::from(plan)
+            },
+            changed: changed.to_vec(),
+        }
+    }
+}
+
+/// A flow of this end that has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndedFlow {
+    /// Its final report.
+    #[serde(flatten)]
+    pub end: FlowEnd,
+    /// The end of its payload, ns after its start.
+    pub at_ns: u64,
+}
+
+/// A test that is over at this end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndedTest {
+    /// Payload bytes this end received.
+    pub received_bytes: u64,
+    /// Payload bytes this end sent.
+    pub sent_bytes: u64,
+    /// The time it took, s.
+    pub elapsed_s: f64,
+    /// The reason why it ended before its plan did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
+}
+
+/// The progress of a round-trip test.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SizeProgress {
+    /// The client's number, from 0.
+    pub client: u32,
+    /// Bytes in each message.
+    pub size_bytes: u32,
+    /// Messages that were answered in time.
+    pub replies: usize,
+    /// Their mean round-trip time, µs.
+    pub mean_us: f64,
+}
+
+/// A consumer of a test's events: a text table, JSON lines, CSV, a progress bar, the store.
+pub trait View {
+    /// Takes the next event.
+    fn event(&mut self, event: &Event);
+}

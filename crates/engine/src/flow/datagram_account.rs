@@ -1,0 +1,218 @@
+//! The account of the datagrams a receiver takes in.
+
+use super::counters::FlowCounters;
+use super::datagram_format::{DatagramReader, SenderClock, Stamp};
+use caudal_core::delay::{DelayVariation, JitterRfc3550};
+use caudal_core::plan::DatagramSizes;
+use caudal_core::sample::DelaySummary;
+use caudal_core::sequence::{RunningCounts, SequenceCounts, SequenceTracker};
+use caudal_core::transit::TransitTimes;
+use std::net::UdpSocket;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The datagrams a receiver expects.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ExpectedDatagrams {
+    /// Their sizes; `None` where the receiver does not know them.
+    pub(crate) sizes: Option<DatagramSizes>,
+    /// A datagram's bytes behind its header, and the length of the header, where payload is verified.
+    pub(crate) payload: Option<(Vec<u8>, usize)>,
+}
+
+/// Consecutive datagrams of one length.
+#[derive(Debug, Clone, Copy)]
+struct DatagramRun {
+    first: u64,
+    count: u32,
+    length: usize,
+}
+
+/// The account of the datagrams of one flow.
+pub(crate) struct DatagramAccount {
+    expected: ExpectedDatagrams,
+    sequence: SequenceTracker,
+    bytes: u64,
+    corrupt: u64,
+    jitter: JitterRfc3550,
+    variation: DelayVariation,
+    transit: TransitTimes,
+    latest_transit_ns: i64,
+    late_counts: bool,
+    is_wall_clock: bool,
+}
+
+impl DatagramAccount {
+    pub(super) fn new<R: DatagramReader>(expected: ExpectedDatagrams) -> Self {
+        Self {
+            expected,
+            sequence: SequenceTracker::new(),
+            bytes: 0,
+            corrupt: 0,
+            jitter: JitterRfc3550::new(),
+            variation: DelayVariation::new(),
+            transit: TransitTimes::default(),
+            latest_transit_ns: 0,
+            late_counts: R::LATE_COUNTS,
+            is_wall_clock: R::CLOCK == SenderClock::Wall,
+        }
+    }
+
+    /// The counts so far.
+    pub(crate) fn counts(&self) -> RunningCounts {
+        self.sequence.counts()
+    }
+
+    /// Payload bytes so far.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// RFC 3550 jitter, ns.
+    pub(crate) fn jitter_ns(&self) -> u64 {
+        self.jitter.jitter_ns().unwrap_or(0.0) as u64
+    }
+
+    /// One-way transit times so far.
+    pub(crate) const fn transit(&self) -> &TransitTimes {
+        &self.transit
+    }
+
+    /// The number that is due next: the highest so far and one.
+    pub(crate) fn due(&self) -> u64 {
+        self.counts().highest.map_or(0, |highest| highest + 1)
+    }
+
+    /// Datagrams missing so far; with `announced`, those behind the last that arrived too.
+    pub(crate) fn lost(&self, announced: Option<u64>) -> u64 {
+        let behind = announced.map_or(0, |all| all.saturating_sub(self.due()));
+        self.counts().lost_so_far() + behind
+    }
+
+    /// Takes in what the kernel handed over in one piece: one datagram, or several of one length.
+    #[inline]
+    pub(super) fn take<R: DatagramReader>(
+        &mut self,
+        reader: &mut R,
+        socket: &UdpSocket,
+        data: &[u8],
+        segment: usize,
+        arrived_ns: u64,
+    ) {
+        let mut run: Option<DatagramRun> = None;
+        let mut is_timed = false;
+        for datagram in data.chunks(segment.max(1)) {
+            let due = self.due();
+            let stamp = reader
+                .read(datagram, due, arrived_ns)
+                .filter(|stamp| self.is_intact(datagram, stamp));
+            let Some(stamp) = stamp else {
+                if !reader.control(socket, datagram) {
+                    self.corrupt += 1;
+                }
+                continue;
+            };
+            if let (false, Some(sent_ns)) = (is_timed, stamp.sent_ns) {
+                // Datagrams that left and arrived together share one transit time.
+                is_timed = true;
+                self.add_transit(arrived_ns.wrapping_sub(sent_ns) as i64);
+            }
+            run = Some(match run {
+                Some(run)
+                    if run.length == datagram.len()
+                        && Some(stamp.sequence) == run.first.checked_add(u64::from(run.count)) =>
+                {
+                    DatagramRun {
+                        count: run.count + 1,
+                        ..run
+                    }
+                }
+                before => {
+                    self.add_run(before);
+                    DatagramRun {
+                        first: stamp.sequence,
+                        count: 1,
+                        length: datagram.len(),
+                    }
+                }
+            });
+        }
+        self.add_run(run);
+    }
+
+    /// `true` when a datagram has the length, and where it is verified the payload, that its number says.
+    #[inline]
+    fn is_intact(&self, datagram: &[u8], stamp: &Stamp) -> bool {
+        let has_length = match &self.expected.sizes {
+            Some(sizes) => datagram.len() == sizes.length_of(stamp.sequence) as usize,
+            None => true,
+        };
+        has_length
+            && match &self.expected.payload {
+                Some((payload, header)) => payload.starts_with(&datagram[*header..]),
+                None => true,
+            }
+    }
+
+    fn add_transit(&mut self, transit_ns: i64) {
+        self.jitter.push(transit_ns);
+        self.variation.push(transit_ns);
+        if self.is_wall_clock {
+            self.transit.push(transit_ns as f64 / 1e9);
+            self.latest_transit_ns = transit_ns;
+        }
+    }
+
+    fn add_run(&mut self, run: Option<DatagramRun>) {
+        let Some(run) = run else { return };
+        let before = self.counted();
+        self.sequence.push_run(run.first, run.count);
+        self.bytes += (self.counted() - before) * run.length as u64;
+    }
+
+    /// Datagrams whose bytes count.
+    fn counted(&self) -> u64 {
+        let counts = self.counts();
+        counts.received + if self.late_counts { counts.late } else { 0 }
+    }
+
+    /// Writes the account into the flow's counters.
+    pub(super) fn publish(&self, counters: &FlowCounters, announced: Option<u64>) {
+        let counts = self.counts();
+        counters.bytes.store(self.bytes, Relaxed);
+        counters.datagrams.store(counts.received, Relaxed);
+        counters.duplicate.store(counts.duplicate, Relaxed);
+        counters.reordered.store(counts.reordered, Relaxed);
+        counters.late.store(counts.late, Relaxed);
+        counters
+            .corrupt
+            .store(self.corrupt + counts.absurd, Relaxed);
+        counters.lost.store(self.lost(announced), Relaxed);
+        counters.jitter_ns.store(self.jitter_ns(), Relaxed);
+        if self.transit.count > 0 {
+            counters
+                .transit
+                .store(&self.transit, self.latest_transit_ns);
+        }
+    }
+
+    /// The final account of a flow of which `sent` datagrams were sent, and its delay variation.
+    pub(super) fn finish(self, sent: Option<u64>) -> (SequenceCounts, DelaySummary) {
+        let delay = delay_summary(&self.jitter, &self.variation);
+        (self.sequence.finish(sent), delay)
+    }
+}
+
+fn delay_summary(jitter: &JitterRfc3550, variation: &DelayVariation) -> DelaySummary {
+    let found = variation.summary();
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    DelaySummary {
+        n: Some(found.n),
+        jitter_rfc3550_us: jitter.jitter_ns().unwrap_or(0.0) / 1e3,
+        ipdv_mean_abs_us: found.ipdv_mean_abs_ns.map(|ns| ns / 1e3),
+        pdv_p50_us: us(found.pdv_p50_ns),
+        pdv_p90_us: us(found.pdv_p90_ns),
+        pdv_p99_us: us(found.pdv_p99_ns),
+        pdv_p99_9_us: us(found.pdv_p99_9_ns),
+        pdv_max_us: us(found.pdv_max_ns),
+    }
+}

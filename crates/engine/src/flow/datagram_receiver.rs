@@ -1,0 +1,205 @@
+//! The receiving end of a UDP flow.
+
+use super::datagram_account::{DatagramAccount, ExpectedDatagrams};
+use super::datagram_format::{DatagramReader, ReceiveStep, ReceiverView, SenderClock};
+use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use crate::socket::is_no_datagram;
+use caudal_core::plan::DatagramSizes;
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
+use caudal_sys::udp::{self, GroReceiver, Received, Wait};
+use std::io;
+use std::net::UdpSocket;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The maximum number of messages taken from the kernel in one call.
+const SLOTS: usize = 16;
+/// The interval at which a receiver without arrivals looks at its signals.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// The time without arrivals after which nothing more is expected of a sender that has ended.
+const LINGER_NS: u64 = 300_000_000;
+/// The maximum age of a kernel timestamp: an older one means that the wall clock was set.
+const MAX_AGE_NS: u64 = 1_000_000_000;
+
+/// The receiving end of a UDP flow.
+pub(crate) struct DatagramReceiver<R> {
+    reader: R,
+    expected: ExpectedDatagrams,
+}
+
+impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
+    /// A receiver that takes datagrams of any length.
+    pub(crate) fn new(reader: R) -> Self {
+        Self {
+            reader,
+            expected: ExpectedDatagrams::default(),
+        }
+    }
+
+    /// This receiver for datagrams of these sizes: any other length is damaged.
+    pub(crate) fn with_sizes(mut self, sizes: DatagramSizes) -> Self {
+        self.expected.sizes = Some(sizes);
+        self
+    }
+
+    /// This receiver with every payload byte compared against `datagram`, whose header takes `header_bytes`.
+    pub(crate) fn with_verification(mut self, mut datagram: Vec<u8>, header_bytes: usize) -> Self {
+        datagram.drain(..header_bytes.min(datagram.len()));
+        self.expected.payload = Some((datagram, header_bytes));
+        self
+    }
+
+    /// The task of the flow's thread.
+    pub(crate) fn into_task(self) -> FlowTask {
+        Box::new(move |flow| match flow.socket.udp() {
+            Some(socket) => self.run(socket, flow),
+            None => TaskOutcome::default(),
+        })
+    }
+
+    fn run(mut self, socket: &UdpSocket, flow: &FlowContext) -> TaskOutcome {
+        let mut account = DatagramAccount::new::<R>(std::mem::take(&mut self.expected));
+        let result = self.receive(socket, flow, &mut account);
+        account.publish(&flow.counters, self.reader.announced());
+        let result = match result {
+            Err(_) if flow.signals.is_stopped() => Ok(()),
+            result => result,
+        };
+        let sent = flow.signals.expected_datagrams();
+        let (sequence, delay) = account.finish(sent.or(self.reader.announced()));
+        TaskOutcome {
+            sequence: Some(sequence),
+            delay: Some(delay),
+            ..TaskOutcome::from_result(result)
+        }
+    }
+
+    /// Receives until everything the sender reports as sent has arrived or had its time, or the flow is stopped.
+    fn receive(
+        &mut self,
+        socket: &UdpSocket,
+        flow: &FlowContext,
+        account: &mut DatagramAccount,
+    ) -> io::Result<()> {
+        let (counters, signals) = (&flow.counters, &flow.signals);
+        udp::set_receive_timeout(socket, Some(CHECK_INTERVAL))?;
+        let mut receiver = GroReceiver::new(SLOTS)?;
+        let mut calls = 0;
+        let mut quiet_since_ns = monotonic_ns();
+        loop {
+            let mut has_arrivals = self.take_strays(socket, account);
+            let now_ns = match receiver.receive(socket, Wait::ForOne) {
+                Ok(_) => {
+                    calls += 1;
+                    counters.calls.store(calls, Relaxed);
+                    has_arrivals = true;
+                    self.take_batch(socket, &receiver, account)
+                }
+                Err(cause) if is_no_datagram(&cause) => monotonic_ns(),
+                Err(cause) => return Err(cause),
+            };
+            if has_arrivals {
+                quiet_since_ns = now_ns;
+                if account.counts().received > 0 {
+                    if counters.first_ns.load(Relaxed) == 0 {
+                        counters.first_ns.store(now_ns, Relaxed);
+                    }
+                    counters.last_ns.store(now_ns, Relaxed);
+                }
+                account.publish(counters, self.reader.announced());
+            }
+            let view = ReceiverView {
+                socket,
+                account,
+                counters,
+                has_arrivals,
+                now_ns,
+            };
+            if self.reader.step(&view)? == ReceiveStep::Done || signals.is_stopped() {
+                return Ok(());
+            }
+            if let Some(expected) = signals.expected_datagrams() {
+                let counts = account.counts();
+                let is_quiet = now_ns.saturating_sub(quiet_since_ns) >= LINGER_NS;
+                if counts.received + counts.late >= expected || is_quiet {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Takes what one call to receive gave: the monotonic time at which it was read, ns.
+    #[inline]
+    fn take_batch(
+        &mut self,
+        socket: &UdpSocket,
+        receiver: &GroReceiver,
+        account: &mut DatagramAccount,
+    ) -> u64 {
+        let clock = ArrivalClock::now();
+        for message in receiver.messages() {
+            if self.reader.is_source(message.source) {
+                let arrived_ns = clock.arrival_ns(R::CLOCK, &message);
+                account.take(
+                    &mut self.reader,
+                    socket,
+                    message.data,
+                    message.segment,
+                    arrived_ns,
+                );
+            }
+        }
+        clock.monotonic_ns
+    }
+
+    /// Takes the datagrams that arrived at another socket; `true` when there were any.
+    #[inline]
+    fn take_strays(&mut self, socket: &UdpSocket, account: &mut DatagramAccount) -> bool {
+        let mut has_strays = false;
+        while let Some((datagram, arrived_ns)) = self.reader.next_stray() {
+            has_strays = true;
+            account.take(
+                &mut self.reader,
+                socket,
+                &datagram,
+                datagram.len(),
+                arrived_ns,
+            );
+        }
+        has_strays
+    }
+}
+
+/// Both clocks at the time a batch was read.
+#[derive(Clone, Copy)]
+struct ArrivalClock {
+    monotonic_ns: u64,
+    wall_ns: u64,
+}
+
+impl ArrivalClock {
+    fn now() -> Self {
+        Self {
+            monotonic_ns: monotonic_ns(),
+            wall_ns: realtime_ns(),
+        }
+    }
+
+    /// The time of arrival by the given clock. The kernel's timestamps are of the wall clock; their age carries over to the
+    /// monotonic one.
+    #[inline]
+    fn arrival_ns(self, clock: SenderClock, message: &Received<'_>) -> u64 {
+        match (clock, message.kernel_time_ns) {
+            (SenderClock::Wall, at) => at.unwrap_or(self.wall_ns),
+            (SenderClock::Monotonic, None) => self.monotonic_ns,
+            (SenderClock::Monotonic, Some(at)) => {
+                let age_ns = self.wall_ns.saturating_sub(at);
+                if age_ns < MAX_AGE_NS {
+                    self.monotonic_ns - age_ns
+                } else {
+                    self.monotonic_ns
+                }
+            }
+        }
+    }
+}

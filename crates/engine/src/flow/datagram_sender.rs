@@ -1,0 +1,393 @@
+//! The sending end of a UDP flow: datagrams on a schedule, in batches no longer than the rate allows.
+
+use super::counters::FlowCounters;
+use super::credit::{CreditId, CreditWindow};
+use super::datagram_format::DatagramFormat;
+use super::pacer::{NextDeparture, Pacer};
+use super::signals::FlowSignals;
+use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use caudal_core::plan::DatagramSizes;
+use caudal_core::sample::Spacing;
+use caudal_core::units::BitRate;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::udp::GsoSender;
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The last part of a wait, in which the sender spins so that a departure is on time, ns.
+const SPIN_NS: u64 = 60_000;
+/// Schedules with larger gaps than this do not spin: a late departure is a small error there, ns.
+const SPIN_BELOW_GAP_NS: f64 = 1_000_000.0;
+/// The maximum sleep before the signals are looked at again, ns.
+const MAX_SLEEP_NS: u64 = 50_000_000;
+/// The datagrams that are sent singly between two pauses.
+const PAUSE_EVERY: u64 = 16;
+/// The part of the time these took that a pause takes: iperf3's own sender spends about as much on its clocks and select().
+const PAUSE_PART: u64 = 16;
+/// The maximum pause, ns.
+const MAX_PAUSE_NS: u64 = 20_000;
+/// The pause after a datagram that the kernel had no room for, ns.
+const RESEND_PAUSE_NS: u64 = 100_000;
+/// The number of datagrams the kernel may refuse while none has left.
+const MAX_FIRST_ERRORS: u64 = 1000;
+
+/// The rate of a UDP sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DatagramPace {
+    /// As fast as possible.
+    Max,
+    /// Payload bits per second, with at least `burst` datagrams in a departure.
+    Rate {
+        /// The rate.
+        rate: BitRate,
+        /// Datagrams in a departure.
+        burst: u32,
+    },
+    /// One datagram every so many ns.
+    Gap(u64),
+}
+
+impl DatagramPace {
+    /// The pace of a rate, where there is one.
+    pub(crate) fn from_rate(rate: Option<BitRate>) -> Self {
+        rate.map_or(Self::Max, |rate| Self::Rate { rate, burst: 1 })
+    }
+}
+
+/// How datagrams are handed to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SendGrouping {
+    /// Several in one call, as far as the rate allows.
+    Batches,
+    /// One by one where no rate is kept, a little slower than possible: a receiver that reads them so loses most of what
+    /// arrives in batches.
+    SingleAtMax,
+    /// One by one.
+    Single,
+}
+
+/// What becomes of datagrams that the kernel refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnsentDatagrams {
+    /// They are counted as errors; the next ones follow.
+    Skip,
+    /// They are sent again; the flow fails after so many refusals by the other end's host in a row.
+    Resend {
+        /// The maximum number of refusals.
+        max_refusals: u32,
+    },
+}
+
+/// A limit on the datagrams that may be outstanding.
+#[derive(Clone)]
+pub(crate) enum DatagramLimit {
+    /// None.
+    Unlimited,
+    /// The receiver's credit.
+    Credit(CreditId),
+    /// The bytes received from the other end: its address may be forged.
+    ReceivedBy(Arc<FlowCounters>),
+    /// This many bytes, because no more was received from the other end.
+    Bytes(u64),
+}
+
+/// The sending end of a UDP flow.
+pub(crate) struct DatagramSender<F> {
+    /// The layout of datagrams.
+    pub(crate) format: F,
+    /// Bytes in a datagram.
+    pub(crate) length: u32,
+    /// The sizes of the datagrams.
+    pub(crate) sizes: DatagramSizes,
+    /// The rate to keep.
+    pub(crate) pace: DatagramPace,
+    /// How datagrams are handed to the kernel.
+    pub(crate) grouping: SendGrouping,
+    /// What becomes of those it refuses.
+    pub(crate) unsent: UnsentDatagrams,
+    /// The limit on outstanding ones.
+    pub(crate) limit: DatagramLimit,
+}
+
+/// The counts of a running sender.
+#[derive(Default)]
+struct SendCounts {
+    sequence: u64,
+    bytes: u64,
+    calls: u64,
+    errors: u64,
+    refusals: u32,
+}
+
+/// The outcome of one call to send.
+enum SendResult {
+    /// The datagrams have left, or count as if they had.
+    Advanced,
+    /// They are to be sent again.
+    Again,
+}
+
+impl<F: DatagramFormat + Send + 'static> DatagramSender<F> {
+    /// The task of the flow's thread.
+    pub(crate) fn into_task(self) -> FlowTask {
+        Box::new(move |flow| {
+            let Some(socket) = flow.socket.udp() else {
+                return TaskOutcome::default();
+            };
+            flow.gate.wait(&flow.signals);
+            match self.send(socket, flow) {
+                Ok(spacing) => TaskOutcome {
+                    spacing,
+                    ..TaskOutcome::default()
+                },
+                Err(cause) => TaskOutcome::from_result(Err(cause)),
+            }
+        })
+    }
+}
+
+impl<F: DatagramFormat> DatagramSender<F> {
+    /// Sends until all datagrams are sent or the flow is stopped: the evenness of the departures, where a rate is kept.
+    ///
+    /// # Errors
+    /// Those of the kernel that concern more than one batch.
+    pub(crate) fn send(
+        &self,
+        socket: &UdpSocket,
+        flow: &FlowContext,
+    ) -> io::Result<Option<Spacing>> {
+        let (counters, signals) = (&*flow.counters, &*flow.signals);
+        let length = self.length as usize;
+        let offload = GsoSender::new(socket);
+        let pauses = self.grouping == SendGrouping::SingleAtMax && self.pace == DatagramPace::Max;
+        let max = match self.grouping {
+            SendGrouping::Single => 1,
+            SendGrouping::SingleAtMax if pauses => 1,
+            _ => offload.max_datagrams(length),
+        };
+        let mut batch = vec![0; max * length];
+        for datagram in batch.chunks_exact_mut(length) {
+            self.format.fill(datagram);
+        }
+        let start_ns = monotonic_ns();
+        let mut pacer = self.pacer(start_ns, max as u32);
+        let wait = DepartureWait::new(pacer.as_ref());
+        let mut limiter = Limiter::new(&self.limit, self.length, max as u64)?;
+        let mut counts = SendCounts::default();
+        let mut paused_ns = start_ns;
+        let all = self.sizes.datagrams();
+        while !signals.is_stopped() && all.is_none_or(|all| counts.sequence < all) {
+            let mut now = monotonic_ns();
+            let mut count = max as u64;
+            if let Some(pacer) = &mut pacer {
+                match pacer.next(now) {
+                    NextDeparture::Send(due) => count = u64::from(due).min(max as u64),
+                    NextDeparture::Wait(until_ns) => {
+                        wait.pass_towards(until_ns, now);
+                        continue;
+                    }
+                }
+            }
+            count = self.sizes.batch(counts.sequence, count);
+            match limiter.allow(socket, &counts, count, self.length, counters, signals)? {
+                DatagramsAllowed::Now(allowed) => count = allowed,
+                DatagramsAllowed::AfterWait => now = monotonic_ns(),
+                DatagramsAllowed::Later => continue,
+                DatagramsAllowed::NoMore => break,
+            }
+            let last = self.sizes.length_of(counts.sequence + count - 1) as usize;
+            let size = (count as usize - 1) * length + last;
+            let stamp_ns = self.format.stamp_ns(now);
+            for (datagram, number) in batch[..size].chunks_mut(length).zip(counts.sequence..) {
+                self.format.write(datagram, number, stamp_ns);
+            }
+            counts.calls += 1;
+            let sent = offload.send_segments(socket, &batch[..size], self.length as u16);
+            match self.after_send(sent, size, count, &mut counts, counters)? {
+                SendResult::Advanced => {}
+                SendResult::Again => continue,
+            }
+            counts.sequence += count;
+            counters.datagrams.store(counts.sequence, Relaxed);
+            counters.bytes.store(counts.bytes, Relaxed);
+            counters.calls.store(counts.calls, Relaxed);
+            counters.last_ns.store(now, Relaxed);
+            if pauses && counts.sequence.is_multiple_of(PAUSE_EVERY) {
+                // On one machine a receiver is about as fast as a sender, and must not be overrun.
+                let took = now.saturating_sub(paused_ns);
+                while monotonic_ns() < now + (took / PAUSE_PART).min(MAX_PAUSE_NS) {
+                    std::hint::spin_loop();
+                }
+                paused_ns = monotonic_ns();
+            }
+            if let Some(pacer) = &mut pacer {
+                pacer.departed(now, count as u32);
+            }
+        }
+        Ok(pacer.map(|pacer| pacer.spacing()))
+    }
+
+    fn pacer(&self, start_ns: u64, max: u32) -> Option<Pacer> {
+        match self.pace {
+            DatagramPace::Max => None,
+            DatagramPace::Rate { rate, burst } => {
+                Some(Pacer::new(start_ns, rate, self.length, max).with_bursts(burst))
+            }
+            DatagramPace::Gap(gap_ns) => Some(Pacer::with_gap(start_ns, gap_ns)),
+        }
+    }
+
+    /// Counts what became of `count` datagrams of `size` bytes in total.
+    #[inline]
+    fn after_send(
+        &self,
+        sent: io::Result<usize>,
+        size: usize,
+        count: u64,
+        counts: &mut SendCounts,
+        counters: &FlowCounters,
+    ) -> io::Result<SendResult> {
+        let cause = match sent {
+            Ok(_) => {
+                counts.bytes += size as u64;
+                counts.refusals = 0;
+                return Ok(SendResult::Advanced);
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {
+                return Ok(SendResult::Again);
+            }
+            Err(cause) => cause,
+        };
+        if !is_about_one_batch(&cause) {
+            counters.datagrams.store(counts.sequence, Relaxed);
+            return Err(cause);
+        }
+        let is_skipped = self.unsent == UnsentDatagrams::Skip;
+        counts.errors += if is_skipped { count } else { 1 };
+        counters.send_errors.store(counts.errors, Relaxed);
+        let is_refusal = cause.kind() == io::ErrorKind::ConnectionRefused;
+        match self.unsent {
+            UnsentDatagrams::Resend { max_refusals } if is_refusal => {
+                counts.refusals += 1;
+                if counts.refusals > max_refusals {
+                    return Err(cause);
+                }
+                Ok(SendResult::Again)
+            }
+            _ if counts.errors > MAX_FIRST_ERRORS && counts.bytes == 0 => Err(cause),
+            // The kernel's own queue is full, or an earlier datagram came back as undeliverable: these datagrams never left, the
+            // next ones may.
+            UnsentDatagrams::Skip => Ok(SendResult::Advanced),
+            UnsentDatagrams::Resend { .. } => {
+                sleep_until(monotonic_ns() + RESEND_PAUSE_NS);
+                Ok(SendResult::Again)
+            }
+        }
+    }
+}
+
+/// The wait for the next departure: asleep, but for the last part where departures are dense.
+#[derive(Debug, Clone, Copy)]
+struct DepartureWait {
+    spin_ns: u64,
+}
+
+impl DepartureWait {
+    /// The wait of a sender that keeps this schedule, where it keeps one.
+    fn new(pacer: Option<&Pacer>) -> Self {
+        let is_dense = pacer.is_some_and(|pacer| pacer.period_ns() <= SPIN_BELOW_GAP_NS);
+        Self {
+            spin_ns: if is_dense { SPIN_NS } else { 0 },
+        }
+    }
+
+    /// Passes some of the time from `now` to `until_ns`: the clock and the signals are to be looked at again.
+    #[inline]
+    fn pass_towards(self, until_ns: u64, now: u64) {
+        let asleep_ns = until_ns.saturating_sub(self.spin_ns);
+        if now < asleep_ns {
+            sleep_until(asleep_ns.min(now + MAX_SLEEP_NS));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// `true` for an error that concerns one batch only, so that the next one may leave.
+fn is_about_one_batch(cause: &io::Error) -> bool {
+    matches!(
+        cause.raw_os_error(),
+        Some(
+            libc::ENOBUFS
+                | libc::EAGAIN
+                | libc::ECONNREFUSED
+                | libc::ENETUNREACH
+                | libc::EHOSTUNREACH
+        )
+    )
+}
+
+/// The limit of a running sender.
+enum Limiter {
+    Unlimited,
+    Credit(CreditWindow),
+    ReceivedBy(Arc<FlowCounters>),
+    Bytes(u64),
+}
+
+/// The datagrams that may leave.
+enum DatagramsAllowed {
+    /// This many, now.
+    Now(u64),
+    /// All of them, after a wait.
+    AfterWait,
+    /// None yet.
+    Later,
+    /// None any more.
+    NoMore,
+}
+
+impl Limiter {
+    fn new(limit: &DatagramLimit, length: u32, max: u64) -> io::Result<Self> {
+        Ok(match limit {
+            DatagramLimit::Unlimited => Self::Unlimited,
+            DatagramLimit::Credit(id) => Self::Credit(CreditWindow::new(*id, length, max)?),
+            DatagramLimit::ReceivedBy(counters) => Self::ReceivedBy(Arc::clone(counters)),
+            DatagramLimit::Bytes(bytes) => Self::Bytes(*bytes),
+        })
+    }
+
+    /// The datagrams that may leave of `count`.
+    #[inline]
+    fn allow(
+        &mut self,
+        socket: &UdpSocket,
+        counts: &SendCounts,
+        count: u64,
+        length: u32,
+        counters: &FlowCounters,
+        signals: &FlowSignals,
+    ) -> io::Result<DatagramsAllowed> {
+        let room = |bytes: u64| bytes.saturating_sub(counts.bytes) / u64::from(length.max(1));
+        Ok(match self {
+            Self::Unlimited => DatagramsAllowed::Now(count),
+            Self::Credit(window) => {
+                window.wait_for_room(socket, counts.sequence, count, counters, signals)?;
+                DatagramsAllowed::AfterWait
+            }
+            Self::ReceivedBy(received) => match room(received.bytes.load(Relaxed)) {
+                0 => {
+                    sleep_until(monotonic_ns() + 1_000_000);
+                    DatagramsAllowed::Later
+                }
+                room => DatagramsAllowed::Now(count.min(room)),
+            },
+            Self::Bytes(bytes) => match room(*bytes) {
+                0 => DatagramsAllowed::NoMore,
+                room => DatagramsAllowed::Now(count.min(room)),
+            },
+        })
+    }
+}

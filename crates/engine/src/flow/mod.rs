@@ -1,0 +1,44 @@
+//! The data path: a thread for each end of a flow, the loops that send and receive, and the counters they write.
+//!
+//! Every protocol and workload uses these loops. What differs between protocols is a value
+//! ([`TcpClose`], [`UnsentDatagrams`]) or a small trait ([`DatagramFormat`], [`DatagramReader`]).
+
+mod budget;
+mod counters;
+mod credit;
+mod datagram_account;
+mod datagram_format;
+mod datagram_receiver;
+mod datagram_sender;
+mod gate;
+mod pacer;
+mod payload;
+mod set;
+mod signals;
+mod tcp_receiver;
+mod tcp_sender;
+mod tcp_state;
+mod thread;
+mod transit;
+mod wakeup_threshold;
+mod write_pacer;
+
+pub(crate) use budget::ByteBudget;
+pub(crate) use counters::FlowCounters;
+pub(crate) use credit::{CreditGrant, CreditId};
+pub(crate) use datagram_account::DatagramAccount;
+pub(crate) use datagram_format::{
+    DatagramFormat, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp,
+};
+pub(crate) use datagram_receiver::DatagramReceiver;
+pub(crate) use datagram_sender::{
+    DatagramLimit, DatagramPace, DatagramSender, SendGrouping, UnsentDatagrams,
+};
+pub(crate) use payload::{Payload, StampBlock};
+pub(crate) use set::{FlowSet, NewFlow, StopAction, role};
+pub(crate) use signals::FlowSignals;
+pub(crate) use tcp_receiver::{ReceiveMode, TcpReceiver, receive_buffer};
+pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
+pub(crate) use tcp_state::tcp_state;
+pub(crate) use thread::{FlowContext, FlowTask, TaskOutcome};
+pub(crate) use write_pacer::WritePace;

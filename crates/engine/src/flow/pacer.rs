@@ -1,0 +1,278 @@
+//! The departures of datagrams: evenly spaced, on a schedule that does not drift. Time is an argument.
+
+use caudal_core::sample::Spacing;
+use caudal_core::units::BitRate;
+
+/// The gap between datagrams below which they leave in batches, ns.
+const SINGLE_GAP_NS: f64 = 20_000.0;
+/// The time a batch covers, ns.
+const BATCH_NS: f64 = 50_000.0;
+/// The maximum lag of the schedule, ns: what is missed beyond it is given up.
+const MAX_LAG_NS: f64 = 1e9;
+/// The finest step of the error histogram, ns.
+const STEP_NS: f64 = 100.0;
+
+/// The next step of a sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextDeparture {
+    /// To send this many datagrams now.
+    Send(u32),
+    /// To wait until this time, ns.
+    Wait(u64),
+}
+
+/// The schedule of one flow's datagrams.
+///
+/// Datagram number n is due n gaps after the start, in exact arithmetic, so the mean rate does not
+/// drift. A sender that fell behind catches up at no more than twice the rate.
+#[derive(Debug)]
+pub struct Pacer {
+    start_ns: u64,
+    gap_ns: f64,
+    batch: u32,
+    sent: u64,
+    slipped_ns: f64,
+    last_ns: Option<u64>,
+    errors: ErrorHistogram,
+}
+
+impl Pacer {
+    /// A schedule that begins at `start_ns` and carries `rate` of payload in datagrams of `length`
+    /// bytes, at most `max` of them in one departure.
+    #[must_use]
+    pub fn new(start_ns: u64, rate: BitRate, length: u32, max: u32) -> Self {
+        let gap_ns = f64::from(length) * 8.0 * 1e9 / rate.as_f64().max(1.0);
+        let batch = if gap_ns >= SINGLE_GAP_NS {
+            1.0
+        } else {
+            (BATCH_NS / gap_ns).ceil()
+        };
+        Self {
+            start_ns,
+            gap_ns,
+            batch: (batch as u32).clamp(1, max.max(1)),
+            sent: 0,
+            slipped_ns: 0.0,
+            last_ns: None,
+            errors: ErrorHistogram::default(),
+        }
+    }
+
+    /// A schedule that begins at `start_ns` and carries one datagram every `gap_ns`.
+    #[must_use]
+    pub fn with_gap(start_ns: u64, gap_ns: u64) -> Self {
+        Self {
+            start_ns,
+            gap_ns: gap_ns as f64,
+            batch: 1,
+            sent: 0,
+            slipped_ns: 0.0,
+            last_ns: None,
+            errors: ErrorHistogram::default(),
+        }
+    }
+
+    /// This schedule with at least `burst` datagrams in a departure.
+    #[must_use]
+    pub fn with_bursts(mut self, burst: u32) -> Self {
+        self.batch = self.batch.max(burst);
+        self
+    }
+
+    /// Datagrams in a departure.
+    #[must_use]
+    pub const fn batch(&self) -> u32 {
+        self.batch
+    }
+
+    /// The time between departures, ns.
+    #[must_use]
+    pub fn period_ns(&self) -> f64 {
+        self.gap_ns * f64::from(self.batch)
+    }
+
+    /// The time at which the next departure is due, ns after the start.
+    fn due_ns(&self) -> f64 {
+        self.sent as f64 * self.gap_ns + self.slipped_ns
+    }
+
+    /// The next step at `now_ns`.
+    #[must_use]
+    pub fn next(&mut self, now_ns: u64) -> NextDeparture {
+        let elapsed = now_ns.saturating_sub(self.start_ns) as f64;
+        let lag = elapsed - self.due_ns();
+        if lag > MAX_LAG_NS {
+            self.slipped_ns += lag;
+        }
+        let mut due = self.due_ns();
+        if let Some(last) = self.last_ns {
+            // Catching up: not closer to the last departure than half the schedule's gap.
+            due = due.max(last.saturating_sub(self.start_ns) as f64 + self.period_ns() / 2.0);
+        }
+        if elapsed >= due {
+            NextDeparture::Send(self.batch)
+        } else {
+            NextDeparture::Wait(self.start_ns + due.ceil() as u64)
+        }
+    }
+
+    /// Takes note of a departure at `at_ns` of this many datagrams.
+    pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
+        if let Some(last) = self.last_ns {
+            let gap = at_ns.saturating_sub(last) as f64;
+            self.errors.record((gap - self.period_ns()).abs());
+        }
+        self.last_ns = Some(at_ns);
+        self.sent += u64::from(datagrams);
+    }
+
+    /// The evenness of the departures.
+    #[must_use]
+    pub fn spacing(&self) -> Spacing {
+        let departures = self.errors.count + u64::from(self.last_ns.is_some());
+        Spacing {
+            departures,
+            datagrams_per_departure: self.sent as f64 / departures.max(1) as f64,
+            scheduled_gap_us: self.period_ns() / 1e3,
+            error_p50_us: self.errors.quantile(0.5) / 1e3,
+            error_p99_us: self.errors.quantile(0.99) / 1e3,
+            error_max_us: self.errors.max / 1e3,
+            slipped_us: self.slipped_ns / 1e3,
+        }
+    }
+}
+
+/// Counts errors in buckets of an eighth of an octave, from 0.1 µs up.
+#[derive(Debug)]
+struct ErrorHistogram {
+    buckets: [u64; 256],
+    count: u64,
+    max: f64,
+}
+
+impl Default for ErrorHistogram {
+    fn default() -> Self {
+        Self {
+            buckets: [0; 256],
+            count: 0,
+            max: 0.0,
+        }
+    }
+}
+
+impl ErrorHistogram {
+    fn record(&mut self, error_ns: f64) {
+        let bucket = ((error_ns / STEP_NS).max(1.0).log2() * 8.0) as usize;
+        self.buckets[bucket.min(255)] += 1;
+        self.count += 1;
+        self.max = self.max.max(error_ns);
+    }
+
+    /// The upper edge of the bucket that holds the quantile.
+    fn quantile(&self, q: f64) -> f64 {
+        let rank = (q * self.count as f64).ceil() as u64;
+        let mut below = 0;
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            below += count;
+            if below >= rank.max(1) {
+                return (STEP_NS * ((bucket + 1) as f64 / 8.0).exp2()).min(self.max);
+            }
+        }
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(bps: u64) -> BitRate {
+        BitRate::from_bps(bps)
+    }
+
+    /// Runs a pacer with a sender that sleeps until 60 µs before a departure, oversleeps by `late_ns`,
+    /// and spins for the rest of the wait.
+    fn run(pacer: &mut Pacer, until_ns: u64, late_ns: u64) -> Vec<u64> {
+        let mut now = 0;
+        let mut left = Vec::new();
+        while now < until_ns {
+            match pacer.next(now) {
+                NextDeparture::Wait(at) if at > now + 60_000 => now = at.max(at - 60_000 + late_ns),
+                NextDeparture::Wait(at) => now = at,
+                NextDeparture::Send(count) => {
+                    pacer.departed(now, count);
+                    left.push(now);
+                    now += 1;
+                }
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn slow_datagrams_leave_one_at_a_time() {
+        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
+        assert_eq!(pacer.batch(), 1);
+        let left = run(&mut pacer, 1_000_000_000, 0);
+        assert_eq!(
+            left.len(),
+            8633,
+            "100 Mbit/s of 11 584 bits is 8632.6 a second"
+        );
+        assert!(
+            left.windows(2)
+                .all(|pair| (115_000..116_700).contains(&(pair[1] - pair[0])))
+        );
+    }
+
+    #[test]
+    fn fast_datagrams_leave_in_batches_no_longer_than_the_pace_allows() {
+        let pacer = Pacer::new(0, rate(1_000_000_000), 1448, 44);
+        assert_eq!(pacer.batch(), 5, "five datagrams of 11.6 µs cover 50 µs");
+        assert_eq!(Pacer::new(0, rate(100_000_000_000), 1448, 44).batch(), 44);
+    }
+
+    #[test]
+    fn oversleeping_does_not_change_the_mean_rate() {
+        for bps in [1_000_000, 10_000_000, 100_000_000, 1_000_000_000_u64] {
+            let mut pacer = Pacer::new(0, rate(bps), 1448, 44);
+            run(&mut pacer, 10_000_000_000, 70_000);
+            let sent = pacer.sent as f64 * 1448.0 * 8.0 / 10.0;
+            assert!((sent / bps as f64 - 1.0).abs() < 0.002, "{bps}: {sent}");
+        }
+    }
+
+    #[test]
+    fn a_sender_that_fell_behind_catches_up_at_twice_the_rate_at_most() {
+        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
+        run(&mut pacer, 1_000_000, 0);
+        let mut now = 21_000_000;
+        let mut gaps = Vec::new();
+        let mut last = None;
+        while now < 60_000_000 {
+            match pacer.next(now) {
+                NextDeparture::Wait(at) => now = at,
+                NextDeparture::Send(count) => {
+                    pacer.departed(now, count);
+                    if let Some(last) = last.replace(now) {
+                        gaps.push(now - last);
+                    }
+                }
+            }
+        }
+        assert!(
+            gaps.iter().all(|gap| *gap >= 57_900),
+            "never closer than half a gap"
+        );
+        assert_eq!(pacer.sent, 518, "at 60 ms the schedule is met again");
+    }
+
+    #[test]
+    fn a_lag_of_more_than_a_second_is_given_up_and_reported() {
+        let mut pacer = Pacer::new(0, rate(1_000_000), 1448, 44);
+        assert_eq!(pacer.next(5_000_000_000), NextDeparture::Send(1));
+        pacer.departed(5_000_000_000, 1);
+        assert!(matches!(pacer.next(5_000_000_001), NextDeparture::Wait(_)));
+        assert!((pacer.spacing().slipped_us - 5e6).abs() < 1.0);
+    }
+}

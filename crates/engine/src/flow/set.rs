@@ -1,0 +1,276 @@
+//! The flows of one end of a test that start together.
+
+use super::counters::FlowCounters;
+use super::gate::StartGate;
+use super::thread::{FlowContext, FlowTask, FlowThread};
+use crate::error::RunError;
+use crate::socket::DataSocket;
+use crate::wakeup::Wakeup;
+use caudal_core::plan::{Direction, PlannedFlow};
+use caudal_core::sample::{FlowEnd, Granted, Role, Sample};
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::tcp::shutdown_write;
+use std::net::Shutdown;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The role an end of a test has in a flow of this direction.
+#[must_use]
+pub(crate) const fn role(direction: Direction, is_client: bool) -> Role {
+    match (direction, is_client) {
+        (Direction::Up, true) | (Direction::Down, false) => Role::Sender,
+        _ => Role::Receiver,
+    }
+}
+
+/// How a TCP sender is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StopAction {
+    /// Its connection is half-closed, which also wakes a thread that is blocked in a send.
+    HalfClose,
+    /// Its connection stays open; its sends time out.
+    KeepOpen,
+}
+
+/// One end of a flow that is to be started.
+pub(crate) struct NewFlow {
+    /// The flow.
+    pub(crate) flow: PlannedFlow,
+    /// The role of this end.
+    pub(crate) role: Role,
+    /// Its socket, which the two directions of a connection may share.
+    pub(crate) socket: Arc<DataSocket>,
+    /// What the kernel granted the socket.
+    pub(crate) granted: Granted,
+    /// The processor its thread is pinned to.
+    pub(crate) cpu: Option<usize>,
+    /// The work of its thread.
+    pub(crate) task: FlowTask,
+}
+
+/// One end's flows that start together, each with its thread; stopped when dropped.
+pub(crate) struct FlowSet {
+    flows: Vec<FlowThread>,
+    gate: Arc<StartGate>,
+    start_ns: Option<u64>,
+    ended: Wakeup,
+    stop_action: StopAction,
+}
+
+impl FlowSet {
+    /// A set without flows.
+    ///
+    /// # Errors
+    /// When the kernel gives no pipe.
+    pub(crate) fn new(stop_action: StopAction) -> Result<Self, RunError> {
+        Ok(Self {
+            flows: Vec::new(),
+            gate: Arc::default(),
+            start_ns: None,
+            ended: Wakeup::new().map_err(|cause| RunError::local("opening a pipe", cause))?,
+            stop_action,
+        })
+    }
+
+    /// Adds a flow and starts its thread: a receiver begins at once, a sender when the set is [started](Self::start). A flow
+    /// that is added later has a start of its own.
+    ///
+    /// # Errors
+    /// When the kernel gives no pipe or thread.
+    pub(crate) fn add(&mut self, spec: NewFlow) -> Result<(), RunError> {
+        let waker = self
+            .ended
+            .waker()
+            .map_err(|cause| RunError::local("opening a pipe", cause))?;
+        let context = FlowContext {
+            socket: spec.socket,
+            counters: Arc::new(FlowCounters::default()),
+            signals: Arc::default(),
+            gate: Arc::clone(&self.gate),
+        };
+        let mut thread = FlowThread::spawn(
+            spec.flow,
+            spec.role,
+            context,
+            spec.granted,
+            spec.cpu,
+            waker,
+            spec.task,
+        )
+        .map_err(|cause| RunError::local("starting a thread", cause))?;
+        if self.start_ns.is_some() {
+            thread.start_ns = monotonic_ns();
+        }
+        self.flows.push(thread);
+        Ok(())
+    }
+
+    /// The counters of the flow that was added last, for a task that depends on them.
+    pub(crate) fn last_counters(&self) -> Option<Arc<FlowCounters>> {
+        let last = self.flows.last()?;
+        Some(Arc::clone(&last.context.counters))
+    }
+
+    /// Lets the senders go: the clock of the flows runs from here.
+    pub(crate) fn start(&mut self) {
+        let mut start_ns = monotonic_ns();
+        self.gate.open();
+        for flow in &self.flows {
+            // Payload that arrived before this thread was scheduled belongs to the test.
+            let first_ns = flow.context.counters.first_ns.load(Relaxed);
+            if first_ns != 0 {
+                start_ns = start_ns.min(first_ns);
+            }
+        }
+        for flow in &mut self.flows {
+            flow.start_ns = start_ns;
+        }
+        self.start_ns = Some(start_ns);
+    }
+
+    /// The start, ns of the monotonic clock; 0 before.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.unwrap_or(0)
+    }
+
+    /// `true` once the set was started.
+    pub(crate) const fn is_started(&self) -> bool {
+        self.start_ns.is_some()
+    }
+
+    /// The descriptor to poll, readable when a flow's thread has ended.
+    pub(crate) fn ended_fd(&self) -> BorrowedFd<'_> {
+        self.ended.fd()
+    }
+
+    /// Makes [`Self::ended_fd`] unreadable until the next flow ends.
+    pub(crate) fn reset_ended(&self) {
+        self.ended.reset();
+    }
+
+    /// Reads all flows' counters as reading number `tick`.
+    pub(crate) fn sample(&self, tick: u64) -> Vec<Sample> {
+        self.flows.iter().map(|flow| flow.sample(tick)).collect()
+    }
+
+    /// Reads the counters of the flows that have not ended.
+    pub(crate) fn sample_running(&self, tick: u64) -> Vec<Sample> {
+        self.flows
+            .iter()
+            .filter(|flow| flow.context.counters.ended_ns().is_none())
+            .map(|flow| flow.sample(tick))
+            .collect()
+    }
+
+    /// Payload bytes sent and received so far, over all flows: grows as long as any flow makes progress.
+    pub(crate) fn progress(&self) -> u64 {
+        self.flows
+            .iter()
+            .map(|flow| flow.context.counters.bytes.load(Relaxed))
+            .sum()
+    }
+
+    /// Ends the flows in which this end sends; the others go on.
+    pub(crate) fn stop_senders(&self) {
+        for flow in self.with_role(Role::Sender) {
+            flow.context.signals.stop();
+            if let (Some(stream), StopAction::HalfClose) =
+                (flow.context.socket.tcp(), self.stop_action)
+            {
+                let _ = shutdown_write(stream);
+            }
+        }
+        self.gate.open();
+    }
+
+    /// Ends the flows in which this end receives; the others go on.
+    pub(crate) fn stop_receivers(&self) {
+        for flow in self.with_role(Role::Receiver) {
+            flow.context.signals.stop();
+            if let Some(stream) = flow.context.socket.tcp() {
+                let _ = stream.shutdown(Shutdown::Read);
+            }
+        }
+    }
+
+    /// Half-closes the connections on which this end sends: the other end sees where they end.
+    pub(crate) fn half_close_senders(&self) {
+        for flow in self.with_role(Role::Sender) {
+            if let Some(stream) = flow.context.socket.tcp() {
+                let _ = shutdown_write(stream);
+            }
+        }
+    }
+
+    /// Ends every flow.
+    pub(crate) fn stop_all(&self) {
+        for flow in self.flows.iter().filter(|flow| !flow.is_joined()) {
+            flow.context.signals.stop();
+            flow.context.socket.shut_down();
+        }
+        self.gate.open();
+    }
+
+    /// Tells the receiver of `flow` how many datagrams were sent in total.
+    pub(crate) fn expect_datagrams(&self, flow: u32, datagrams: u64) {
+        for thread in self.flows.iter().filter(|thread| thread.flow.id == flow) {
+            thread.context.signals.expect_datagrams(datagrams);
+        }
+    }
+
+    /// Datagrams sent on each UDP flow in which this end sends: (flow, datagrams).
+    pub(crate) fn sent_datagrams(&self) -> Vec<(u32, u64)> {
+        self.with_role(Role::Sender)
+            .filter(|flow| flow.context.socket.udp().is_some())
+            .map(|flow| (flow.flow.id, flow.context.counters.datagrams.load(Relaxed)))
+            .collect()
+    }
+
+    /// `true` when all flows in which this end has `role` have ended.
+    pub(crate) fn is_over(&self, role: Role) -> bool {
+        self.with_role(role)
+            .all(|flow| flow.context.signals.is_over())
+    }
+
+    /// `true` when all flows have ended.
+    pub(crate) fn is_all_over(&self) -> bool {
+        self.flows.iter().all(|flow| flow.context.signals.is_over())
+    }
+
+    /// The flows that have ended since the last call, each with its end in ns after its start.
+    pub(crate) fn take_ended(&mut self) -> Vec<(FlowEnd, u64)> {
+        self.flows
+            .iter_mut()
+            .filter(|flow| !flow.is_reported && flow.context.signals.is_over())
+            .map(|flow| {
+                flow.is_reported = true;
+                flow.join();
+                (flow.end(), flow.ended_ns())
+            })
+            .collect()
+    }
+
+    /// Waits for all threads, which must have been stopped, and gives the final report of each flow.
+    pub(crate) fn finish(mut self) -> Vec<FlowEnd> {
+        self.join();
+        self.flows.iter().map(FlowThread::end).collect()
+    }
+
+    fn with_role(&self, role: Role) -> impl Iterator<Item = &FlowThread> {
+        self.flows.iter().filter(move |flow| flow.role == role)
+    }
+
+    fn join(&mut self) {
+        self.flows.iter_mut().for_each(FlowThread::join);
+    }
+}
+
+impl Drop for FlowSet {
+    fn drop(&mut self) {
+        if self.flows.iter().any(|flow| !flow.is_joined()) {
+            self.stop_all();
+            self.join();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The receiving end of a TCP flow.
+
+use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::wakeup_threshold::WakeupThreshold;
+use crate::socket::is_retryable;
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::tcp;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The minimum a receiver asks the kernel for in one call, bytes.
+const MIN_RECEIVE: usize = 128 << 10;
+/// The maximum a receiver that copies asks the kernel for in one call, bytes.
+const MAX_RECEIVE: usize = 1 << 20;
+/// The maximum a receiver that discards asks the kernel to drop in one call, bytes.
+const DISCARD_BLOCK: usize = 4 << 20;
+
+/// The receive buffer for blocks of `length` bytes.
+pub(crate) fn receive_buffer(length: u32) -> usize {
+    (length as usize).clamp(MIN_RECEIVE, MAX_RECEIVE)
+}
+
+/// What becomes of the payload a receiver reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReceiveMode {
+    /// It is copied into a buffer of this many bytes.
+    Copy {
+        /// The size of the buffer.
+        buffer: usize,
+        /// `true` when a fast flow's reader may be woken less often.
+        coalesce: bool,
+    },
+    /// The same, with the reads counted by the part of the buffer that they fill.
+    CountReads {
+        /// The size of the buffer.
+        buffer: usize,
+    },
+    /// It is dropped inside the kernel.
+    Discard,
+}
+
+/// The receiving end of a TCP flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TcpReceiver {
+    /// What becomes of the payload.
+    pub(crate) mode: ReceiveMode,
+    /// Bytes that were received before the flow's thread began, such as a header; they count as payload.
+    pub(crate) bytes_before: u64,
+}
+
+impl TcpReceiver {
+    /// A receiver of payload from the first byte on.
+    pub(crate) const fn new(mode: ReceiveMode) -> Self {
+        Self {
+            mode,
+            bytes_before: 0,
+        }
+    }
+
+    /// The task of the flow's thread.
+    pub(crate) fn into_task(self) -> FlowTask {
+        Box::new(move |flow| match flow.socket.tcp() {
+            Some(stream) => TaskOutcome::from_result(self.receive(stream, flow)),
+            None => TaskOutcome::default(),
+        })
+    }
+
+    /// Receives until the other end has closed or the flow is stopped.
+    fn receive(self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
+        let (counters, signals) = (&flow.counters, &flow.signals);
+        let fd = stream.as_fd();
+        let (room, coalesce) = match self.mode {
+            ReceiveMode::Copy { buffer, coalesce } => (buffer, coalesce),
+            ReceiveMode::CountReads { buffer } => (buffer, false),
+            ReceiveMode::Discard => (0, false),
+        };
+        let mut buffer = vec![0; room];
+        let mut threshold = WakeupThreshold::new(coalesce);
+        let read_sizes = match self.mode {
+            ReceiveMode::CountReads { .. } => {
+                Some(counters.read_sizes.get_or_init(Default::default))
+            }
+            _ => None,
+        };
+        counters.bytes.store(self.bytes_before, Relaxed);
+        let (mut received, mut calls) = (0_u64, 0_u64);
+        loop {
+            let outcome = if self.mode == ReceiveMode::Discard {
+                tcp::discard_some(fd, DISCARD_BLOCK)
+            } else {
+                tcp::receive_some(fd, &mut buffer)
+            };
+            calls += 1;
+            match outcome {
+                Ok(0) => return Ok(()),
+                Ok(count) => {
+                    let now = monotonic_ns();
+                    if received == 0 {
+                        counters.first_ns.store(now, Relaxed);
+                    }
+                    received += count as u64;
+                    counters.bytes.store(self.bytes_before + received, Relaxed);
+                    counters.last_ns.store(now, Relaxed);
+                    counters.calls.store(calls, Relaxed);
+                    if let Some(sizes) = read_sizes {
+                        count_read(sizes, count, room);
+                    }
+                    threshold.adapt(fd, now, received);
+                }
+                Err(_) if signals.is_stopped() => return Ok(()),
+                Err(cause) if is_retryable(&cause) => {}
+                Err(cause) => return Err(cause),
+            }
+        }
+    }
+}
+
+/// Counts a read of `count` bytes into a buffer of `room` in its eighth.
+fn count_read(sizes: &[AtomicU64; 8], count: usize, room: usize) {
+    let eighth = (count.saturating_sub(1) * 8 / room.max(1)).min(7);
+    sizes[eighth].fetch_add(1, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_is_counted_in_the_eighth_of_the_buffer_that_it_fills() {
+        let sizes = <[AtomicU64; 8]>::default();
+        for count in [1, 1000, 1024, 4097, 8192] {
+            count_read(&sizes, count, 8192);
+        }
+        let counts: Vec<u64> = sizes.iter().map(|size| size.load(Relaxed)).collect();
+        assert_eq!(counts, [3, 0, 0, 0, 1, 0, 0, 1]);
+    }
+}

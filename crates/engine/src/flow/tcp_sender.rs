@@ -1,0 +1,267 @@
+//! The sending end of a TCP flow.
+
+use super::budget::ByteBudget;
+use super::payload::{NextBlock, Payload};
+use super::signals::FlowSignals;
+use super::tcp_state::tcp_state;
+use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::write_pacer::{WritePace, WritePacer, paced_block};
+use crate::socket::is_retryable;
+use caudal_core::sample::TcpState;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::tcp as kernel;
+use std::io::{self, Read};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The time after the end of a test in which its last data may be acknowledged, ns.
+const DRAIN_NS: u64 = 1_000_000_000;
+/// The time a test that ends by bytes may make no progress before the rest is given up, ns.
+const STALLED_NS: u64 = 10_000_000_000;
+/// The time a stopped sender waits longer for its data to be acknowledged, ns.
+const STOPPED_NS: u64 = 1_000_000_000;
+/// The maximum sleep before the signals are looked at again, ns.
+const MAX_SLEEP_NS: u64 = 50_000_000;
+/// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
+const ACKNOWLEDGED_CLOSE: Duration = Duration::from_secs(2);
+
+/// How a protocol ends a connection on which it has sent its last byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TcpClose {
+    /// Half-close, then wait until all data has been acknowledged.
+    HalfClose,
+    /// Leave the connection open until both ends have exchanged their results.
+    KeepOpen {
+        /// `true` to wait until all data has been acknowledged.
+        drain: bool,
+    },
+    /// Half-close, then wait until the other end has closed; `None` where another thread reads from the connection.
+    AwaitClose(Option<Duration>),
+}
+
+/// The sending end of a TCP flow.
+pub(crate) struct TcpSender {
+    /// Where the payload comes from.
+    pub(crate) payload: Payload,
+    /// Bytes handed over in one send.
+    pub(crate) length: usize,
+    /// The rate to keep; `None` for as fast as possible.
+    pub(crate) pace: Option<WritePace>,
+    /// The bytes to send.
+    pub(crate) budget: Arc<ByteBudget>,
+    /// How the connection is ended.
+    pub(crate) close: TcpClose,
+    /// `true` when the other end may close before it has received everything.
+    pub(crate) peer_may_close: bool,
+    /// Bytes that were sent before the flow's thread began, such as a header; they count as payload.
+    pub(crate) bytes_before: u64,
+}
+
+impl TcpSender {
+    /// The task of the flow's thread.
+    pub(crate) fn into_task(self) -> FlowTask {
+        Box::new(move |flow| match flow.socket.tcp() {
+            Some(stream) => self.run(stream, flow),
+            None => TaskOutcome::default(),
+        })
+    }
+
+    fn run(mut self, stream: &TcpStream, flow: &FlowContext) -> TaskOutcome {
+        flow.counters.bytes.store(self.bytes_before, Relaxed);
+        flow.gate.wait(&flow.signals);
+        if let Some(rate) = self.pace.and_then(|pace| pace.rate) {
+            // The kernel spreads the segments of one send; a little above the rate, so that the pacer here sets the mean.
+            let bytes = rate.bps() / 8;
+            let _ = kernel::set_pacing_rate(stream, bytes + bytes / 50 + 1);
+        }
+        let result = self.send(stream, flow);
+        flow.counters.last_ns.store(monotonic_ns(), Relaxed);
+        let result = match result {
+            Err(cause)
+                if self.peer_may_close
+                    && is_closed_by_peer(&cause)
+                    && flow.counters.bytes.load(Relaxed) > 0 =>
+            {
+                Ok(())
+            }
+            result => result,
+        };
+        TaskOutcome {
+            tcp: self.end(stream, flow),
+            ..TaskOutcome::from_result(result)
+        }
+    }
+
+    /// Sends until the budget or the payload is used up, or the flow is stopped.
+    fn send(&mut self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
+        let (counters, signals) = (&flow.counters, &flow.signals);
+        let fd = stream.as_fd();
+        let start_ns = monotonic_ns();
+        let mut pacer = self.pace.map(|pace| WritePacer::new(start_ns, pace));
+        let max = match self.pace.and_then(|pace| pace.sliced_rate()) {
+            Some(rate) if !self.payload.has_whole_blocks() => paced_block(rate, self.length),
+            _ => self.length,
+        };
+        let (mut sent, mut calls) = (0_u64, 0_u64);
+        while !signals.is_stopped() {
+            let claimed = self.budget.claim(max as u64) as usize;
+            if claimed == 0 {
+                break;
+            }
+            if let Some(pacer) = &mut pacer
+                && !wait_for_turn(pacer, sent, claimed as u64, signals)
+            {
+                break;
+            }
+            let mut left = match self.payload.prepare(claimed, &self.budget)? {
+                NextBlock::Ready(left) => left,
+                NextBlock::Again => continue,
+                NextBlock::End => break,
+            };
+            let mut at = 0;
+            while left > 0 {
+                let outcome = self.payload.send_some(fd, at, left);
+                calls += 1;
+                match outcome {
+                    // The end of a file.
+                    Ok(0) => return Ok(()),
+                    Ok(count) => {
+                        left -= count.min(left);
+                        at += count;
+                        sent += count as u64;
+                        counters.bytes.store(self.bytes_before + sent, Relaxed);
+                        counters.calls.store(calls, Relaxed);
+                    }
+                    Err(_) if signals.is_stopped() => return Ok(()),
+                    Err(cause) if is_retryable(&cause) => {}
+                    Err(cause) => return Err(cause),
+                }
+                if left > 0 && signals.is_stopped() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the connection as the protocol does; TCP as it was before or after, whichever is complete.
+    fn end(&self, stream: &TcpStream, flow: &FlowContext) -> Option<TcpState> {
+        // The kernel may no longer report the state of a connection that has closed.
+        let before = tcp_state(stream);
+        match self.close {
+            TcpClose::HalfClose => {
+                let _ = kernel::shutdown_write(stream);
+                drain_or_reset(stream, &flow.signals);
+            }
+            TcpClose::KeepOpen { drain: true } => drain_or_reset(stream, &flow.signals),
+            TcpClose::KeepOpen { drain: false } => {}
+            TcpClose::AwaitClose(patience) => {
+                let _ = kernel::shutdown_write(stream);
+                if let Some(patience) = patience {
+                    await_close(stream, patience);
+                }
+            }
+        }
+        let is_complete =
+            |state: &TcpState| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
+        tcp_state(stream).filter(is_complete).or(before)
+    }
+}
+
+/// Waits until the next block may be written; `false` when the flow is stopped meanwhile.
+fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, signals: &FlowSignals) -> bool {
+    loop {
+        let now = monotonic_ns();
+        let wait_ns = pacer.wait_ns(now, sent, next);
+        if wait_ns == 0 {
+            pacer.written(now);
+            return true;
+        }
+        sleep_until(now + wait_ns.min(MAX_SLEEP_NS));
+        if signals.is_stopped() {
+            return false;
+        }
+    }
+}
+
+fn is_closed_by_peer(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// The time a sender waits until the other end has acknowledged everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DrainPatience {
+    /// This long, ns: the time of the test is over, and what arrives later is not part of it.
+    Fixed(u64),
+    /// As long as the queue shrinks at least every so often, ns: all of it is part of the test.
+    WhileShrinking(u64),
+}
+
+/// Waits until all data has been acknowledged; if it is not, closing will reset the connection, which would linger for minutes
+/// otherwise.
+fn drain_or_reset(stream: &TcpStream, signals: &FlowSignals) {
+    let patience = if signals.is_stopped() {
+        DrainPatience::Fixed(DRAIN_NS)
+    } else {
+        DrainPatience::WhileShrinking(STALLED_NS)
+    };
+    if !drain(stream, patience, signals) {
+        let _ = kernel::set_zero_linger(stream);
+    }
+}
+
+/// Waits until everything that was handed over has been acknowledged; `true` when it has.
+fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> bool {
+    let (DrainPatience::Fixed(max_ns) | DrainPatience::WhileShrinking(max_ns)) = patience;
+    let mut until_ns = monotonic_ns() + max_ns;
+    let mut min_queued = u32::MAX;
+    let mut pause_ns = 20_000;
+    loop {
+        let queued = match kernel::out_queue(stream) {
+            Ok(0) => return true,
+            Ok(queued) => queued,
+            Err(_) => return false,
+        };
+        let now = monotonic_ns();
+        if let DrainPatience::WhileShrinking(max_ns) = patience {
+            if queued < min_queued {
+                (min_queued, until_ns) = (queued, now + max_ns);
+            }
+            if signals.is_stopped() {
+                until_ns = until_ns.min(now + STOPPED_NS);
+            }
+        }
+        if now >= until_ns {
+            return false;
+        }
+        sleep_until((now + pause_ns).min(until_ns));
+        pause_ns = (pause_ns * 2).min(5_000_000);
+    }
+}
+
+/// Reads and discards until the other end has closed, so that everything sent has arrived.
+pub(crate) fn await_close(mut stream: &TcpStream, patience: Duration) {
+    let mut discarded = [0; 4096];
+    let until_ns = monotonic_ns() + patience.as_nanos() as u64;
+    let patience_left = patience.saturating_sub(ACKNOWLEDGED_CLOSE).as_nanos() as u64;
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(500)));
+    while monotonic_ns() < until_ns {
+        match stream.read(&mut discarded) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(cause) if is_retryable(&cause) || cause.kind() == io::ErrorKind::TimedOut => {
+                let is_acknowledged = kernel::out_queue(stream).is_ok_and(|queued| queued == 0);
+                if is_acknowledged && until_ns.saturating_sub(monotonic_ns()) < patience_left {
+                    return;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+}

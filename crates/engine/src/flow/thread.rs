@@ -1,0 +1,194 @@
+//! The thread of one end of a flow.
+
+use super::counters::FlowCounters;
+use super::gate::StartGate;
+use super::signals::FlowSignals;
+use super::tcp_state::tcp_state;
+use crate::socket::DataSocket;
+use crate::wakeup::Waker;
+use caudal_core::plan::PlannedFlow;
+use caudal_core::sample::{
+    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
+};
+use caudal_core::sequence::SequenceCounts;
+use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
+use caudal_sys::{affinity, udp};
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+const STACK_BYTES: usize = 512 << 10;
+
+/// The work of a flow's thread.
+pub(crate) type FlowTask = Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>;
+
+/// What a flow's task works with.
+#[derive(Clone)]
+pub(crate) struct FlowContext {
+    pub(crate) socket: Arc<DataSocket>,
+    pub(crate) counters: Arc<FlowCounters>,
+    pub(crate) signals: Arc<FlowSignals>,
+    pub(crate) gate: Arc<StartGate>,
+}
+
+/// What a flow's task found out beyond its counters.
+#[derive(Debug, Default)]
+pub(crate) struct TaskOutcome {
+    /// TCP as the kernel last knew it (TCP sender).
+    pub(crate) tcp: Option<TcpState>,
+    /// The evenness of departures (UDP sender with a rate).
+    pub(crate) spacing: Option<Spacing>,
+    /// The exact account of datagrams (UDP receiver).
+    pub(crate) sequence: Option<SequenceCounts>,
+    /// Delay variation (UDP receiver).
+    pub(crate) delay: Option<DelaySummary>,
+    /// The reason why the flow ended before its time.
+    pub(crate) failure: Option<String>,
+}
+
+impl TaskOutcome {
+    /// The outcome of a flow of which only success or failure is known.
+    pub(crate) fn from_result(result: io::Result<()>) -> Self {
+        Self {
+            failure: result.err().map(|cause| cause.to_string()),
+            ..Self::default()
+        }
+    }
+}
+
+/// One end of a flow with its thread.
+pub(super) struct FlowThread {
+    pub(super) flow: PlannedFlow,
+    pub(super) role: Role,
+    pub(super) context: FlowContext,
+    pub(super) start_ns: u64,
+    granted: Granted,
+    outcome: TaskOutcome,
+    thread: Option<JoinHandle<TaskOutcome>>,
+    pub(super) is_reported: bool,
+}
+
+impl FlowThread {
+    /// Starts the thread of a flow; `waker` wakes whoever waits for its end.
+    pub(super) fn spawn(
+        flow: PlannedFlow,
+        role: Role,
+        context: FlowContext,
+        granted: Granted,
+        cpu: Option<usize>,
+        waker: Waker,
+        task: FlowTask,
+    ) -> io::Result<Self> {
+        let inner = context.clone();
+        let thread = thread::Builder::new()
+            .name(format!("flow {}", flow.id))
+            .stack_size(STACK_BYTES)
+            .spawn(move || run(&inner, cpu, &waker, task))?;
+        Ok(Self {
+            flow,
+            role,
+            context,
+            start_ns: 0,
+            granted,
+            outcome: TaskOutcome::default(),
+            thread: Some(thread),
+            is_reported: false,
+        })
+    }
+
+    /// Reads the counters.
+    pub(super) fn counters(&self) -> Counters {
+        let counters = &self.context.counters;
+        match (self.role, &*self.context.socket) {
+            (Role::Sender, DataSocket::Tcp(stream)) => {
+                let mut counters = counters.sender();
+                counters.tcp = tcp_state(stream);
+                Counters::Sender(counters)
+            }
+            (Role::Sender, DataSocket::Udp(_)) => Counters::Sender(counters.sender()),
+            (Role::Receiver, DataSocket::Tcp(_)) => {
+                Counters::Receiver(counters.receiver(self.start_ns))
+            }
+            (Role::Receiver, DataSocket::Udp(socket)) => {
+                let mut counters = counters.receiver(self.start_ns);
+                counters.socket_drops =
+                    udp::meminfo(socket).map_or(0, |memory| u64::from(memory.drops));
+                Counters::Receiver(counters)
+            }
+        }
+    }
+
+    /// Reads the counters as reading number `tick`.
+    pub(super) fn sample(&self, tick: u64) -> Sample {
+        Sample {
+            flow: self.flow.id,
+            tick,
+            at_ns: monotonic_ns().saturating_sub(self.start_ns),
+            counters: self.counters(),
+        }
+    }
+
+    /// The end of the flow, ns after its start; the present while it runs.
+    pub(super) fn ended_ns(&self) -> u64 {
+        let ended_ns = self.context.counters.ended_ns();
+        ended_ns
+            .unwrap_or_else(monotonic_ns)
+            .saturating_sub(self.start_ns)
+    }
+
+    pub(super) const fn is_joined(&self) -> bool {
+        self.thread.is_none()
+    }
+
+    /// Waits for the thread.
+    pub(super) fn join(&mut self) {
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        self.outcome = thread.join().unwrap_or_else(|_| TaskOutcome {
+            failure: Some("its thread ended in an error of the program".to_owned()),
+            ..TaskOutcome::default()
+        });
+        if let DataSocket::Tcp(stream) = &*self.context.socket {
+            // Buffers and MSS are adjusted by the kernel while a connection runs.
+            let last = crate::socket::granted_tcp(stream, false);
+            self.granted.send_buffer_bytes = last.send_buffer_bytes;
+            self.granted.receive_buffer_bytes = last.receive_buffer_bytes;
+            self.granted.mss = last.mss.or(self.granted.mss);
+            self.granted.path_mtu = last.path_mtu.or(self.granted.path_mtu);
+        }
+    }
+
+    /// The final report of a flow whose thread was joined.
+    pub(super) fn end(&self) -> FlowEnd {
+        let mut counters = self.counters();
+        if let (Counters::Sender(sender), Some(last)) = (&mut counters, self.outcome.tcp) {
+            sender.tcp = Some(last);
+        }
+        FlowEnd {
+            flow: self.flow.id,
+            counters,
+            granted: self.granted.clone(),
+            spacing: self.outcome.spacing,
+            sequence: self.outcome.sequence.clone(),
+            delay: self.outcome.delay,
+            failure: self.outcome.failure.clone(),
+        }
+    }
+}
+
+fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowTask) -> TaskOutcome {
+    flow.counters.attach_thread();
+    if let Some(cpu) = cpu {
+        // A processor that does not exist was refused when the plan was made.
+        let _ = affinity::pin_this_thread(cpu);
+    }
+    // The default of 50 µs would show in every paced departure.
+    let _ = set_timer_slack_ns(1);
+    let outcome = task(flow);
+    flow.counters.set_ended(monotonic_ns());
+    flow.counters.detach_thread();
+    flow.signals.set_over();
+    waker.wake();
+    outcome
+}

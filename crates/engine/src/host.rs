@@ -1,0 +1,100 @@
+//! The machine an end of a test runs on: its description, and the resources used during a test.
+
+use caudal_core::host::{Host, Usage};
+use caudal_sys::clock::{monotonic_ns, process_cpu};
+use caudal_sys::{affinity, host, interface};
+use std::net::IpAddr;
+
+/// The kernel settings that limit what a test can reach.
+const SYSCTLS: [&str; 8] = [
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.core.default_qdisc",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_sack",
+];
+
+/// The description of this machine, with its interface towards `peer`.
+#[must_use]
+pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
+    let route = peer.and_then(interface::route_to);
+    let device = route
+        .as_ref()
+        .and_then(|route| interface::Interface::by_name(&route.interface));
+    Host {
+        tool: tool.to_owned(),
+        name: host::hostname().unwrap_or_default(),
+        kernel: host::kernel_release().unwrap_or_default(),
+        cpu: host::cpu_model().unwrap_or_default(),
+        cpus: affinity::available_cpus().len() as u32,
+        boot_id: host::boot_id(),
+        congestion_control: host::sysctl("net.ipv4.tcp_congestion_control"),
+        interface: route.map(|route| route.interface),
+        mtu: device.as_ref().map(|device| device.mtu),
+        speed_mbps: device.as_ref().and_then(|device| device.speed_mbps),
+        driver: device.as_ref().and_then(|device| device.driver.clone()),
+        qdisc: device.as_ref().and_then(|device| device.qdisc.clone()),
+        offloads: device.map_or_else(Vec::new, |device| {
+            device
+                .offloads
+                .into_iter()
+                .filter(|(_, on)| *on)
+                .map(|(name, _)| name)
+                .collect()
+        }),
+        sysctls: SYSCTLS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), host::sysctl(name)?)))
+            .collect(),
+        load_average: host::load_average().map(|load| load[0]),
+    }
+}
+
+/// The counters of this machine as they were when a test began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UsageMeter {
+    cpu_ns: u64,
+    steal_ns: Option<u64>,
+    at_ns: u64,
+    interface: Option<u32>,
+    qdisc_drops: Option<u64>,
+    receive_drops: Option<u64>,
+}
+
+impl UsageMeter {
+    /// Reads the counters; the queueing discipline's on the interface towards `peer`.
+    #[must_use]
+    pub(crate) fn start(peer: IpAddr) -> Self {
+        let interface = interface::route_to(peer).map(|route| route.index);
+        Self {
+            cpu_ns: process_cpu().as_nanos() as u64,
+            steal_ns: host::steal_ns(),
+            at_ns: monotonic_ns(),
+            interface,
+            qdisc_drops: interface.and_then(interface::qdisc_drops),
+            receive_drops: host::udp_counters().map(|udp| udp.rcvbuf_errors),
+        }
+    }
+
+    /// The resources used since.
+    #[must_use]
+    pub(crate) fn read(&self) -> Usage {
+        let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Usage {
+            cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
+            steal_ns: since(host::steal_ns(), self.steal_ns),
+            wall_ns: monotonic_ns().saturating_sub(self.at_ns),
+            qdisc_drops: since(
+                self.interface.and_then(interface::qdisc_drops),
+                self.qdisc_drops,
+            ),
+            host_receive_drops: since(
+                host::udp_counters().map(|udp| udp.rcvbuf_errors),
+                self.receive_drops,
+            ),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The settings of a test that concern this end alone.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The settings of a test that concern this end alone.
+#[derive(Debug, Clone, Default)]
+pub struct LocalOptions {
+    /// Processors to pin the flows' threads to, in turn; empty for none.
+    pub affinity: Vec<usize>,
+    /// The time at which traffic is to begin, ns since 1970; at once when that is past, or `None`.
+    pub start_at_ns: Option<u64>,
+    /// Set while a test runs, it ends the test as an interrupt would.
+    pub quit: Arc<AtomicBool>,
+    /// The settings of a bulk transfer over TCP.
+    pub tcp: TcpLocalOptions,
+    /// The settings of a round-trip test.
+    pub echo: EchoLocalOptions,
+}
+
+impl LocalOptions {
+    /// The processor for the thread of the flow at position `nth`.
+    pub(crate) fn cpu(&self, nth: usize) -> Option<usize> {
+        let position = nth % self.affinity.len().max(1);
+        self.affinity.get(position).copied()
+    }
+}
+
+/// The settings of a bulk transfer over TCP that concern this end alone.
+#[derive(Debug, Clone, Default)]
+pub struct TcpLocalOptions {
+    /// The source of the payload instead of generated blocks; `-` for standard input.
+    pub file: Option<PathBuf>,
+}
+
+/// The settings of a round-trip test that concern this end alone.
+#[derive(Debug, Clone)]
+pub struct EchoLocalOptions {
+    /// The seed of a random schedule: the same seed gives the same schedule.
+    pub seed: u64,
+    /// `true` when some more messages are sent that the kernel timestamps.
+    pub kernel_timestamps: bool,
+    /// The time after which no more messages are sent; `None` until all were.
+    pub time: Option<Duration>,
+}
+
+impl Default for EchoLocalOptions {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            kernel_timestamps: true,
+            time: None,
+        }
+    }
+}

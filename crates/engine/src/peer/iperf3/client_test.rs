@@ -1,0 +1,323 @@
+//! The running test of a client, from its first byte to both ends' results.
+
+use super::client::Iperf3Request;
+use super::client_control::{ClientControl, STEP_NS};
+use super::error::Iperf3Error;
+use super::readings::{Readings, ended_test, send_flow_ends};
+use super::results::{Measured, cpu_percent};
+use super::trailing::await_trailing;
+use crate::flow::FlowSet;
+use caudal_core::event::{CutShort, Event};
+use caudal_core::plan::{Direction, PlannedFlow, Ticks};
+use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
+use caudal_sys::tcp;
+use caudal_wire::iperf3::{ControlState, Parameters, Results, TransportProtocol, stream_id};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The time sent data may take to be acknowledged after the end, ns.
+const DRAIN_NS: u64 = 12_000_000_000;
+/// The time a server's program may take to read what is in its kernel, as long as its window does not move, ns.
+const TCP_GRACE_NS: u64 = 3_000_000;
+/// The maximum of that time, ns.
+const MAX_TCP_GRACE_NS: u64 = 100_000_000;
+/// The time it may take for datagrams, a full buffer of which takes longer, ns.
+const UDP_GRACE_NS: u64 = 10_000_000;
+/// The maximum of that time, ns.
+const MAX_UDP_GRACE_NS: u64 = 500_000_000;
+/// The time datagrams that were sent before the server stopped may take to arrive, ns.
+const UDP_TRAILING_NS: u64 = 5_000_000;
+/// The time without a datagram after which the rest of an amount counts as lost, ns.
+const LOST_NS: u64 = 2_000_000_000;
+/// The interval at which the user's request to quit and the other end's silence are looked at, ns.
+const CHECK_NS: u64 = 250_000_000;
+/// The interval at which the amount received is looked at, ns.
+const AMOUNT_CHECK_NS: u64 = 2_000_000;
+/// The interval at which acknowledgements are looked at, ns.
+const DRAIN_CHECK_NS: u64 = 500_000;
+
+fn as_ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 4)
+}
+
+/// The running test of a client.
+pub(super) struct ClientTest<'a> {
+    request: &'a Iperf3Request,
+    parameters: &'a Parameters,
+    flows: Vec<PlannedFlow>,
+    set: FlowSet,
+    readings: Readings,
+    congestion: Option<String>,
+    usage: Option<Rusage>,
+    /// The time after which it ends, where an amount does not end it.
+    total: Option<Duration>,
+}
+
+impl<'a> ClientTest<'a> {
+    pub(super) fn new(
+        request: &'a Iperf3Request,
+        flows: Vec<PlannedFlow>,
+        set: FlowSet,
+        congestion: Option<String>,
+        usage: Option<Rusage>,
+    ) -> Self {
+        let parameters = &request.parameters;
+        let omitted = Duration::from_secs(u64::from(parameters.omit_s));
+        let by_time = parameters.end_bytes().is_none() && parameters.time_s > 0;
+        Self {
+            readings: Readings::new(Ticks::new(
+                request.interval.unwrap_or(super::plan::MAX_DURATION),
+                omitted,
+                None,
+            )),
+            total: by_time.then(|| {
+                let whole = Duration::from_secs(u64::from(parameters.time_s));
+                request.time.unwrap_or(whole) + omitted
+            }),
+            request,
+            parameters,
+            flows,
+            set,
+            congestion,
+            usage,
+        }
+    }
+
+    fn is_udp(&self) -> bool {
+        self.parameters.protocol == TransportProtocol::Udp
+    }
+
+    fn has_flow(&self, direction: Direction) -> bool {
+        self.flows.iter().any(|flow| flow.direction == direction)
+    }
+
+    /// Lets the test run and exchanges results: those of the server.
+    pub(super) fn carry_out(
+        &mut self,
+        control: &mut ClientControl,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Results, Iperf3Error> {
+        self.readings.read(&self.set, events);
+        self.watch(control, events)?;
+        let ended_ns = monotonic_ns().saturating_sub(self.set.start_ns());
+        self.set.stop_senders();
+        events(Event::Ending);
+        self.await_sent(control);
+        control.connection.send(&[ControlState::TestEnd])?;
+        control.await_state(ControlState::ExchangeResults, STEP_NS)?;
+        self.await_trailing(None);
+        let last = self.readings.last(&self.set, ended_ns);
+        let theirs = control.exchange_results(&self.results(&last, None))?;
+        self.await_trailing(Some(&theirs));
+        control.await_state(ControlState::DisplayResults, STEP_NS)?;
+        let last = self.readings.last(&self.set, ended_ns);
+        self.report(&last, &theirs, events);
+        Ok(theirs)
+    }
+
+    /// Shows the ends of the flows and both ends' reports.
+    fn report(&self, last: &[Sample], theirs: &Results, events: &mut dyn FnMut(Event)) {
+        let ours = self.results(last, Some(theirs));
+        let measured = self.measured(last);
+        send_flow_ends(last, events);
+        events(Event::Reported(measured.local_report(&ours)));
+        events(Event::Reported(measured.peer_report(theirs)));
+        events(Event::Ended(ended_test(last, None)));
+    }
+
+    fn measured<'b>(&'b self, last: &'b [Sample]) -> Measured<'b> {
+        Measured {
+            flows: &self.flows,
+            base: &self.readings.base,
+            last,
+        }
+    }
+
+    fn results(&self, last: &[Sample], theirs: Option<&Results>) -> Results {
+        let sends = self.has_flow(Direction::Up);
+        Results {
+            cpu_percent: cpu_percent(self.usage, monotonic_ns() - self.set.start_ns()),
+            has_retransmits: sends.then_some(self.parameters.protocol == TransportProtocol::Tcp),
+            congestion: self.congestion.clone(),
+            streams: self.measured(last).stream_results(theirs),
+            ..Results::default()
+        }
+    }
+
+    /// Ends the flows: their final reports, and the readings at the end of the warm-up.
+    pub(super) fn finish(self) -> (Vec<FlowEnd>, Vec<Sample>) {
+        self.set.stop_all();
+        (self.set.finish(), self.readings.base)
+    }
+
+    /// Ends the flows of a test that did not reach its end.
+    pub(super) fn abort(self, cut_short: CutShort, events: &mut dyn FnMut(Event)) {
+        self.set.stop_senders();
+        let last = self.readings.at_end(&self.set);
+        send_flow_ends(&last, events);
+        events(Event::Ended(ended_test(&last, Some(cut_short))));
+        self.set.stop_all();
+    }
+
+    /// Waits for the end of the test, reading the streams when that is due.
+    fn watch(
+        &mut self,
+        control: &mut ClientControl,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), Iperf3Error> {
+        let start_ns = self.set.start_ns();
+        let end_ns = self.total.map(|total| start_ns + as_ns(total));
+        let has_amount = self.parameters.end_bytes().is_some();
+        let (mut progress, mut progress_ns) = (0, start_ns);
+        loop {
+            let due_ns = self.readings.due_ns(&self.set);
+            let mut until_ns = monotonic_ns() + CHECK_NS;
+            for at_ns in [due_ns, end_ns].into_iter().flatten() {
+                until_ns = until_ns.min(at_ns);
+            }
+            if has_amount && self.has_flow(Direction::Down) {
+                until_ns = until_ns.min(monotonic_ns() + AMOUNT_CHECK_NS);
+            }
+            control.expect_nothing(until_ns, &[self.set.ended_fd()])?;
+            self.set.reset_ended();
+            let now_ns = monotonic_ns();
+            if due_ns.is_some_and(|at_ns| now_ns >= at_ns) {
+                self.readings.read(&self.set, events);
+            }
+            let is_progressing = self.set.progress() != progress;
+            if is_progressing {
+                (progress, progress_ns) = (self.set.progress(), now_ns);
+            }
+            let quiet_ns = now_ns.saturating_sub(progress_ns);
+            let is_over = end_ns.is_some_and(|end_ns| now_ns >= end_ns)
+                || self.request.options.quit.load(Relaxed)
+                || self.has_sent_all() && self.has_received_all(progress, quiet_ns);
+            if is_over {
+                self.read_end(now_ns - start_ns, events);
+                return Ok(());
+            }
+            let patience = self.request.receive_timeout;
+            if !self.has_flow(Direction::Up) && quiet_ns >= as_ns(patience) {
+                return Err(Iperf3Error::Idle(patience.as_secs()));
+            }
+        }
+    }
+
+    /// Reads the streams at the end, unless that was just done.
+    fn read_end(&mut self, elapsed_ns: u64, events: &mut dyn FnMut(Event)) {
+        if elapsed_ns > self.readings.latest_ns + 1_000_000 {
+            self.readings.read(&self.set, events);
+        }
+        self.readings.ensure_base(&self.set);
+    }
+
+    /// `true` when this end has sent all that it is to send.
+    fn has_sent_all(&self) -> bool {
+        !self.has_flow(Direction::Up) || self.set.is_over(Role::Sender)
+    }
+
+    /// `true` when this end has received all that it is to receive; where no amount ends the test, only the end of what
+    /// this end sends (a file) can.
+    fn has_received_all(&self, progress: u64, quiet_ns: u64) -> bool {
+        if !self.has_flow(Direction::Down) {
+            return true;
+        }
+        let Some(amount) = self.parameters.end_bytes() else {
+            return false;
+        };
+        let is_quiet = quiet_ns >= LOST_NS.max(3 * self.gap_ns());
+        self.received_bytes() >= amount || self.is_udp() && progress > 0 && is_quiet
+    }
+
+    /// Payload received, over all streams; where datagrams were lost, what they would have carried too.
+    fn received_bytes(&self) -> u64 {
+        let length = u64::from(self.parameters.length);
+        let received = |sample: &Sample| match sample.counters {
+            Counters::Receiver(received) if self.is_udp() => {
+                (received.datagrams + received.lost) * length
+            }
+            Counters::Receiver(received) => received.bytes,
+            Counters::Sender(_) => 0,
+        };
+        self.set.sample(0).iter().map(received).sum()
+    }
+
+    /// The time between datagrams, ns.
+    fn gap_ns(&self) -> u64 {
+        match self.parameters.rate_bps {
+            0 => 0,
+            rate => u64::from(self.parameters.length) * 8_000_000_000 / rate,
+        }
+    }
+
+    /// Waits until what was sent has had its time to arrive: a server of iperf3 counts nothing that arrives after the end
+    /// of the test was announced.
+    fn await_sent(&self, control: &ClientControl) {
+        if !self.has_flow(Direction::Up) {
+            return;
+        }
+        if self.is_udp() {
+            // A sender that sleeps until its next departure has nothing on the way.
+            let info = tcp::tcp_info(control.connection.stream());
+            let rtt_ns = info.map_or(0, |info| u64::from(info.rtt_us) * 1000);
+            sleep_until(monotonic_ns() + (UDP_GRACE_NS + 2 * rtt_ns).min(MAX_UDP_GRACE_NS));
+            return;
+        }
+        let until_ns = monotonic_ns() + DRAIN_NS;
+        while !self.set.is_over(Role::Sender) && monotonic_ns() < until_ns {
+            sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
+        }
+        // What is acknowledged is in the kernel there; its program has still to read it, which opens the window.
+        let until_ns = monotonic_ns() + MAX_TCP_GRACE_NS;
+        let (mut windows, mut changed_ns) = (self.receiver_windows(), monotonic_ns());
+        while monotonic_ns() < until_ns.min(changed_ns + TCP_GRACE_NS) {
+            sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
+            let now = self.receiver_windows();
+            if now != windows {
+                (windows, changed_ns) = (now, monotonic_ns());
+            }
+        }
+    }
+
+    /// The windows that the receivers of this end's TCP streams advertise.
+    fn receiver_windows(&self) -> Vec<u64> {
+        self.set
+            .sample(0)
+            .iter()
+            .filter_map(|sample| match sample.counters {
+                Counters::Sender(sender) => sender.tcp?.receiver_window_bytes,
+                Counters::Receiver(_) => None,
+            })
+            .collect()
+    }
+
+    /// Waits for what the server has sent, as long as it is on the way.
+    fn await_trailing(&self, theirs: Option<&Results>) {
+        if !self.has_flow(Direction::Down) {
+            return;
+        }
+        match theirs {
+            Some(theirs) if self.is_udp() => {
+                for flow in self
+                    .flows
+                    .iter()
+                    .filter(|flow| flow.direction == Direction::Down)
+                {
+                    if let Some(reported) = theirs.stream(stream_id(flow.id)) {
+                        self.set.expect_datagrams(flow.id, reported.packets);
+                    }
+                }
+            }
+            None if self.is_udp() => {
+                // The results will report how many there were.
+                sleep_until(monotonic_ns() + UDP_TRAILING_NS);
+                return;
+            }
+            _ => {}
+        }
+        await_trailing(&self.set, self.is_udp(), || {
+            self.set.is_over(Role::Receiver)
+        });
+    }
+}

@@ -1,0 +1,70 @@
+//! The datagrams of an iperf3 stream.
+
+use crate::flow::{DatagramFormat, DatagramReader, SenderClock, Stamp};
+use caudal_wire::datagram::fill_payload;
+use caudal_wire::iperf2::fill_pattern;
+use caudal_wire::iperf3::Parameters;
+use caudal_wire::iperf3::datagram::{CounterWidth, Iperf3Header, answer_to, is_opening};
+use std::net::UdpSocket;
+
+/// The layout of an iperf3 stream's datagrams.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Iperf3Format {
+    width: CounterWidth,
+    /// `true` when the payload is a repeated pattern.
+    is_repeating: bool,
+}
+
+impl From<&Parameters> for Iperf3Format {
+    fn from(parameters: &Parameters) -> Self {
+        Self {
+            width: if parameters.wide_counters {
+                CounterWidth::Wide
+            } else {
+                CounterWidth::Narrow
+            },
+            is_repeating: parameters.repeating_payload,
+        }
+    }
+}
+
+impl DatagramFormat for Iperf3Format {
+    fn fill(&self, datagram: &mut [u8]) {
+        if self.is_repeating {
+            fill_pattern(datagram);
+        } else {
+            fill_payload(datagram, 0);
+        }
+    }
+
+    #[inline]
+    fn write(&self, datagram: &mut [u8], sequence: u64, sent_ns: u64) {
+        self.width
+            .write(datagram, &Iperf3Header { sequence, sent_ns });
+    }
+}
+
+impl DatagramReader for Iperf3Format {
+    const CLOCK: SenderClock = SenderClock::Monotonic;
+
+    #[inline]
+    fn read(&mut self, datagram: &[u8], due: u64, _arrived_ns: u64) -> Option<Stamp> {
+        if is_opening(datagram) {
+            return None;
+        }
+        let header = self.width.read(datagram, due)?;
+        Some(Stamp {
+            sequence: header.sequence,
+            sent_ns: Some(header.sent_ns),
+        })
+    }
+
+    #[cold]
+    fn control(&mut self, socket: &UdpSocket, datagram: &[u8]) -> bool {
+        // A hello that is repeated has lost its answer.
+        if let Some(answer) = answer_to(datagram) {
+            let _ = socket.send(&answer);
+        }
+        is_opening(datagram)
+    }
+}

@@ -1,0 +1,33 @@
+//! iperf3: its servers as peers, and its clients at a server of caudal.
+
+mod client;
+mod client_control;
+mod client_streams;
+mod client_test;
+mod control;
+mod datagrams;
+mod error;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Iperf3Peer"
+)]
+mod iperf3;
+mod plan;
+mod readings;
+mod registry;
+mod results;
+mod server_options;
+mod session;
+mod session_error;
+mod session_streams;
+mod session_test;
+mod streams;
+mod trailing;
+
+pub use client::{Iperf3Client, Iperf3Outcome, Iperf3Request};
+pub use error::Iperf3Error;
+pub use iperf3::Iperf3Peer;
+pub use server_options::{Iperf3Options, Iperf3Session, LoginCheck};
+
+pub(crate) use registry::{Delivery, Iperf3Registry};
+pub(crate) use session::serve;

@@ -1,0 +1,248 @@
+//! What each end of a test has counted, in the form in which both exchange it.
+
+use caudal_core::event::{CpuPercent, EndReport, FlowTotals, PeerOutput, ReportingEnd};
+use caudal_core::plan::PlannedFlow;
+use caudal_core::sample::{Counters, Role, Sample};
+use caudal_sys::clock::Rusage;
+use caudal_wire::iperf3::{Results, StreamResult, stream_id};
+use std::time::Duration;
+
+/// The result of one stream between the end of the warm-up and the end.
+///
+/// `sent` is the number of datagrams its sender reports: those missing behind the last that arrived are lost as well.
+#[must_use]
+pub(super) fn stream_result(
+    id: u32,
+    base: &Sample,
+    last: &Sample,
+    sent: Option<u64>,
+) -> StreamResult {
+    let start = StreamResult {
+        id,
+        start_s: Some(0.0),
+        end_s: Some(seconds_between(base, last)),
+        omitted_errors: Some(0),
+        omitted_packets: Some(0),
+        ..StreamResult::default()
+    };
+    match (base.counters, last.counters) {
+        (Counters::Sender(base), Counters::Sender(last)) => StreamResult {
+            bytes: last.bytes.saturating_sub(base.bytes),
+            retransmits: last.tcp.map(|tcp| {
+                let before = base.tcp.map_or(0, |tcp| tcp.retransmits);
+                tcp.retransmits.saturating_sub(before)
+            }),
+            packets: last.datagrams,
+            omitted_packets: Some(base.datagrams),
+            ..start
+        },
+        (Counters::Receiver(base), Counters::Receiver(last)) => {
+            let seen = last.datagrams + last.lost;
+            let packets = seen.max(sent.unwrap_or(0));
+            StreamResult {
+                bytes: last.bytes.saturating_sub(base.bytes),
+                jitter_s: last.jitter_rfc3550_ns as f64 / 1e9,
+                errors: packets - last.datagrams,
+                omitted_errors: Some(base.lost),
+                packets,
+                omitted_packets: Some(base.datagrams + base.lost),
+                ..start
+            }
+        }
+        _ => start,
+    }
+}
+
+fn seconds_between(base: &Sample, last: &Sample) -> f64 {
+    last.at_ns.saturating_sub(base.at_ns) as f64 / 1e9
+}
+
+/// CPU time of this program since `before`, % of `elapsed_ns`: in total, in user space and in the kernel.
+pub(super) fn cpu_percent(before: Option<Rusage>, elapsed_ns: u64) -> [f64; 3] {
+    let (Some(before), Some(now)) = (before, Rusage::of_process()) else {
+        return [0.0; 3];
+    };
+    let percent = |now: Duration, before: Duration| {
+        now.saturating_sub(before).as_nanos() as f64 * 100.0 / elapsed_ns.max(1) as f64
+    };
+    let (user, system) = (
+        percent(now.user, before.user),
+        percent(now.system, before.system),
+    );
+    [user + system, user, system]
+}
+
+/// The readings of this end's streams from which reports are made.
+pub(super) struct Measured<'a> {
+    pub(super) flows: &'a [PlannedFlow],
+    pub(super) base: &'a [Sample],
+    pub(super) last: &'a [Sample],
+}
+
+impl Measured<'_> {
+    /// The readings of a flow at the end of the warm-up and at the end.
+    fn readings(&self, flow: u32) -> Option<(&Sample, &Sample)> {
+        let of = |samples: &'_ [Sample]| samples.iter().position(|sample| sample.flow == flow);
+        Some((&self.base[of(self.base)?], &self.last[of(self.last)?]))
+    }
+
+    /// The results of this end's streams, of which the other end has reported `theirs`.
+    pub(super) fn stream_results(&self, theirs: Option<&Results>) -> Vec<StreamResult> {
+        self.flows
+            .iter()
+            .filter_map(|flow| {
+                let id = stream_id(flow.id);
+                let (base, last) = self.readings(flow.id)?;
+                let reported = theirs.and_then(|theirs| theirs.stream(id));
+                let sent = reported.map(|reported| reported.packets);
+                Some(stream_result(id, base, last, sent))
+            })
+            .collect()
+    }
+
+    /// The report of this end.
+    pub(super) fn local_report(&self, ours: &Results) -> EndReport {
+        self.report(ReportingEnd::Local, ours, |flow, result| {
+            let (base, _) = self.readings(flow)?;
+            Some((
+                role_of(base),
+                result.end_s.unwrap_or(0.0),
+                result.datagrams(),
+            ))
+        })
+    }
+
+    /// The report of the other end. Versions before 3.2 do not report the time: this end's is taken for it; versions before
+    /// 3.14 not the datagrams of the warm-up: this end's count is.
+    pub(super) fn peer_report(&self, theirs: &Results) -> EndReport {
+        self.report(ReportingEnd::Peer, theirs, |flow, result| {
+            let (base, last) = self.readings(flow)?;
+            let elapsed_s = result
+                .end_s
+                .map(|end| end - result.start_s.unwrap_or(0.0))
+                .filter(|elapsed| *elapsed > 0.0)
+                .unwrap_or_else(|| seconds_between(base, last));
+            let datagrams = match result.omitted_packets {
+                Some(_) => result.datagrams(),
+                None => result.packets.saturating_sub(omitted_datagrams(base)),
+            };
+            let role = match role_of(base) {
+                Role::Sender => Role::Receiver,
+                Role::Receiver => Role::Sender,
+            };
+            Some((role, elapsed_s, datagrams))
+        })
+    }
+
+    fn report(
+        &self,
+        end: ReportingEnd,
+        results: &Results,
+        details: impl Fn(u32, &StreamResult) -> Option<(Role, f64, u64)>,
+    ) -> EndReport {
+        let [total, user, system] = results.cpu_percent;
+        let flows = self.flows.iter().filter_map(|flow| {
+            let result = results.stream(stream_id(flow.id))?;
+            let (role, elapsed_s, datagrams) = details(flow.id, result)?;
+            Some(FlowTotals {
+                flow: flow.id,
+                role,
+                elapsed_s,
+                bytes: result.bytes,
+                retransmits: result.retransmits,
+                datagrams: Some(datagrams),
+                lost: Some(result.lost()),
+                reordered: None,
+                jitter_s: Some(result.jitter_s),
+                transit: None,
+            })
+        });
+        EndReport {
+            end,
+            flows: flows.collect(),
+            cpu: Some(CpuPercent {
+                total,
+                user,
+                system,
+            }),
+            congestion: results.congestion.clone(),
+            output: match (&results.output_json, &results.output_text) {
+                (Some(json), _) => Some(PeerOutput::Json(json.to_string())),
+                (None, text) => text.clone().map(PeerOutput::Text),
+            },
+        }
+    }
+}
+
+const fn role_of(sample: &Sample) -> Role {
+    match sample.counters {
+        Counters::Sender(_) => Role::Sender,
+        Counters::Receiver(_) => Role::Receiver,
+    }
+}
+
+/// Datagrams of the warm-up, as this end has counted them.
+const fn omitted_datagrams(base: &Sample) -> u64 {
+    match base.counters {
+        Counters::Sender(counters) => counters.datagrams,
+        Counters::Receiver(counters) => counters.datagrams + counters.lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::sample::{ReceiverCounters, SenderCounters};
+
+    fn received(at_ns: u64, datagrams: u64, lost: u64) -> Sample {
+        Sample {
+            flow: 0,
+            tick: 0,
+            at_ns,
+            counters: Counters::Receiver(ReceiverCounters {
+                bytes: datagrams * 1000,
+                datagrams,
+                lost,
+                ..ReceiverCounters::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn datagrams_sent_are_those_received_and_those_lost() {
+        let (base, last) = (received(0, 0, 0), received(2_000_000_000, 90, 4));
+        let seen = stream_result(1, &base, &last, None);
+        assert_eq!((seen.packets, seen.errors, seen.end_s), (94, 4, Some(2.0)));
+        // Six more were sent behind the last that arrived.
+        let reported = stream_result(1, &base, &last, Some(100));
+        assert_eq!(
+            (reported.packets, reported.errors, reported.bytes),
+            (100, 10, 90_000)
+        );
+        // A sender that reports less than arrived is not believed.
+        assert_eq!(stream_result(1, &base, &last, Some(7)).packets, 94);
+    }
+
+    #[test]
+    fn the_warm_up_is_reported_apart() {
+        let (base, last) = (
+            received(1_000_000_000, 40, 1),
+            received(2_000_000_000, 90, 4),
+        );
+        let one = stream_result(3, &base, &last, None);
+        assert_eq!((one.lost(), one.datagrams(), one.bytes), (3, 53, 50_000));
+        let sent = |datagrams| Sample {
+            counters: Counters::Sender(SenderCounters {
+                datagrams,
+                bytes: datagrams * 10,
+                ..SenderCounters::default()
+            }),
+            ..base
+        };
+        let one = stream_result(3, &sent(40), &sent(100), None);
+        assert_eq!(
+            (one.datagrams(), one.bytes, one.retransmits),
+            (60, 600, None)
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! The errors that end a session of a client of iperf3.
+
+use crate::error::RunError;
+use caudal_wire::iperf3::Iperf3ErrorCode;
+
+/// An error that ends a session before its test is over.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionError {
+    /// The client has left, or knows that the server is stopping.
+    #[error("the client has left")]
+    Left,
+    /// The client receives a number; the log a text, where there is a better one.
+    #[error("{}", .1.clone().unwrap_or_else(|| .0.to_string()))]
+    Code(Iperf3ErrorCode, Option<String>),
+    /// Any other error.
+    #[error(transparent)]
+    Run(RunError),
+}
+
+impl SessionError {
+    /// The number for the client and the text for the log; `None` where there is nobody to answer.
+    pub(super) fn answer(&self) -> Option<(Iperf3ErrorCode, String)> {
+        let code = match self {
+            Self::Left => return None,
+            Self::Code(code, _) => *code,
+            Self::Run(RunError::Silent { .. }) => Iperf3ErrorCode::NO_MESSAGE,
+            Self::Run(RunError::Protocol(_)) => Iperf3ErrorCode::RECEIVE_MESSAGE,
+            Self::Run(_) => Iperf3ErrorCode::INIT_TEST,
+        };
+        Some((code, self.to_string()))
+    }
+}
+
+impl From<RunError> for SessionError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Lost { .. } => Self::Left,
+            other => Self::Run(other),
+        }
+    }
+}
+
+impl From<Iperf3ErrorCode> for SessionError {
+    fn from(code: Iperf3ErrorCode) -> Self {
+        Self::Code(code, None)
+    }
+}

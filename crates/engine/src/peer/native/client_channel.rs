@@ -1,0 +1,266 @@
+//! The client's end of a control connection: greeted, with the server's clock measured.
+
+use super::answer::read_answer;
+use super::control::ControlChannel;
+use crate::error::RunError;
+use crate::host::describe_host;
+use crate::interrupt::UserInterrupt;
+use crate::socket::connect;
+use crate::target::LocalBinding;
+use caudal_core::echo::ClockPoint;
+use caudal_core::host::Host;
+use caudal_core::plan::Plan;
+use caudal_stats::ClockEstimate;
+use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
+use caudal_wire::frame::MAX_MESSAGE_BYTES;
+use caudal_wire::message::{Refusal, ToClient, ToServer};
+use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// The time each step of setting a test up may take.
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time before the start of a test at which waiting becomes exact, ns: waiting for messages is to the millisecond.
+const EXACT_WAIT_NS: u64 = 3_000_000;
+/// The maximum number of times the server's clock is asked for in one measurement.
+const MAX_PINGS: u32 = 20;
+/// The minimum number.
+const MIN_PINGS: u32 = 3;
+/// The time after which no more than the minimum are made, ns.
+const PINGS_NS: u64 = 200_000_000;
+
+/// The client's end of a control connection.
+pub(super) struct ClientChannel {
+    pub(super) channel: ControlChannel,
+    pub(super) interrupt: UserInterrupt,
+    /// The offset of the server's clock, and the idle round-trip time.
+    pub(super) clock: ClockEstimate,
+    pub(super) client: Host,
+    pub(super) server: Host,
+    pub(super) connect_time: Duration,
+}
+
+/// A control connection on which nothing was sent yet.
+pub(super) struct NewConnection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    connect_time: Duration,
+}
+
+impl NewConnection {
+    /// Connects to a server.
+    pub(super) fn open(peer: SocketAddr, binding: &LocalBinding) -> Result<Self, RunError> {
+        let began_ns = monotonic_ns();
+        let stream = connect(peer, binding, None)?;
+        Ok(Self {
+            stream,
+            peer,
+            connect_time: Duration::from_nanos(monotonic_ns() - began_ns),
+        })
+    }
+}
+
+/// A plan that the server has accepted.
+pub(super) struct AcceptedPlan {
+    pub(super) plan: Plan,
+    pub(super) token: TestToken,
+    /// The changes the server made.
+    pub(super) changed: Vec<String>,
+}
+
+impl ClientChannel {
+    /// Greets the server of a connection, and measures its clock and the idle round-trip time.
+    pub(super) fn greet(
+        connection: NewConnection,
+        tool: &str,
+        interrupt: UserInterrupt,
+    ) -> Result<Self, RunError> {
+        let NewConnection {
+            mut stream,
+            peer,
+            connect_time,
+        } = connection;
+        let lost = |cause| RunError::Lost {
+            doing: "greeting it",
+            cause,
+        };
+        stream.set_nodelay(true).map_err(lost)?;
+        stream.write_all(&Purpose::Control.encode()).map_err(lost)?;
+        let client = describe_host(tool, Some(peer.ip()));
+        let answer = read_answer(&mut stream, peer, interrupt)?;
+        let mut channel = ControlChannel::new(stream, peer, MAX_MESSAGE_BYTES).map_err(lost)?;
+        if answer == PreambleAnswer::Refused {
+            return Err(read_refusal(&mut channel));
+        }
+        let server = exchange_hosts(&mut channel, &client, interrupt)?;
+        let mut greeted = Self {
+            channel,
+            interrupt,
+            clock: ClockEstimate::default(),
+            client,
+            server,
+            connect_time,
+        };
+        greeted.measure_clock()?;
+        Ok(greeted)
+    }
+
+    /// The next message that is no heartbeat, within `patience`.
+    pub(super) fn expect(
+        &mut self,
+        patience: Duration,
+        due: &'static str,
+    ) -> Result<ToClient, RunError> {
+        let until_ns = monotonic_ns() + patience.as_nanos() as u64;
+        loop {
+            match self.channel.recv(until_ns, &self.interrupt.fds())? {
+                Some(ToClient::Alive) if monotonic_ns() < until_ns => {}
+                Some(ToClient::Alive) | None if self.interrupt.is_set() => {
+                    return Err(RunError::Interrupted);
+                }
+                Some(ToClient::Alive) | None => {
+                    return Err(RunError::Silent {
+                        waiting_for: due,
+                        seconds: patience.as_secs(),
+                    });
+                }
+                Some(message) => return Ok(message),
+            }
+        }
+    }
+
+    /// Sends a heartbeat where one is due.
+    pub(super) fn keep_alive(&mut self) -> Result<(), RunError> {
+        if self.channel.is_heartbeat_due() {
+            self.channel.send(&ToServer::Alive)?;
+        }
+        Ok(())
+    }
+
+    /// Offers a plan: the plan both ends then hold.
+    pub(super) fn offer(&mut self, plan: &Plan) -> Result<AcceptedPlan, RunError> {
+        plan.check()?;
+        self.channel.send(&ToServer::Offer { plan: plan.clone() })?;
+        match self.expect(STEP_TIMEOUT, "an answer to the plan")? {
+            ToClient::Accepted {
+                plan: accepted,
+                token,
+                changed,
+            } => {
+                accepted.check().map_err(|error| {
+                    RunError::Protocol(format!("it accepted a plan in which {error}"))
+                })?;
+                if std::mem::discriminant(&accepted) != std::mem::discriminant(plan) {
+                    let message = "it accepted a plan of another workload".to_owned();
+                    return Err(RunError::Protocol(message));
+                }
+                let token = TestToken::from_hex(&token)
+                    .ok_or_else(|| RunError::Protocol("a malformed token".to_owned()))?;
+                Ok(AcceptedPlan {
+                    plan: accepted,
+                    token,
+                    changed,
+                })
+            }
+            other => Err(RunError::unexpected(other, "an answer to the plan")),
+        }
+    }
+
+    /// Waits until `start_at_ns` of the wall clock, with everything open: the request to start is next. The server waits for
+    /// that for ten seconds.
+    pub(super) fn wait_until(&mut self, start_at_ns: Option<u64>) -> Result<(), RunError> {
+        let Some(start_at_ns) = start_at_ns else {
+            return Ok(());
+        };
+        let due_ns = monotonic_ns() + start_at_ns.saturating_sub(realtime_ns());
+        let roughly_ns = due_ns.saturating_sub(EXACT_WAIT_NS);
+        while monotonic_ns() < roughly_ns {
+            match self.channel.recv(roughly_ns, &self.interrupt.fds())? {
+                Some(ToClient::Alive) => {}
+                None if self.interrupt.is_set() => return Err(RunError::Interrupted),
+                None => {}
+                Some(other) => {
+                    return Err(RunError::unexpected(other, "nothing before the start"));
+                }
+            }
+        }
+        sleep_until(due_ns);
+        Ok(())
+    }
+
+    /// Measures the offset of the server's clock, more often where answers are quick.
+    fn measure_clock(&mut self) -> Result<(), RunError> {
+        let began_ns = monotonic_ns();
+        for nth in 0..MAX_PINGS {
+            if nth >= MIN_PINGS && monotonic_ns() - began_ns > PINGS_NS {
+                break;
+            }
+            self.channel.send(&ToServer::Ping {
+                t1: monotonic_ns() as i64,
+            })?;
+            match self.expect(STEP_TIMEOUT, "an answer to a ping")? {
+                ToClient::Pong { t1, t2, t3 } => {
+                    self.clock.push(t1, t2, t3, monotonic_ns() as i64);
+                }
+                other => return Err(RunError::unexpected(other, "an answer to a ping")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures the offset of the server's clock anew; its time is that of this machine's monotonic clock.
+    pub(super) fn read_clock(&mut self) -> Result<ClockPoint, RunError> {
+        let earlier = std::mem::take(&mut self.clock);
+        let began_ns = monotonic_ns();
+        let measured = self.measure_clock();
+        let at_ns = began_ns.midpoint(monotonic_ns()) as i64;
+        let found = self.clock.offset_ns().zip(self.clock.bound_ns());
+        if found.is_none() {
+            self.clock = earlier;
+        }
+        measured?;
+        let (offset_ns, bound_ns) =
+            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
+        Ok(ClockPoint {
+            at_ns,
+            offset_ns,
+            bound_ns,
+        })
+    }
+}
+
+/// Sends the client's description and receives the server's.
+fn exchange_hosts(
+    channel: &mut ControlChannel,
+    client: &Host,
+    interrupt: UserInterrupt,
+) -> Result<Host, RunError> {
+    channel.send(&ToServer::Hello {
+        host: client.clone(),
+        required: Vec::new(),
+    })?;
+    let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
+    match channel.recv(until_ns, &interrupt.fds())? {
+        Some(ToClient::Welcome { host, .. }) => Ok(host),
+        Some(other) => Err(RunError::unexpected(other, "a welcome")),
+        None if interrupt.is_set() => Err(RunError::Interrupted),
+        None => Err(RunError::Silent {
+            waiting_for: "a welcome",
+            seconds: STEP_TIMEOUT.as_secs(),
+        }),
+    }
+}
+
+/// The reason a server gives for refusing a connection.
+fn read_refusal(channel: &mut ControlChannel) -> RunError {
+    let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
+    match channel.recv(until_ns, &[]) {
+        Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
+        Ok(_) => RunError::Refused {
+            reason: Refusal::Other,
+            message: "it gave no reason".to_owned(),
+        },
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,25 @@
+//! The server: many clients at once on one port, each isolated from the others.
+
+mod acceptor;
+mod options;
+mod pending;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Server"
+)]
+mod server;
+mod session;
+mod session_control;
+mod session_event;
+mod session_watch;
+mod state;
+mod test_registry;
+mod test_sockets;
+
+pub use options::{PORT, ServerOptions};
+pub use server::Server;
+pub use session_event::{
+    SessionEvent, SessionEventKind, SessionEventSender, SessionView, SessionViews,
+};
+
+pub(crate) use state::ServerState;

@@ -1,0 +1,72 @@
+//! The settings of a server.
+
+use crate::network::Network;
+use crate::peer::iperf3::Iperf3Options;
+use crate::workload::ServerLimits;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The default port of a server.
+pub const PORT: u16 = 5201;
+
+/// The settings of a server.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// The address to listen on; `None` for all, IPv4 and IPv6.
+    pub bind: Option<IpAddr>,
+    /// The port; 0 lets the kernel choose.
+    pub port: u16,
+    /// `true` to end after one client.
+    pub one_off: bool,
+    /// The maximum number of clients at once.
+    pub max_clients: usize,
+    /// The maximum rate of a test in one direction, bit/s.
+    pub max_rate: Option<u64>,
+    /// The maximum duration of a test.
+    pub max_time: Option<Duration>,
+    /// The networks that are answered; empty for all.
+    pub allow: Vec<Network>,
+    /// The time a client may make no progress.
+    pub idle_timeout: Duration,
+    /// The program's name and version, as reported to clients.
+    pub tool: String,
+    /// The treatment of clients of iperf3.
+    pub iperf3: Iperf3Options,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            bind: None,
+            port: PORT,
+            one_off: false,
+            max_clients: 256,
+            max_rate: None,
+            max_time: None,
+            allow: Vec::new(),
+            idle_timeout: Duration::from_secs(60),
+            tool: "caudal".to_owned(),
+            iperf3: Iperf3Options::default(),
+        }
+    }
+}
+
+impl ServerOptions {
+    /// The limits on each test.
+    pub(crate) const fn limits(&self) -> ServerLimits {
+        ServerLimits {
+            max_rate: self.max_rate,
+            max_time: self.max_time,
+            idle_timeout: self.idle_timeout,
+        }
+    }
+
+    /// The maximum number of clients at once: one, where the server ends after it.
+    pub(crate) fn capacity(&self) -> usize {
+        if self.one_off {
+            self.max_clients.min(1)
+        } else {
+            self.max_clients
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A running server.
+
+use super::acceptor::Acceptor;
+use super::options::ServerOptions;
+use super::session_event::SessionEventSender;
+use super::state::ServerState;
+use crate::admission::Admission;
+use crate::error::RunError;
+use crate::socket::listen_tcp_and_udp;
+use crate::stop::join_within;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The time the sessions of a server that is stopped may take to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A running server; stopped when dropped.
+pub struct Server {
+    state: Arc<ServerState>,
+    local: SocketAddr,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// When the port is not available, or the kernel gives no thread.
+    pub fn start(options: ServerOptions, events: SessionEventSender) -> Result<Self, RunError> {
+        let wanted = match options.bind {
+            Some(address) => format!("listening on {}", SocketAddr::new(address, options.port)),
+            None => format!("listening on port {}", options.port),
+        };
+        let (tcp, udp, local) = listen_tcp_and_udp(options.bind, options.port)
+            .map_err(|cause| RunError::local(wanted, cause))?;
+        let state = ServerState::new(options, events)
+            .map_err(|cause| RunError::local("opening a pipe", cause))?;
+        let state = Arc::new(state);
+        let acceptor = Acceptor::new(Arc::clone(&state), tcp, udp, local.port());
+        let acceptor = thread::Builder::new()
+            .name("acceptor".to_owned())
+            .spawn(move || acceptor.run())
+            .map_err(|cause| RunError::local("starting a thread", cause))?;
+        Ok(Self {
+            state,
+            local,
+            acceptor: Some(acceptor),
+        })
+    }
+
+    /// The address and port it listens on.
+    #[must_use]
+    pub const fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// `true` when it has ended by itself.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.acceptor.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// The number of clients it serves now.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.state.admission.in_use()
+    }
+
+    /// The server's admission, which servers of other protocols may share.
+    #[must_use]
+    pub fn admission(&self) -> Admission {
+        self.state.admission.clone()
+    }
+
+    /// Ends running tests, whose clients receive what was measured, and waits until all sessions are over.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.state.stop.request();
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+        let sessions = std::mem::take(&mut *self.state.sessions());
+        join_within(sessions, STOP_TIMEOUT);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,289 @@
+//! A session of a native client: greeted, then tests one after another.
+
+use super::session_control::SessionControl;
+use super::session_event::SessionEventKind;
+use super::session_watch::SessionWatch;
+use super::state::ServerState;
+use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
+use crate::error::RunError;
+use crate::host::{UsageMeter, describe_host};
+use crate::peer::native::control::ControlChannel;
+use crate::protocol::Protocol;
+use crate::workload::{self, FinishedServer, ServerHalf};
+use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
+use caudal_core::plan::{Plan, PlanRecord};
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::frame::MAX_TO_SERVER_BYTES;
+use caudal_wire::message::{Refusal, ToClient, ToServer};
+use caudal_wire::preamble::PreambleAnswer;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+
+/// Serves one client from its first message to its last.
+pub(super) fn serve(state: &ServerState, stream: TcpStream, peer: SocketAddr, number: u64) {
+    let mut session = match Session::begin(state, stream, peer, number) {
+        Ok(session) => session,
+        Err(error) => {
+            state.send_refused(Protocol::Native, peer, error.to_string());
+            return;
+        }
+    };
+    match session.serve_tests() {
+        // The client has left, or knows that the server is stopping.
+        Ok(())
+        | Err(
+            RunError::Lost { .. }
+            | RunError::Refused {
+                reason: Refusal::Stopping,
+                ..
+            },
+        ) => {}
+        Err(error) => state.send_refused(Protocol::Native, peer, error.to_string()),
+    }
+    session.send_event(SessionEventKind::Left);
+}
+
+/// A client's session.
+struct Session<'a> {
+    control: SessionControl<'a>,
+    peer: SocketAddr,
+    number: u64,
+}
+
+impl<'a> Session<'a> {
+    /// Exchanges greetings.
+    fn begin(
+        state: &'a ServerState,
+        mut stream: TcpStream,
+        peer: SocketAddr,
+        number: u64,
+    ) -> Result<Self, RunError> {
+        let lost = |cause| RunError::Lost {
+            doing: "greeting it",
+            cause,
+        };
+        stream.set_nonblocking(false).map_err(lost)?;
+        stream
+            .write_all(&PreambleAnswer::Welcome.encode())
+            .map_err(lost)?;
+        let channel = ControlChannel::new(stream, peer, MAX_TO_SERVER_BYTES).map_err(lost)?;
+        let mut session = Self {
+            control: SessionControl { state, channel },
+            peer,
+            number,
+        };
+        let tool = session.greet()?;
+        session.send_event(SessionEventKind::Connected { tool });
+        Ok(session)
+    }
+
+    /// Receives the client's description and sends the server's: the client's program.
+    fn greet(&mut self) -> Result<String, RunError> {
+        let control = &mut self.control;
+        let stop = control.state.stop_fd();
+        match control.channel.recv(monotonic_ns() + STEP_NS, &[stop])? {
+            Some(ToServer::Hello { host, required }) => {
+                if let Some(feature) = required.first() {
+                    let message = format!("this server does not know the feature {feature:?}");
+                    return Err(control.refuse(Refusal::Feature, message));
+                }
+                let tool = &control.state.options.tool;
+                control.send(&ToClient::Welcome {
+                    host: describe_host(tool, Some(self.peer.ip())),
+                    features: Vec::new(),
+                })?;
+                Ok(host.tool)
+            }
+            Some(_) => {
+                let message = "the first message must be a hello".to_owned();
+                Err(control.refuse(Refusal::Protocol, message))
+            }
+            None => {
+                control.check_stop()?;
+                Err(RunError::Silent {
+                    waiting_for: "a hello",
+                    seconds: STEP_NS / 1_000_000_000,
+                })
+            }
+        }
+    }
+
+    /// Serves tests until the client leaves.
+    fn serve_tests(&mut self) -> Result<(), RunError> {
+        let idle_ns = self.control.state.options.idle_timeout.as_nanos() as u64;
+        let mut since_ns = monotonic_ns();
+        loop {
+            self.control.check_stop()?;
+            let stop = self.control.state.stop_fd();
+            let received = match self.control.recv(since_ns + idle_ns, &[stop]) {
+                Err(RunError::Protocol(message)) => {
+                    return Err(self.control.refuse(Refusal::Protocol, message));
+                }
+                received => received?,
+            };
+            match received {
+                Some(ToServer::Offer { plan }) => {
+                    self.serve_offer(&plan)?;
+                    since_ns = monotonic_ns();
+                }
+                Some(ToServer::Hello { .. } | ToServer::Start) => {
+                    let message = "no plan was offered that could start".to_owned();
+                    return Err(self.control.refuse(Refusal::Protocol, message));
+                }
+                _ => {}
+            }
+            if monotonic_ns() >= since_ns + idle_ns {
+                let seconds = idle_ns / 1_000_000_000;
+                let message = format!("no test was asked for within {seconds} s");
+                return Err(self.control.refuse(Refusal::Limit, message));
+            }
+            self.control.keep_alive()?;
+        }
+    }
+
+    /// Carries out the plan that the client offers.
+    fn serve_offer(&mut self, plan: &Plan) -> Result<(), RunError> {
+        if let Err(error) = plan.check() {
+            return Err(self.control.refuse(Refusal::Plan, error.to_string()));
+        }
+        match self.run(plan) {
+            Ok(()) => Ok(()),
+            // Sent to the client already, or there is nobody to send it to.
+            Err(
+                error
+                @ (RunError::Refused { .. } | RunError::Lost { .. } | RunError::Silent { .. }),
+            ) => Err(error),
+            Err(RunError::Protocol(message)) => {
+                Err(self.control.refuse(Refusal::Protocol, message))
+            }
+            Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
+        }
+    }
+
+    fn run(&mut self, plan: &Plan) -> Result<(), RunError> {
+        let state = self.control.state;
+        let limits = state.options.limits();
+        let mut workload = workload::from_plan(plan);
+        let changed = workload.limit(&limits);
+        let plan = workload.plan();
+        let entry = TestEntry::new(state)?;
+        let token = entry.token;
+        self.control.send(&ToClient::Accepted {
+            plan: plan.clone(),
+            token: token.to_hex(),
+            changed: changed.clone(),
+        })?;
+        let (flows, settings) = (plan.flows(), workload.socket_settings());
+        let open = TestSockets::new(entry, &settings, &flows).collect(&mut self.control)?;
+        let meter = UsageMeter::start(self.peer.ip());
+        let mut half = workload.server_half(open, token, &limits)?;
+        self.control.send(&ToClient::Ready)?;
+        self.await_start()?;
+        half.start();
+        self.control.send(&ToClient::Started)?;
+        let start_ns = monotonic_ns();
+        self.send_test_event(Event::Agreed(Agreement {
+            repeat: None,
+            plan: PlanRecord::from(&plan),
+            changed,
+        }));
+        self.send_test_event(Event::Started { repeat: None });
+        let mut watch = SessionWatch::new(start_ns, half.ending(&limits));
+        let attended = self.attend(&mut *half, &mut watch);
+        let finished = half.finish();
+        let usage = meter.read();
+        self.send_ended(&finished, start_ns, &attended);
+        let stopped = attended?;
+        self.control.send(&ToClient::Finished {
+            report: finished.report,
+            usage,
+            stopped,
+        })
+    }
+
+    fn await_start(&mut self) -> Result<(), RunError> {
+        let until_ns = monotonic_ns() + STEP_NS;
+        loop {
+            let stop = self.control.state.stop_fd();
+            match self.control.recv(until_ns, &[stop])? {
+                Some(ToServer::Start) => return Ok(()),
+                Some(_) => return Err(RunError::Protocol("expected the start".to_owned())),
+                None => {}
+            }
+            self.control.check_stop()?;
+            if monotonic_ns() >= until_ns {
+                return Err(RunError::Silent {
+                    waiting_for: "the start",
+                    seconds: STEP_NS / 1_000_000_000,
+                });
+            }
+            self.control.keep_alive()?;
+        }
+    }
+
+    /// Exchanges messages with the client until the test is over: the reason why it ended early.
+    fn attend(
+        &mut self,
+        half: &mut dyn ServerHalf,
+        watch: &mut SessionWatch,
+    ) -> Result<Option<String>, RunError> {
+        loop {
+            let now_ns = monotonic_ns();
+            for message in half.advance(now_ns) {
+                self.control.send(&message)?;
+            }
+            if watch.is_over(now_ns, half.is_over()) {
+                return Ok(None);
+            }
+            if self.control.state.is_stopping() {
+                for message in half.stopped() {
+                    self.control.send(&message)?;
+                }
+                return Ok(Some("the server was stopped".to_owned()));
+            }
+            if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
+                return Ok(Some(reason.to_string()));
+            }
+            self.control.keep_alive()?;
+            let until_ns = half.due_ns().unwrap_or(u64::MAX).min(watch.due_ns());
+            let mut others = half.wakeup_fds();
+            others.push(self.control.state.stop_fd());
+            match self.control.recv(until_ns, &others)? {
+                Some(ToServer::Stop { now, sent }) => {
+                    half.client_stopped(now, &sent);
+                    watch.client_stopped(monotonic_ns());
+                }
+                Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
+                None => {}
+            }
+        }
+    }
+
+    fn send_ended(
+        &self,
+        finished: &FinishedServer,
+        start_ns: u64,
+        attended: &Result<Option<String>, RunError>,
+    ) {
+        let cut_short = match attended {
+            Ok(stopped) => stopped.clone().map(CutShort::ByServer),
+            Err(error) => Some(CutShort::Lost(error.to_string())),
+        };
+        self.send_test_event(Event::Ended(EndedTest {
+            received_bytes: finished.received_bytes,
+            sent_bytes: finished.sent_bytes,
+            elapsed_s: (monotonic_ns() - start_ns) as f64 / 1e9,
+            cut_short,
+        }));
+    }
+
+    fn send_test_event(&self, event: Event) {
+        self.send_event(SessionEventKind::Event(Box::new(event)));
+    }
+
+    fn send_event(&self, kind: SessionEventKind) {
+        self.control
+            .state
+            .send_event(self.number, Protocol::Native, self.peer, kind);
+    }
+}

@@ -1,0 +1,204 @@
+//! The data sockets of a test as they arrive at the server.
+
+use super::session_control::SessionControl;
+use super::state::ServerState;
+use super::test_registry::ArrivedSocket;
+use crate::error::RunError;
+use crate::flow::role;
+use crate::opening::{UnprovenFlow, random_bytes};
+use crate::socket::{DataSocket, SocketSettings};
+use crate::wakeup::Wakeup;
+use crate::workload::OpenFlow;
+use caudal_core::plan::{PlannedFlow, Transport};
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::message::{Refusal, ToServer};
+use caudal_wire::preamble::{PreambleAnswer, TestToken};
+use std::io::Write;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, channel};
+
+/// The time a client may take for each step of setting a test up, ns.
+pub(super) const STEP_NS: u64 = 10_000_000_000;
+
+/// A test's entry in the server's registry, removed when dropped.
+pub(super) struct TestEntry<'a> {
+    state: &'a ServerState,
+    pub(super) token: TestToken,
+    sockets: Receiver<ArrivedSocket>,
+    wakeup: Wakeup,
+}
+
+impl<'a> TestEntry<'a> {
+    pub(super) fn new(state: &'a ServerState) -> Result<Self, RunError> {
+        let wanted = |cause| RunError::local("preparing a test", cause);
+        let token = TestToken(random_bytes().map_err(wanted)?);
+        let wakeup = Wakeup::new().map_err(wanted)?;
+        let (sender, sockets) = channel();
+        state
+            .tests
+            .insert(token, sender, wakeup.waker().map_err(wanted)?);
+        Ok(Self {
+            state,
+            token,
+            sockets,
+            wakeup,
+        })
+    }
+}
+
+impl Drop for TestEntry<'_> {
+    fn drop(&mut self) {
+        self.state.tests.remove(self.token);
+    }
+}
+
+/// The data sockets of a test that is being set up.
+pub(super) struct TestSockets<'a> {
+    entry: TestEntry<'a>,
+    settings: &'a SocketSettings,
+    flows: &'a [PlannedFlow],
+    open: Vec<OpenFlow>,
+    unproven: Vec<UnprovenFlow>,
+    /// The time by which the next socket is to arrive.
+    until_ns: u64,
+}
+
+impl<'a> TestSockets<'a> {
+    pub(super) fn new(
+        entry: TestEntry<'a>,
+        settings: &'a SocketSettings,
+        flows: &'a [PlannedFlow],
+    ) -> Self {
+        Self {
+            entry,
+            settings,
+            flows,
+            open: Vec::with_capacity(flows.len()),
+            unproven: Vec::new(),
+            until_ns: monotonic_ns() + STEP_NS,
+        }
+    }
+
+    /// Waits until every flow of the plan has a data socket that belongs to it.
+    pub(super) fn collect(
+        mut self,
+        control: &mut SessionControl<'_>,
+    ) -> Result<Vec<OpenFlow>, RunError> {
+        while self.open.len() < self.flows.len() {
+            self.receive(control)?;
+            control.check_stop()?;
+            if monotonic_ns() >= self.until_ns {
+                let message = format!(
+                    "{} of {} data connections arrived within 10 s; does a firewall let them through?",
+                    self.open.len(),
+                    self.flows.len()
+                );
+                return Err(control.refuse(Refusal::Protocol, message));
+            }
+            control.keep_alive()?;
+            self.entry.wakeup.reset();
+            while let Ok(socket) = self.entry.sockets.try_recv() {
+                self.take(socket)?;
+            }
+            self.take_proven();
+        }
+        self.open.sort_by_key(|open| open.flow.id);
+        Ok(self.open)
+    }
+
+    /// Waits for a message of the client, or until something else has arrived.
+    fn receive(&self, control: &mut SessionControl<'_>) -> Result<(), RunError> {
+        let mut others: Vec<BorrowedFd<'_>> =
+            vec![self.entry.state.stop_fd(), self.entry.wakeup.fd()];
+        others.extend(self.unproven.iter().map(|flow| flow.socket.as_fd()));
+        match control.recv(self.until_ns, &others)? {
+            Some(ToServer::Stop { .. }) => Err(RunError::Lost {
+                doing: "setting the test up",
+                cause: std::io::ErrorKind::ConnectionAborted.into(),
+            }),
+            Some(_) => Err(RunError::Protocol(
+                "expected the data connections".to_owned(),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, socket: ArrivedSocket) -> Result<(), RunError> {
+        let id = match &socket {
+            ArrivedSocket::Tcp(id, _) | ArrivedSocket::Udp(id, _, _) => *id,
+        };
+        let Some(flow) = self.flows.iter().find(|flow| flow.id == id).copied() else {
+            return Ok(());
+        };
+        if self.is_open(id) {
+            return Ok(());
+        }
+        match (socket, self.settings.transport) {
+            (ArrivedSocket::Tcp(_, stream), Transport::Tcp) => self.take_tcp(flow, stream),
+            (ArrivedSocket::Udp(_, socket, peer), Transport::Udp) => {
+                // The same client once more, because an answer was lost; or another address.
+                self.unproven
+                    .retain(|flow| flow.flow.id != id || flow.peer != peer);
+                if self.unproven.len() >= 4 * self.flows.len() {
+                    self.unproven.remove(0);
+                }
+                let token = self.entry.token;
+                self.unproven.extend(UnprovenFlow::challenge(
+                    flow,
+                    socket,
+                    peer,
+                    token,
+                    self.settings,
+                )?);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_tcp(&mut self, flow: PlannedFlow, mut stream: TcpStream) -> Result<(), RunError> {
+        let lost = |cause| RunError::Lost {
+            doing: "accepting a data connection",
+            cause,
+        };
+        stream.set_nonblocking(false).map_err(lost)?;
+        let is_v6 = stream.local_addr().is_ok_and(|local| local.is_ipv6());
+        self.settings
+            .for_role(role(flow.direction, false))
+            .apply(&stream, is_v6)?;
+        stream
+            .write_all(&PreambleAnswer::Attached.encode())
+            .map_err(lost)?;
+        self.open.push(OpenFlow {
+            flow,
+            socket: DataSocket::Tcp(stream),
+            connect_time: None,
+        });
+        // Connections arrive one after another: on a long path many flows take their time.
+        self.until_ns = monotonic_ns() + STEP_NS;
+        Ok(())
+    }
+
+    fn take_proven(&mut self) {
+        let mut nth = 0;
+        while nth < self.unproven.len() {
+            if !self.unproven[nth].is_proven() {
+                nth += 1;
+                continue;
+            }
+            let proven = self.unproven.swap_remove(nth);
+            if !self.is_open(proven.flow.id) {
+                self.open.push(OpenFlow {
+                    flow: proven.flow,
+                    socket: DataSocket::Udp(proven.socket),
+                    connect_time: None,
+                });
+            }
+        }
+    }
+
+    fn is_open(&self, flow: u32) -> bool {
+        self.open.iter().any(|open| open.flow.id == flow)
+    }
+}

@@ -1,0 +1,117 @@
+//! A client's data and control sockets.
+
+use super::settings::SocketSettings;
+use crate::error::RunError;
+use crate::target::LocalBinding;
+use caudal_sys::{options, tcp};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// The time connecting may take.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Connects a TCP data or control socket to `peer`.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected within [`CONNECT_TIMEOUT`].
+pub(crate) fn connect(
+    peer: SocketAddr,
+    binding: &LocalBinding,
+    settings: Option<&SocketSettings>,
+) -> Result<TcpStream, RunError> {
+    connect_within(peer, binding, settings, CONNECT_TIMEOUT)
+}
+
+/// Connects a TCP data or control socket to `peer`, within `timeout`.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected in that time.
+pub(crate) fn connect_within(
+    peer: SocketAddr,
+    binding: &LocalBinding,
+    settings: Option<&SocketSettings>,
+    timeout: Duration,
+) -> Result<TcpStream, RunError> {
+    let domain = Domain::for_address(peer);
+    let socket = if settings.is_some_and(|settings| settings.mptcp) {
+        tcp::mptcp_socket(domain)
+            .map_err(|cause| RunError::local("opening a Multipath TCP socket", cause))?
+    } else {
+        Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+            .map_err(|cause| RunError::local("opening a TCP socket", cause))?
+    };
+    bind(&socket, binding, peer)?;
+    if let Some(settings) = settings {
+        settings.apply(&socket, peer.is_ipv6())?;
+        if let Some(mss) = settings.mss {
+            tcp::set_max_segment(&socket, mss)
+                .map_err(|cause| RunError::local("setting the MSS", cause))?;
+        }
+    }
+    socket
+        .connect_timeout(&SockAddr::from(peer), timeout)
+        .map_err(|cause| RunError::Connect { peer, cause })?;
+    Ok(socket.into())
+}
+
+/// Opens a UDP data socket connected to `peer`.
+///
+/// # Errors
+/// When the socket cannot be opened, set up or connected.
+pub(crate) fn connect_udp(
+    peer: SocketAddr,
+    binding: &LocalBinding,
+    settings: &SocketSettings,
+) -> Result<UdpSocket, RunError> {
+    let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))
+        .map_err(|cause| RunError::local("opening a UDP socket", cause))?;
+    bind(&socket, binding, peer)?;
+    settings.apply(&socket, peer.is_ipv6())?;
+    socket
+        .connect(&SockAddr::from(peer))
+        .map_err(|cause| RunError::Connect { peer, cause })?;
+    Ok(socket.into())
+}
+
+fn bind(socket: &Socket, binding: &LocalBinding, peer: SocketAddr) -> Result<(), RunError> {
+    if let Some(device) = &binding.device {
+        options::bind_device(socket, device)
+            .map_err(|cause| RunError::local(format!("binding to the device {device:?}"), cause))?;
+    }
+    if let Some(address) = binding.address
+        && address.is_ipv4() != peer.is_ipv4()
+    {
+        return Err(RunError::Local {
+            wanted: format!("binding to {address}"),
+            cause: io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{peer} is of the other address family"),
+            ),
+        });
+    }
+    if binding.address.is_some() || binding.port.is_some() {
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let local = SocketAddr::new(binding.address.unwrap_or(any), binding.port.unwrap_or(0));
+        if binding.port.is_some() {
+            // The port may still be in use by an earlier connection in TIME_WAIT.
+            options::set_reuse(socket).map_err(|cause| RunError::local("reusing a port", cause))?;
+        }
+        socket.bind(&SockAddr::from(local)).map_err(|cause| {
+            RunError::local(format!("binding to {}", without_port_0(local)), cause)
+        })?;
+    }
+    Ok(())
+}
+
+/// A local address as text, without a port that was not asked for.
+fn without_port_0(local: SocketAddr) -> String {
+    match local.port() {
+        0 => local.ip().to_string(),
+        _ => local.to_string(),
+    }
+}

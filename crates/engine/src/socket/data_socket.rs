@@ -1,0 +1,68 @@
+//! The socket that carries the payload of a flow.
+
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+/// The socket that carries the payload of a flow.
+#[derive(Debug)]
+pub(crate) enum DataSocket {
+    /// A TCP connection.
+    Tcp(TcpStream),
+    /// A connected UDP socket.
+    Udp(UdpSocket),
+}
+
+impl DataSocket {
+    /// The connection; `None` for UDP.
+    pub(crate) const fn tcp(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Tcp(stream) => Some(stream),
+            Self::Udp(_) => None,
+        }
+    }
+
+    /// The UDP socket; `None` for TCP.
+    pub(crate) const fn udp(&self) -> Option<&UdpSocket> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::Udp(socket) => Some(socket),
+        }
+    }
+
+    pub(crate) fn local_address(&self) -> std::io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr(),
+            Self::Udp(socket) => socket.local_addr(),
+        }
+    }
+
+    pub(crate) fn peer_address(&self) -> std::io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr(),
+            Self::Udp(socket) => socket.peer_addr(),
+        }
+    }
+
+    /// The number of its descriptor in this process.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+
+    /// Wakes a thread that is blocked in a receive or a send. A UDP socket can only be shut down for reading; its sends do
+    /// not block for long.
+    pub(crate) fn shut_down(&self) {
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Self::Udp(socket) => socket2::SockRef::from(socket).shutdown(Shutdown::Read),
+        };
+    }
+}
+
+impl AsFd for DataSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Udp(socket) => socket.as_fd(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The address of a server, and the local address to reach it from.
+
+use crate::error::RunError;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// An address family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressFamily {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// The local end that a client's sockets are bound to.
+#[derive(Debug, Clone, Default)]
+pub struct LocalBinding {
+    /// The local address.
+    pub address: Option<IpAddr>,
+    /// The interface.
+    pub device: Option<String>,
+    /// The local port; `None` lets the kernel choose.
+    pub port: Option<u16>,
+}
+
+/// The address of a server.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The address family to use; `None` for whichever answers.
+    pub family: Option<AddressFamily>,
+    /// The local end of connections to it.
+    pub binding: LocalBinding,
+}
+
+impl Target {
+    /// The addresses of the host that are of the family asked for, or of that of the local address.
+    ///
+    /// # Errors
+    /// When the resolver does not find the host.
+    pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, RunError> {
+        let host = self.host.as_str();
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host);
+        let addresses = (bare, self.port)
+            .to_socket_addrs()
+            .map_err(|cause| RunError::Resolve {
+                host: host.to_owned(),
+                cause,
+            })?;
+        let is_wanted = |address: &SocketAddr| match self.family {
+            Some(AddressFamily::V4) => address.is_ipv4(),
+            Some(AddressFamily::V6) => address.is_ipv6(),
+            None => self
+                .binding
+                .address
+                .is_none_or(|local| local.is_ipv4() == address.is_ipv4()),
+        };
+        Ok(addresses.filter(is_wanted).collect())
+    }
+
+    /// Makes a connection to the first of the host's addresses at which that succeeds.
+    ///
+    /// # Errors
+    /// That of the last address, or that there is none.
+    pub(crate) fn connect_first<T>(
+        &self,
+        connect: impl Fn(SocketAddr) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
+        let mut last = None;
+        for address in self.resolve()? {
+            match connect(address) {
+                Ok(connected) => return Ok(connected),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| self.no_address()))
+    }
+
+    /// The error for a host without an address of the family asked for.
+    pub(crate) fn no_address(&self) -> RunError {
+        RunError::Resolve {
+            host: self.host.clone(),
+            cause: io::Error::new(
+                io::ErrorKind::NotFound,
+                "it has no address of the family asked for",
+            ),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The flows of a bulk transfer, made by its transport.
+
+use super::super::workload::OpenFlow;
+use crate::error::RunError;
+use crate::flow::{FlowSet, NewFlow, StopAction, role};
+use crate::options::LocalOptions;
+use caudal_core::plan::{BulkPlan, Direction};
+use caudal_core::sample::Role;
+
+/// The part of a bulk transfer that depends on its transport.
+pub(crate) trait BulkTasks {
+    /// One end of a flow, ready to be started.
+    ///
+    /// # Errors
+    /// When this machine does not grant what it needs.
+    fn new_flow(
+        &mut self,
+        flow: OpenFlow,
+        role: Role,
+        options: &LocalOptions,
+    ) -> Result<NewFlow, RunError>;
+}
+
+/// The flows of one end of a bulk transfer.
+pub(crate) struct BulkFlows {
+    /// The settings of the transfer.
+    pub(crate) bulk: BulkPlan,
+    /// The direction of the first flow: of all flows at the client.
+    pub(crate) direction: Direction,
+    /// The flows, which start together.
+    pub(crate) set: FlowSet,
+}
+
+impl BulkFlows {
+    /// Starts the threads of `flows`.
+    ///
+    /// # Errors
+    /// When this machine does not grant what they need.
+    pub(crate) fn spawn(
+        bulk: &BulkPlan,
+        flows: Vec<OpenFlow>,
+        is_client: bool,
+        tasks: &mut dyn BulkTasks,
+        options: &LocalOptions,
+    ) -> Result<Self, RunError> {
+        let direction = flows
+            .first()
+            .map_or(Direction::Up, |open| open.flow.direction);
+        let mut set = FlowSet::new(StopAction::HalfClose)?;
+        for (nth, flow) in flows.into_iter().enumerate() {
+            let role = role(flow.flow.direction, is_client);
+            let new = tasks.new_flow(flow, role, options)?;
+            set.add(NewFlow {
+                cpu: options.cpu(nth),
+                ..new
+            })?;
+        }
+        Ok(Self {
+            bulk: bulk.clone(),
+            direction,
+            set,
+        })
+    }
+
+    /// The flows of each direction that has any, up first.
+    ///
+    /// # Errors
+    /// As [`Self::spawn`].
+    pub(crate) fn spawn_by_direction(
+        bulk: &BulkPlan,
+        flows: Vec<OpenFlow>,
+        new_tasks: impl Fn() -> Box<dyn BulkTasks>,
+        options: &LocalOptions,
+    ) -> Result<Vec<Self>, RunError> {
+        let (up, down): (Vec<_>, Vec<_>) = flows
+            .into_iter()
+            .partition(|open| open.flow.direction == Direction::Up);
+        [up, down]
+            .into_iter()
+            .filter(|flows| !flows.is_empty())
+            .map(|flows| Self::spawn(bulk, flows, true, &mut *new_tasks(), options))
+            .collect()
+    }
+}

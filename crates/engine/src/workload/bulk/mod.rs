@@ -1,0 +1,15 @@
+//! Bulk transfers: what TCP and UDP have in common.
+
+mod client;
+mod flows;
+mod limit;
+mod outcome;
+mod server;
+
+pub use outcome::BulkOutcome;
+
+pub(crate) use client::BulkClientHalf;
+pub(crate) use flows::{BulkFlows, BulkTasks};
+pub(crate) use limit::limit;
+pub(crate) use outcome::flow_records;
+pub(crate) use server::BulkServerHalf;

@@ -1,0 +1,49 @@
+//! The measurements of a bulk transfer.
+
+use caudal_core::event::CutShort;
+use caudal_core::host::Usage;
+use caudal_core::plan::{Plan, PlannedFlow};
+use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
+
+/// The measurements of a bulk transfer.
+#[derive(Debug, Clone)]
+pub struct BulkOutcome {
+    /// The plan both ends held.
+    pub plan: Plan,
+    /// The changes the server made to it.
+    pub changed: Vec<String>,
+    /// Every flow.
+    pub flows: Vec<FlowRecord>,
+    /// Every reading, of both ends.
+    pub samples: Vec<Sample>,
+    /// What this machine used.
+    pub client_usage: Usage,
+    /// What the server used; `None` when it did not report.
+    pub server_usage: Option<Usage>,
+    /// The reason why the test ended before its plan did.
+    pub cut_short: Option<CutShort>,
+}
+
+/// The records of `flows`, from the final reports of both ends.
+pub(crate) fn flow_records(flows: &[PlannedFlow], ends: &[FlowEnd]) -> Vec<FlowRecord> {
+    let find = |flow: u32, role: Role| {
+        ends.iter()
+            .find(|end| end.flow == flow && end_role(end) == role)
+            .cloned()
+    };
+    flows
+        .iter()
+        .map(|flow| FlowRecord {
+            flow: *flow,
+            sender: find(flow.id, Role::Sender),
+            receiver: find(flow.id, Role::Receiver),
+        })
+        .collect()
+}
+
+const fn end_role(end: &FlowEnd) -> Role {
+    match end.counters {
+        Counters::Sender(_) => Role::Sender,
+        Counters::Receiver(_) => Role::Receiver,
+    }
+}

@@ -1,0 +1,129 @@
+//! The server's half of a bulk transfer.
+
+use super::flows::BulkFlows;
+use crate::workload::limits::ServerLimits;
+use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
+use caudal_core::plan::Ticks;
+use caudal_core::sample::{Counters, FlowEnd, Role};
+use caudal_wire::message::{FinalReport, ToClient};
+use std::os::fd::BorrowedFd;
+
+/// The time after its planned end at which a test is ended by the server, ns.
+const OVERDUE_NS: u64 = 15_000_000_000;
+
+/// The server's half of a bulk transfer.
+pub(crate) struct BulkServerHalf {
+    flows: BulkFlows,
+    ticks: Ticks,
+    /// The number of the next reading.
+    tick: u64,
+    /// `true` when the client is told how many datagrams were sent, once they were.
+    reports_sent: bool,
+}
+
+impl BulkServerHalf {
+    /// The half whose flows have these threads; `is_udp` when the client needs the number of datagrams sent.
+    pub(crate) fn new(flows: BulkFlows, is_udp: bool) -> Self {
+        Self {
+            ticks: flows.bulk.ticks(),
+            flows,
+            tick: 0,
+            reports_sent: is_udp,
+        }
+    }
+
+    fn samples(&self) -> ToClient {
+        ToClient::Samples {
+            samples: self.flows.set.sample(self.tick),
+        }
+    }
+}
+
+impl ServerHalf for BulkServerHalf {
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.flows.set.ended_fd()]
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        let at = self.ticks.at(self.tick)?;
+        Some(self.flows.set.start_ns() + at.as_nanos() as u64)
+    }
+
+    fn start(&mut self) {
+        self.flows.set.start();
+    }
+
+    fn ending(&self, limits: &ServerLimits) -> ServerEnding {
+        let ns = |time: std::time::Duration| time.as_nanos() as u64;
+        // A plan that ends by time is within the limit already.
+        let max_time = limits
+            .max_time
+            .filter(|_| self.flows.bulk.bytes().is_some());
+        ServerEnding {
+            max_ns: max_time.map(ns),
+            overdue_ns: self.ticks.total().map(|total| ns(total) + OVERDUE_NS),
+            idle_ns: ns(limits.idle_timeout),
+        }
+    }
+
+    fn advance(&mut self, now_ns: u64) -> Vec<ToClient> {
+        self.flows.set.reset_ended();
+        let mut messages = Vec::new();
+        if self.due_ns().is_some_and(|due| now_ns >= due) {
+            messages.push(self.samples());
+            self.tick += 1;
+            if self.ticks.at(self.tick).is_none() {
+                self.flows.set.stop_senders();
+            }
+        }
+        if self.reports_sent && self.flows.set.is_over(Role::Sender) {
+            self.reports_sent = false;
+            messages.push(ToClient::Sent {
+                sent: self.flows.set.sent_datagrams(),
+            });
+        }
+        messages
+    }
+
+    fn stopped(&mut self) -> Vec<ToClient> {
+        vec![self.samples()]
+    }
+
+    fn client_stopped(&mut self, is_immediate: bool, sent: &[(u32, u64)]) {
+        for (flow, datagrams) in sent {
+            self.flows.set.expect_datagrams(*flow, *datagrams);
+        }
+        if is_immediate {
+            self.flows.set.stop_senders();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.flows.set.is_all_over()
+    }
+
+    fn progress(&self) -> u64 {
+        self.flows.set.progress()
+    }
+
+    fn finish(self: Box<Self>) -> FinishedServer {
+        self.flows.set.stop_all();
+        let flows = self.flows.set.finish();
+        let (received_bytes, sent_bytes) = bytes_by_role(&flows);
+        FinishedServer {
+            report: FinalReport { flows },
+            received_bytes,
+            sent_bytes,
+        }
+    }
+}
+
+/// Payload bytes received and sent.
+fn bytes_by_role(flows: &[FlowEnd]) -> (u64, u64) {
+    flows
+        .iter()
+        .fold((0, 0), |(received, sent), flow| match flow.counters {
+            Counters::Receiver(counters) => (received + counters.bytes, sent),
+            Counters::Sender(counters) => (received, sent + counters.bytes),
+        })
+}

@@ -1,0 +1,95 @@
+//! Round-trip tests: messages that the server sends back whole.
+
+mod barrier;
+mod client;
+mod connection;
+mod outcome;
+mod probe;
+mod prober;
+mod scheduled;
+mod server;
+mod stop_and_wait;
+
+pub use outcome::{EchoConnection, EchoOutcome};
+
+use super::limits::ServerLimits;
+use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
+use crate::error::RunError;
+use crate::options::LocalOptions;
+use crate::socket::SocketSettings;
+use caudal_core::plan::{EchoPlan, Plan, Transport};
+use caudal_core::units::BitRate;
+use caudal_wire::datagram::tag;
+use caudal_wire::echo::STAMPED_BYTES;
+use caudal_wire::preamble::TestToken;
+use client::EchoClientHalf;
+use server::EchoServerHalf;
+
+/// A round-trip test.
+pub(crate) struct EchoWorkload {
+    plan: EchoPlan,
+}
+
+impl EchoWorkload {
+    pub(crate) const fn new(plan: EchoPlan) -> Self {
+        Self { plan }
+    }
+}
+
+impl Workload for EchoWorkload {
+    fn plan(&self) -> Plan {
+        Plan::Echo(self.plan.clone())
+    }
+
+    fn limit(&mut self, limits: &ServerLimits) -> Vec<String> {
+        let max = limits.rate_per_flow(self.plan.clients);
+        let change = max.map(BitRate::from_bps).map(|max| {
+            format!("the server allows {max} a connection: messages beyond that wait there")
+        });
+        change.into_iter().collect()
+    }
+
+    fn socket_settings(&self) -> SocketSettings {
+        SocketSettings {
+            window: self.plan.window.map(|bytes| bytes.get() as usize),
+            congestion: self.plan.congestion.clone(),
+            no_delay: self.plan.no_delay,
+            dscp: self.plan.dscp,
+            is_bulk: false,
+            ..SocketSettings::new(self.plan.transport)
+        }
+    }
+
+    /// Messages that carry times tell the delay of each direction apart.
+    fn needs_clock_offset(&self) -> bool {
+        self.plan.transport == Transport::Udp
+            && self.plan.is_scheduled()
+            && self
+                .plan
+                .sizes
+                .iter()
+                .any(|size| *size as usize >= STAMPED_BYTES)
+    }
+
+    fn client_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        token: TestToken,
+        options: &LocalOptions,
+        _trailing_ns: u64,
+    ) -> Result<Box<dyn ClientHalf>, RunError> {
+        let half = EchoClientHalf::spawn(&self.plan, flows, tag(token), options)?;
+        Ok(Box::new(half))
+    }
+
+    fn server_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        _token: TestToken,
+        limits: &ServerLimits,
+    ) -> Result<Box<dyn ServerHalf>, RunError> {
+        let max_bps = limits.rate_per_flow(self.plan.clients);
+        let half = EchoServerHalf::spawn(&self.plan, flows, max_bps)?;
+        Ok(Box::new(half))
+    }
+}

@@ -1,0 +1,46 @@
+//! The measurements of a round-trip test.
+
+use caudal_core::echo::EchoRecord;
+use caudal_core::event::CutShort;
+use caudal_core::host::Usage;
+use caudal_core::plan::EchoPlan;
+use caudal_core::sample::{FlowEnd, Granted};
+use std::time::Duration;
+
+/// One connection after a round-trip test.
+#[derive(Debug, Clone)]
+pub struct EchoConnection {
+    /// Its number, from 0.
+    pub client: u32,
+    /// The time the TCP handshake took; `None` over UDP.
+    pub connect_time: Option<Duration>,
+    /// What the kernel granted this end.
+    pub granted: Granted,
+    /// The final report of the server's end; `None` when it did not report.
+    pub server: Option<FlowEnd>,
+    /// The reason why it ended before its time.
+    pub failure: Option<String>,
+}
+
+/// The measurements of a round-trip test.
+#[derive(Debug, Clone)]
+pub struct EchoOutcome {
+    /// The plan both ends held.
+    pub plan: EchoPlan,
+    /// The changes the server made to it.
+    pub changed: Vec<String>,
+    /// Every connection.
+    pub connections: Vec<EchoConnection>,
+    /// The round-trip times.
+    pub record: EchoRecord,
+    /// The reason why the kernel took no timestamps, where it did not.
+    pub timestamps_missing: Option<String>,
+    /// The time the messages took to exchange.
+    pub elapsed: Duration,
+    /// What this machine used.
+    pub client_usage: Usage,
+    /// What the server used; `None` when it did not report.
+    pub server_usage: Option<Usage>,
+    /// The reason why the test ended before its plan did.
+    pub cut_short: Option<CutShort>,
+}

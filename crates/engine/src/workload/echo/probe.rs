@@ -1,0 +1,94 @@
+//! What the messages of one connection are sent with, whatever their schedule.
+
+use crate::flow::FlowSignals;
+use crate::socket::DataSocket;
+use caudal_core::echo::Reply;
+use caudal_core::plan::EchoPlan;
+use caudal_wire::datagram::fill_payload;
+use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Bytes a reply buffer has beyond the longest message, so that longer datagrams are seen to be longer.
+const SPARE_BYTES: usize = 1;
+
+/// One connection with its buffers.
+pub(super) struct Probe {
+    pub(super) client: u32,
+    pub(super) plan: Arc<EchoPlan>,
+    pub(super) socket: Arc<DataSocket>,
+    pub(super) signals: Arc<FlowSignals>,
+    /// The seed of a random schedule.
+    pub(super) seed: u64,
+    /// `true` when some more messages are sent that the kernel timestamps.
+    pub(super) takes_timestamps: bool,
+    pub(super) message: Vec<u8>,
+    pub(super) reply: Vec<u8>,
+    /// The number of the next message.
+    pub(super) number: u64,
+}
+
+impl Probe {
+    pub(super) fn new(
+        client: u32,
+        plan: Arc<EchoPlan>,
+        socket: Arc<DataSocket>,
+        tag: u32,
+        seed: u64,
+    ) -> Self {
+        let max_size = plan.sizes.iter().max().copied().unwrap_or(1) as usize;
+        let mut message = vec![0; max_size];
+        fill_payload(&mut message, tag);
+        Self {
+            client,
+            plan,
+            socket,
+            signals: Arc::default(),
+            seed: seed.wrapping_add(u64::from(client) << 32),
+            takes_timestamps: false,
+            message,
+            reply: vec![0; max_size + SPARE_BYTES],
+            number: 0,
+        }
+    }
+}
+
+/// Announces messages to the server and waits until it is ready for them.
+///
+/// Without its answer the announcement would be under way with the first message, which Nagle's
+/// algorithm would hold back until the server acknowledged.
+pub(super) fn announce(
+    mut stream: &TcpStream,
+    what: Announcement,
+    plan: &EchoPlan,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(plan.timeout))?;
+    stream.set_write_timeout(Some(plan.timeout))?;
+    stream.write_all(&what.encode())?;
+    let mut answer = [0; ANNOUNCEMENT_BYTES];
+    stream.read_exact(&mut answer)?;
+    if answer != what.encode() {
+        return Err(altered());
+    }
+    stream.set_nodelay(plan.no_delay)
+}
+
+/// The error for a reply that differs from its message.
+pub(super) fn altered() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "the reply differs from the message")
+}
+
+/// The outcome of a send that failed: a message lost in this host's own queue, or the end of the connection.
+pub(super) fn not_sent(cause: io::Error) -> io::Result<Reply> {
+    match (cause.kind(), cause.raw_os_error()) {
+        (ErrorKind::WouldBlock | ErrorKind::Interrupted, _) | (_, Some(libc::ENOBUFS)) => {
+            thread::sleep(Duration::from_millis(1));
+            Ok(Reply::LOST)
+        }
+        _ => Err(cause),
+    }
+}

@@ -1,0 +1,328 @@
+//! The server's half of a round-trip test: every message is sent back whole.
+//!
+//! One thread for each connection, so that none waits for another. A TCP message is read whole before any of it is sent back; a
+//! datagram is sent back as it came, on a schedule with the times of [`caudal_wire::echo`] written into it.
+
+use crate::error::RunError;
+use crate::flow::{FlowCounters, FlowSignals};
+use crate::opening::reply_to_proof;
+use crate::socket::{DataSocket, granted_tcp, granted_udp};
+use crate::workload::limits::ServerLimits;
+use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
+use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
+use caudal_core::sample::{Counters, FlowEnd};
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
+use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement, stamp_reply};
+use caudal_wire::message::{FinalReport, ToClient};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+
+const STACK_BYTES: usize = 64 << 10;
+/// The maximum sleep before a thread looks whether it is stopped, ns.
+const MAX_SLEEP_NS: u64 = 50_000_000;
+/// The number of mean gaps of a schedule that may pass without a message: an exponential gap is longer once in ten million.
+const MAX_GAPS: u32 = 16;
+
+/// One connection with its thread.
+struct EchoThread {
+    flow: PlannedFlow,
+    socket: Arc<DataSocket>,
+    counters: Arc<FlowCounters>,
+    signals: Arc<FlowSignals>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl EchoThread {
+    fn spawn(plan: &EchoPlan, open: OpenFlow, max_bps: Option<u64>) -> Result<Self, RunError> {
+        let mut echo = Self {
+            flow: open.flow,
+            socket: Arc::new(open.socket),
+            counters: Arc::default(),
+            signals: Arc::default(),
+            thread: None,
+        };
+        let (socket, counters, signals) = (
+            Arc::clone(&echo.socket),
+            Arc::clone(&echo.counters),
+            Arc::clone(&echo.signals),
+        );
+        let limiter = max_bps.map(|max_bps| RateLimiter {
+            max_bps,
+            free_at_ns: 0,
+        });
+        let max_size = plan.sizes.iter().max().copied().unwrap_or(1);
+        let is_stamped = plan.is_scheduled();
+        let thread = thread::Builder::new()
+            .name(format!("echo {}", open.flow.id))
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                counters.attach_thread();
+                let result = match &*socket {
+                    DataSocket::Tcp(stream) => {
+                        echo_tcp(stream, max_size, limiter, &counters, &signals)
+                    }
+                    DataSocket::Udp(socket) => {
+                        echo_udp(socket, is_stamped, limiter, &counters, &signals)
+                    }
+                };
+                counters.detach_thread();
+                result
+            })
+            .map_err(|cause| RunError::local("starting a thread", cause))?;
+        echo.thread = Some(thread);
+        Ok(echo)
+    }
+
+    fn stop(&self) {
+        self.signals.stop();
+        self.socket.shut_down();
+    }
+
+    /// Stops the connection, waits for its thread and gives the final report.
+    fn finish(mut self) -> FlowEnd {
+        let granted = match &*self.socket {
+            DataSocket::Tcp(stream) => granted_tcp(stream, false),
+            DataSocket::Udp(socket) => granted_udp(socket),
+        };
+        self.stop();
+        let failure = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(Ok(()))) | None => None,
+            Some(Ok(Err(cause))) => Some(cause.to_string()),
+            Some(Err(_)) => Some("its thread ended in an error of the program".to_owned()),
+        };
+        FlowEnd {
+            flow: self.flow.id,
+            counters: Counters::Receiver(self.counters.receiver(0)),
+            granted,
+            spacing: None,
+            sequence: None,
+            delay: None,
+            failure,
+        }
+    }
+}
+
+impl Drop for EchoThread {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.stop();
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The server's half of a round-trip test.
+pub(super) struct EchoServerHalf {
+    plan: EchoPlan,
+    echoes: Vec<EchoThread>,
+    client_stopped: bool,
+}
+
+impl EchoServerHalf {
+    /// Starts a thread on each connection.
+    pub(super) fn spawn(
+        plan: &EchoPlan,
+        flows: Vec<OpenFlow>,
+        max_bps: Option<u64>,
+    ) -> Result<Self, RunError> {
+        let mut half = Self {
+            plan: plan.clone(),
+            echoes: Vec::with_capacity(flows.len()),
+            client_stopped: false,
+        };
+        for open in flows {
+            half.echoes.push(EchoThread::spawn(plan, open, max_bps)?);
+        }
+        Ok(half)
+    }
+}
+
+impl ServerHalf for EchoServerHalf {
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn start(&mut self) {}
+
+    fn ending(&self, limits: &ServerLimits) -> ServerEnding {
+        let mut idle = limits.idle_timeout;
+        if let EchoSchedule::Every { period, .. } = self.plan.schedule {
+            idle = idle.max(period * MAX_GAPS);
+        }
+        ServerEnding {
+            max_ns: limits.max_time.map(|max| max.as_nanos() as u64),
+            overdue_ns: None,
+            idle_ns: idle.as_nanos() as u64,
+        }
+    }
+
+    fn advance(&mut self, _now_ns: u64) -> Vec<ToClient> {
+        Vec::new()
+    }
+
+    fn client_stopped(&mut self, _is_immediate: bool, _sent: &[(u32, u64)]) {
+        self.client_stopped = true;
+    }
+
+    fn is_over(&self) -> bool {
+        self.client_stopped
+    }
+
+    /// Messages sent back so far, over all connections.
+    fn progress(&self) -> u64 {
+        self.echoes
+            .iter()
+            .map(|echo| echo.counters.datagrams.load(Relaxed))
+            .sum()
+    }
+
+    fn finish(self: Box<Self>) -> FinishedServer {
+        let flows: Vec<FlowEnd> = self.echoes.into_iter().map(EchoThread::finish).collect();
+        let bytes = flows.iter().map(|flow| match flow.counters {
+            Counters::Receiver(counters) => counters.bytes,
+            Counters::Sender(counters) => counters.bytes,
+        });
+        let bytes = bytes.sum();
+        FinishedServer {
+            report: FinalReport { flows },
+            received_bytes: bytes,
+            sent_bytes: bytes,
+        }
+    }
+}
+
+/// The limiter that keeps a connection within the rate the server allows.
+struct RateLimiter {
+    max_bps: u64,
+    free_at_ns: u64,
+}
+
+impl RateLimiter {
+    /// Waits until `bytes` may be sent back; `false` when the connection is stopped meanwhile.
+    fn wait(&mut self, bytes: usize, signals: &FlowSignals) -> bool {
+        while monotonic_ns() < self.free_at_ns {
+            if signals.is_stopped() {
+                return false;
+            }
+            sleep_until(self.free_at_ns.min(monotonic_ns() + MAX_SLEEP_NS));
+        }
+        let takes = bytes as u128 * 8_000_000_000 / u128::from(self.max_bps.max(1));
+        let takes = u64::try_from(takes).unwrap_or(u64::MAX);
+        self.free_at_ns = self.free_at_ns.max(monotonic_ns()).saturating_add(takes);
+        true
+    }
+}
+
+/// Sends messages back as announced until the client closes.
+fn echo_tcp(
+    mut stream: &TcpStream,
+    max_size: u32,
+    mut limiter: Option<RateLimiter>,
+    counters: &FlowCounters,
+    signals: &FlowSignals,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let mut announcement = [0; ANNOUNCEMENT_BYTES];
+    while !is_over(stream.read_exact(&mut announcement), signals)? {
+        let Some(Announcement { size, count }) = Announcement::decode(&announcement, max_size)
+        else {
+            let _ = stream.shutdown(Shutdown::Both);
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it announced messages that are not of the plan",
+            ));
+        };
+        // Sent back, it tells the client that messages may follow.
+        if is_over(stream.write_all(&announcement), signals)? {
+            break;
+        }
+        buffer.resize(size as usize, 0);
+        for _ in 0..count {
+            if is_over(stream.read_exact(&mut buffer), signals)?
+                || limiter
+                    .as_mut()
+                    .is_some_and(|limiter| !limiter.wait(buffer.len(), signals))
+                || is_over(stream.write_all(&buffer), signals)?
+            {
+                return Ok(());
+            }
+            counters.bytes.fetch_add(u64::from(size), Relaxed);
+            counters.datagrams.fetch_add(1, Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// `true` when a connection was ended by either side.
+fn is_over(done: io::Result<()>, signals: &FlowSignals) -> io::Result<bool> {
+    match done {
+        Ok(()) => Ok(false),
+        Err(_) if signals.is_stopped() => Ok(true),
+        Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Ok(true),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// Sends datagrams back to the address that was proven, until the flow is stopped.
+fn echo_udp(
+    socket: &UdpSocket,
+    is_stamped: bool,
+    mut limiter: Option<RateLimiter>,
+    counters: &FlowCounters,
+    signals: &FlowSignals,
+) -> io::Result<()> {
+    let mut buffer = vec![0; MAX_DATAGRAM as usize];
+    while !signals.is_stopped() {
+        let size = match socket.recv(&mut buffer) {
+            Ok(size) => size,
+            // The client has closed its socket, or a router reports it unreachable: it may come back.
+            Err(cause) if is_transient(&cause) => continue,
+            Err(cause) => return Err(cause),
+        };
+        let message = &mut buffer[..size];
+        if size == OPENING_BYTES
+            && let Some(opening) = OpeningDatagram::decode(message)
+        {
+            reply_to_proof(socket, &opening);
+            continue;
+        }
+        if message.is_empty() {
+            continue;
+        }
+        if is_stamped {
+            let received_ns = monotonic_ns();
+            stamp_reply(message, received_ns, monotonic_ns());
+        }
+        if limiter
+            .as_mut()
+            .is_some_and(|limiter| !limiter.wait(size, signals))
+        {
+            return Ok(());
+        }
+        if socket.send(message).is_ok() {
+            counters.bytes.fetch_add(size as u64, Relaxed);
+            counters.datagrams.fetch_add(1, Relaxed);
+        } else {
+            counters.send_errors.fetch_add(1, Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// `true` for an ICMP error about an earlier datagram, and for a signal.
+fn is_transient(cause: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, HostUnreachable, Interrupted, NetworkUnreachable};
+    matches!(
+        cause.kind(),
+        ConnectionRefused | HostUnreachable | Interrupted | NetworkUnreachable
+    )
+}

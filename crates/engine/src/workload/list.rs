@@ -1,0 +1,16 @@
+//! The list of workloads.
+
+use super::echo::EchoWorkload;
+use super::tcp::TcpWorkload;
+use super::udp::UdpWorkload;
+use super::workload::Workload;
+use caudal_core::plan::Plan;
+
+/// The workload that carries a plan out.
+pub(crate) fn from_plan(plan: &Plan) -> Box<dyn Workload> {
+    match plan {
+        Plan::Tcp(plan) => Box::new(TcpWorkload::new(plan.clone())),
+        Plan::Udp(plan) => Box::new(UdpWorkload::new(plan.clone())),
+        Plan::Echo(plan) => Box::new(EchoWorkload::new(plan.clone())),
+    }
+}

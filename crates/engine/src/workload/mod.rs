@@ -1,0 +1,25 @@
+//! The kinds of tests. A workload is a folder here and a line in `list.rs`; both ends of a native test go through it.
+
+mod bulk;
+mod echo;
+mod limits;
+mod list;
+mod outcome;
+mod tcp;
+mod udp;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its trait, Workload"
+)]
+mod workload;
+
+pub use bulk::BulkOutcome;
+pub use echo::{EchoConnection, EchoOutcome};
+pub use outcome::Outcome;
+
+pub(crate) use bulk::flow_records;
+pub(crate) use limits::ServerLimits;
+pub(crate) use list::from_plan;
+pub(crate) use workload::{
+    ClientHalf, EndedDialogue, FinishedServer, OpenFlow, ServerEnding, ServerHalf, Workload,
+};

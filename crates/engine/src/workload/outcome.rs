@@ -1,0 +1,43 @@
+//! The measurements of a test that was carried out.
+
+use super::bulk::BulkOutcome;
+use super::echo::EchoOutcome;
+use caudal_core::event::CutShort;
+
+/// The measurements of a test that was carried out, by its workload.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A bulk transfer.
+    Bulk(Box<BulkOutcome>),
+    /// A round-trip test.
+    Echo(Box<EchoOutcome>),
+}
+
+impl Outcome {
+    /// The bulk transfer; `None` for any other workload.
+    #[must_use]
+    pub fn into_bulk(self) -> Option<BulkOutcome> {
+        match self {
+            Self::Bulk(outcome) => Some(*outcome),
+            Self::Echo(_) => None,
+        }
+    }
+
+    /// The round-trip test; `None` for any other workload.
+    #[must_use]
+    pub fn into_echo(self) -> Option<EchoOutcome> {
+        match self {
+            Self::Echo(outcome) => Some(*outcome),
+            Self::Bulk(_) => None,
+        }
+    }
+
+    /// The reason why the test ended before its plan did.
+    #[must_use]
+    pub fn cut_short(&self) -> Option<&CutShort> {
+        match self {
+            Self::Bulk(outcome) => outcome.cut_short.as_ref(),
+            Self::Echo(outcome) => outcome.cut_short.as_ref(),
+        }
+    }
+}

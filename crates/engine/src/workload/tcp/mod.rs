@@ -1,0 +1,164 @@
+//! Bulk transfers over TCP.
+
+use super::bulk::{BulkClientHalf, BulkFlows, BulkServerHalf, BulkTasks, limit};
+use super::limits::ServerLimits;
+use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
+use crate::error::RunError;
+use crate::flow::{
+    ByteBudget, NewFlow, Payload, ReceiveMode, TcpClose, TcpReceiver, TcpSender, WritePace,
+    receive_buffer,
+};
+use crate::options::LocalOptions;
+use crate::socket::{DataSocket, SocketSettings, granted_tcp};
+use caudal_core::plan::{Plan, TcpPlan, Transport};
+use caudal_core::sample::Role;
+use caudal_core::units::ByteCount;
+use caudal_sys::tcp::SplicedSource;
+use caudal_wire::datagram::{fill_payload, tag};
+use caudal_wire::preamble::TestToken;
+use std::sync::Arc;
+
+/// A bulk transfer over TCP.
+pub(crate) struct TcpWorkload {
+    plan: TcpPlan,
+}
+
+impl TcpWorkload {
+    pub(crate) const fn new(plan: TcpPlan) -> Self {
+        Self { plan }
+    }
+}
+
+impl Workload for TcpWorkload {
+    fn plan(&self) -> Plan {
+        Plan::Tcp(self.plan.clone())
+    }
+
+    fn limit(&mut self, limits: &ServerLimits) -> Vec<String> {
+        limit(&mut self.plan.bulk, limits)
+    }
+
+    fn socket_settings(&self) -> SocketSettings {
+        SocketSettings {
+            window: self.plan.bulk.window.map(|bytes| bytes.get() as usize),
+            mss: self.plan.mss,
+            congestion: self.plan.congestion.clone(),
+            no_delay: self.plan.no_delay,
+            dscp: self.plan.bulk.dscp,
+            mptcp: self.plan.mptcp,
+            ..SocketSettings::new(Transport::Tcp)
+        }
+    }
+
+    fn client_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        token: TestToken,
+        options: &LocalOptions,
+        trailing_ns: u64,
+    ) -> Result<Box<dyn ClientHalf>, RunError> {
+        let tasks = || Box::new(TcpTasks::new(&self.plan, tag(token))) as Box<dyn BulkTasks>;
+        let directions = BulkFlows::spawn_by_direction(&self.plan.bulk, flows, tasks, options)?;
+        Ok(Box::new(BulkClientHalf::new(
+            self.plan(),
+            &self.plan.bulk,
+            directions,
+            trailing_ns,
+        )))
+    }
+
+    fn server_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        token: TestToken,
+        _limits: &ServerLimits,
+    ) -> Result<Box<dyn ServerHalf>, RunError> {
+        let mut tasks = TcpTasks::new(&self.plan, tag(token));
+        let options = LocalOptions::default();
+        let flows = BulkFlows::spawn(&self.plan.bulk, flows, false, &mut tasks, &options)?;
+        Ok(Box::new(BulkServerHalf::new(flows, false)))
+    }
+}
+
+/// The tasks of the flows of one end.
+struct TcpTasks {
+    plan: TcpPlan,
+    /// The generated block, shared by all flows.
+    block: Arc<Vec<u8>>,
+    budget: Arc<ByteBudget>,
+}
+
+impl TcpTasks {
+    fn new(plan: &TcpPlan, tag: u32) -> Self {
+        let mut block = vec![0; plan.bulk.length as usize];
+        fill_payload(&mut block, tag);
+        Self {
+            plan: plan.clone(),
+            block: Arc::new(block),
+            budget: ByteBudget::new(plan.bulk.bytes().map(ByteCount::get)),
+        }
+    }
+
+    fn payload(&self, options: &LocalOptions) -> Result<Payload, RunError> {
+        let length = self.plan.bulk.length as usize;
+        if let Some(path) = &options.tcp.file {
+            return Payload::open(path, length)
+                .map_err(|cause| RunError::local(format!("opening {}", path.display()), cause));
+        }
+        if self.plan.zero_copy {
+            let pages = SplicedSource::new(length)
+                .map_err(|cause| RunError::local("preparing pages for zero copy", cause))?;
+            return Ok(Payload::Pages(pages));
+        }
+        Ok(Payload::Block(Arc::clone(&self.block)))
+    }
+
+    fn sender(&self, options: &LocalOptions) -> Result<TcpSender, RunError> {
+        Ok(TcpSender {
+            payload: self.payload(options)?,
+            length: self.plan.bulk.length as usize,
+            pace: self.plan.bulk.rate.limit().map(WritePace::from_rate),
+            budget: Arc::clone(&self.budget),
+            close: TcpClose::HalfClose,
+            peer_may_close: false,
+            bytes_before: 0,
+        })
+    }
+
+    fn receiver(&self) -> TcpReceiver {
+        TcpReceiver::new(if self.plan.discard {
+            ReceiveMode::Discard
+        } else {
+            ReceiveMode::Copy {
+                buffer: receive_buffer(self.plan.bulk.length),
+                coalesce: self.plan.bulk.window.is_none(),
+            }
+        })
+    }
+}
+
+impl BulkTasks for TcpTasks {
+    fn new_flow(
+        &mut self,
+        open: OpenFlow,
+        role: Role,
+        options: &LocalOptions,
+    ) -> Result<NewFlow, RunError> {
+        let task = match role {
+            Role::Sender => self.sender(options)?.into_task(),
+            Role::Receiver => self.receiver().into_task(),
+        };
+        let granted = match &open.socket {
+            DataSocket::Tcp(stream) => granted_tcp(stream, self.plan.mptcp),
+            DataSocket::Udp(_) => return Err(RunError::wrong_socket()),
+        };
+        Ok(NewFlow {
+            flow: open.flow,
+            role,
+            socket: Arc::new(open.socket),
+            granted,
+            cpu: None,
+            task,
+        })
+    }
+}

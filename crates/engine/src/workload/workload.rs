@@ -1,0 +1,185 @@
+//! A kind of test, and the half of it that each end of a native test carries out.
+
+use super::limits::ServerLimits;
+use super::outcome::Outcome;
+use crate::error::RunError;
+use crate::host::UsageMeter;
+use crate::options::LocalOptions;
+use crate::socket::{DataSocket, SocketSettings};
+use caudal_core::echo::ClockPoint;
+use caudal_core::event::{CutShort, Event};
+use caudal_core::host::Usage;
+use caudal_core::plan::{Plan, PlannedFlow};
+use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::preamble::TestToken;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// A flow whose data socket is open.
+pub(crate) struct OpenFlow {
+    /// The flow.
+    pub(crate) flow: PlannedFlow,
+    /// Its socket.
+    pub(crate) socket: DataSocket,
+    /// The time it took to connect, where this end connected over TCP.
+    pub(crate) connect_time: Option<Duration>,
+}
+
+/// A kind of test with its plan. Data sockets, one for each flow of the plan, are opened for it.
+pub(crate) trait Workload {
+    /// The plan.
+    fn plan(&self) -> Plan;
+
+    /// Changes the plan to fit a server's limits: the changes, as text for the client.
+    fn limit(&mut self, limits: &ServerLimits) -> Vec<String>;
+
+    /// The settings of the data sockets.
+    fn socket_settings(&self) -> SocketSettings;
+
+    /// `true` when the client needs the offset of the server's clock before and after the test.
+    fn needs_clock_offset(&self) -> bool {
+        false
+    }
+
+    /// The client's half; `trailing_ns` is the time data may arrive after its end.
+    ///
+    /// # Errors
+    /// When this machine does not grant what it needs.
+    fn client_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        token: TestToken,
+        options: &LocalOptions,
+        trailing_ns: u64,
+    ) -> Result<Box<dyn ClientHalf>, RunError>;
+
+    /// The server's half, within the server's limits.
+    ///
+    /// # Errors
+    /// When this machine does not grant what it needs.
+    fn server_half(
+        &self,
+        flows: Vec<OpenFlow>,
+        token: TestToken,
+        limits: &ServerLimits,
+    ) -> Result<Box<dyn ServerHalf>, RunError>;
+}
+
+/// How the dialogue of a test ended at the client.
+pub(crate) struct EndedDialogue {
+    /// The changes the server made to the plan.
+    pub(crate) changed: Vec<String>,
+    /// The meter of this machine, to be read when all threads have ended.
+    pub(crate) meter: UsageMeter,
+    /// The reason why the test ended early, as far as the dialogue knows.
+    pub(crate) cut_short: Option<CutShort>,
+    /// The error that ended the dialogue.
+    pub(crate) error: Option<RunError>,
+    /// The server's report; `None` when it did not come.
+    pub(crate) report: Option<FinalReport>,
+    /// What the server used; `None` when it did not report.
+    pub(crate) server_usage: Option<Usage>,
+    /// `true` when this end's part was over before the dialogue ended.
+    pub(crate) was_over: bool,
+    /// The server's clock before and after the test, where the workload needs it.
+    pub(crate) clock: Option<(ClockPoint, ClockPoint)>,
+}
+
+/// The client's half of a running test.
+pub(crate) trait ClientHalf {
+    /// The descriptors that are readable when [`Self::advance`] is to be called.
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// The time at which [`Self::advance`] is to be called, ns of the monotonic clock.
+    fn due_ns(&self) -> Option<u64>;
+
+    /// Begins what does not wait for the server: the request to start has been sent.
+    fn start_requested(&mut self, events: &mut dyn FnMut(Event));
+
+    /// Begins everything else: the server has started.
+    fn started(&mut self, events: &mut dyn FnMut(Event));
+
+    /// Takes a message of the workload.
+    ///
+    /// # Errors
+    /// When the message does not belong to it.
+    fn receive(&mut self, message: ToClient, events: &mut dyn FnMut(Event))
+    -> Result<(), RunError>;
+
+    /// Does what is due at `now_ns` of the monotonic clock.
+    fn advance(&mut self, now_ns: u64, events: &mut dyn FnMut(Event));
+
+    /// `true` when this end's part is over.
+    fn is_over(&self) -> bool;
+
+    /// Ends this end's sending.
+    fn stop(&mut self);
+
+    /// The datagrams this end has sent on each UDP flow, for the server's account: (flow, datagrams).
+    fn sent_datagrams(&self) -> Vec<(u32, u64)> {
+        Vec::new()
+    }
+
+    /// Ends all flows and gives the measurements.
+    ///
+    /// # Errors
+    /// When nothing could be measured.
+    fn finish(self: Box<Self>, ended: EndedDialogue) -> Result<Outcome, RunError>;
+}
+
+/// The times at which a server ends a test that its client does not end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerEnding {
+    /// The maximum duration by the server's limits, ns after the start.
+    pub(crate) max_ns: Option<u64>,
+    /// The time by which the client should have ended the test, ns after the start.
+    pub(crate) overdue_ns: Option<u64>,
+    /// The time the test may make no progress, ns.
+    pub(crate) idle_ns: u64,
+}
+
+/// The measurements of the server's half.
+pub(crate) struct FinishedServer {
+    /// The report for the client.
+    pub(crate) report: FinalReport,
+    /// Payload bytes received.
+    pub(crate) received_bytes: u64,
+    /// Payload bytes sent.
+    pub(crate) sent_bytes: u64,
+}
+
+/// The server's half of a running test.
+pub(crate) trait ServerHalf {
+    /// The descriptors that are readable when [`Self::advance`] is to be called.
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// The time at which [`Self::advance`] is to be called, ns of the monotonic clock.
+    fn due_ns(&self) -> Option<u64>;
+
+    /// Begins: the client has asked to start.
+    fn start(&mut self);
+
+    /// The times at which the server ends the test by itself.
+    fn ending(&self, limits: &ServerLimits) -> ServerEnding;
+
+    /// Does what is due at `now_ns` of the monotonic clock: the messages for the client.
+    fn advance(&mut self, now_ns: u64) -> Vec<ToClient>;
+
+    /// The messages for the client when the server is stopped.
+    fn stopped(&mut self) -> Vec<ToClient> {
+        Vec::new()
+    }
+
+    /// Takes note that the client's sending is over: `is_immediate` when the server's is to end now, `sent` as in
+    /// [`ClientHalf::sent_datagrams`].
+    fn client_stopped(&mut self, is_immediate: bool, sent: &[(u32, u64)]);
+
+    /// `true` when the server's part is over, once the client's sending is.
+    fn is_over(&self) -> bool;
+
+    /// A number that grows as long as the test makes progress.
+    fn progress(&self) -> u64;
+
+    /// Ends all flows and gives the measurements.
+    fn finish(self: Box<Self>) -> FinishedServer;
+}
