@@ -48,6 +48,19 @@ impl DatagramSizes {
         }
     }
 
+    /// Datagrams of `length` bytes that carry `bytes` in total, of which only the last may be shorter, but no shorter than
+    /// `min_last`.
+    #[must_use]
+    pub fn with_short_last(length: u32, bytes: u64, min_last: u32) -> Self {
+        let whole = u64::from(length.max(1));
+        let datagrams = bytes.div_ceil(whole);
+        let rest = (bytes - datagrams.saturating_sub(1) * whole) as u32;
+        Self {
+            last: rest.max(min_last).min(length),
+            ..Self::whole(length, Some(datagrams))
+        }
+    }
+
     /// The number of datagrams; `None` for an endless sequence.
     #[must_use]
     pub const fn datagrams(&self) -> Option<u64> {

@@ -41,6 +41,10 @@ pub enum Quantity {
     Period,
     /// The comparison of every payload byte.
     Verification,
+    /// Multipath TCP.
+    Multipath,
+    /// Sending without a copy.
+    ZeroCopy,
 }
 
 impl fmt::Display for Quantity {
@@ -64,6 +68,8 @@ impl fmt::Display for Quantity {
             Self::ReplyTimeout => "the reply timeout",
             Self::Period => "the period",
             Self::Verification => "payload verification",
+            Self::Multipath => "Multipath TCP",
+            Self::ZeroCopy => "sending without a copy",
         })
     }
 }

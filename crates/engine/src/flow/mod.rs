@@ -39,6 +39,5 @@ pub(crate) use set::{FlowSet, NewFlow, StopAction, role};
 pub(crate) use signals::FlowSignals;
 pub(crate) use tcp_receiver::{ReceiveMode, TcpReceiver, receive_buffer};
 pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
-pub(crate) use tcp_state::tcp_state;
 pub(crate) use thread::{FlowContext, FlowTask, TaskOutcome};
 pub(crate) use write_pacer::WritePace;

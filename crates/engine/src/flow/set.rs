@@ -163,6 +163,11 @@ impl FlowSet {
             .collect()
     }
 
+    /// The number of flows.
+    pub(crate) fn len(&self) -> usize {
+        self.flows.len()
+    }
+
     /// Payload bytes sent and received so far, over all flows: grows as long as any flow makes progress.
     pub(crate) fn progress(&self) -> u64 {
         self.flows

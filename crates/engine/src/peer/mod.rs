@@ -1,5 +1,6 @@
 //! The other end of a test, whatever protocol it speaks. A peer is a folder here and a line in `list.rs`.
 
+pub mod iperf2;
 pub mod iperf3;
 mod list;
 pub(crate) mod native;

@@ -1,5 +1,6 @@
 //! The socket that carries the payload of a flow.
 
+use caudal_core::plan::Transport;
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -26,6 +27,14 @@ impl DataSocket {
         match self {
             Self::Tcp(_) => None,
             Self::Udp(socket) => Some(socket),
+        }
+    }
+
+    /// The transport protocol.
+    pub(crate) const fn transport(&self) -> Transport {
+        match self {
+            Self::Tcp(_) => Transport::Tcp,
+            Self::Udp(_) => Transport::Udp,
         }
     }
 

@@ -21,5 +21,5 @@ pub(crate) use bulk::flow_records;
 pub(crate) use limits::ServerLimits;
 pub(crate) use list::from_plan;
 pub(crate) use workload::{
-    ClientHalf, EndedDialogue, FinishedServer, OpenFlow, ServerEnding, ServerHalf, Workload,
+    ClientHalf, EndedDialogue, FinishedServer, OpenFlow, ServerEnding, ServerHalf,
 };

@@ -5,12 +5,14 @@
 
 mod answer;
 mod bounceback;
+mod burst;
 mod datagram;
 mod header;
 mod report;
 
 pub use answer::{ACK_BYTES, ServerAck};
 pub use bounceback::{BOUNCEBACK_BYTES, Bounceback};
+pub use burst::{BURST_BYTES, write_burst_header};
 pub use datagram::{
     FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, write_datagram_header,
 };

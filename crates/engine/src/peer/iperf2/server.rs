@@ -1,392 +1,163 @@
-//! The far side: every connection is a test of its own, and what its first bytes ask is what it gets,
-//! within limits.
+//! A server of iperf 2: every connection is a test of its own, carried out as its first bytes ask, within the limits.
 
-use super::attend::{Watch, attend};
-use super::leg::{Figures, Leg};
-use super::listen::{listen_tcp, listen_udp};
-use super::visit_tcp::desk_tcp;
-use super::visit_udp::desk_udp;
-use super::{Event, Tell};
-use crate::allow::Network;
-use crate::bell::Bell;
+use super::listeners::{listen_tcp, listen_udp};
+use super::server_options::Iperf2Options;
+use super::server_state::Iperf2State;
+use super::tcp_acceptor::TcpAcceptor;
+use super::udp_acceptor::UdpAcceptor;
+use crate::admission::Admission;
 use crate::error::RunError;
-use crate::guests::Guests;
-use crate::stop::Stop;
-use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
-use caudal_sys::{buffers, interface};
-use caudal_wire::iperf2::Amount;
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::server::SessionEventSender;
+use caudal_sys::buffers;
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-/// How long a proof of an address holds, ns.
-const PROOF_NS: u64 = 600_000_000_000;
-/// Proofs that are kept at most.
-const MOST_PROOFS: usize = 4096;
-/// The largest block or datagram a client may ask for, bytes.
-pub(super) const MAX_BLOCK: u32 = 1 << 20;
-/// Rate of UDP unless said otherwise, bit/s.
-pub(super) const UDP_RATE: u64 = 1 << 20;
-pub(super) const STACK: usize = 256 << 10;
-/// How long the sessions of a server that is stopped are waited for.
-pub(super) const SEEING_OUT: Duration = Duration::from_secs(3);
+/// The maximum number of attempts to find a port that is free for both protocols.
+const MAX_ATTEMPTS: u32 = 16;
 
-/// How a server is to behave.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// The address to listen on; `None` for all.
-    pub bind: Option<IpAddr>,
-    /// Without an address: whether IPv6 as well as IPv4.
-    pub v6: bool,
-    /// The interface to listen on.
-    pub device: Option<String>,
-    /// The port; 0 lets the kernel choose.
-    pub port: u16,
-    /// Whether to listen on TCP.
-    pub tcp: bool,
-    /// Whether to listen on UDP.
-    pub udp: bool,
-    /// How often to report.
-    pub interval: Option<Duration>,
-    /// Bytes to read at once.
-    pub length: Option<usize>,
-    /// Socket buffers.
-    pub window: Option<usize>,
-    /// Largest segment.
-    pub mss: Option<u32>,
-    /// Whether Nagle's algorithm is off.
-    pub no_delay: bool,
-    /// The TOS byte.
-    pub tos: Option<u8>,
-    /// Congestion control of what is sent.
-    pub congestion: Option<String>,
-    /// The most one test may send, bit/s.
-    pub max_rate: Option<u64>,
-    /// The longest one test may take.
-    pub max_time: Option<Duration>,
-    /// How long a client may do nothing.
-    pub idle: Duration,
-    /// Whether to connect back to clients that ask for it (`-d`, `-r`).
-    pub connect_back: bool,
-    /// Networks whose UDP clients are sent to at their word.
-    pub trust: Vec<Network>,
-    /// Multicast groups to join, with the one source to hear, where there is one.
-    pub groups: Vec<(IpAddr, Option<IpAddr>)>,
-    /// Whether reads are counted by size.
-    pub distribution: bool,
-    /// One client at a time.
-    pub serial: bool,
-    /// Whether received payload is dropped in the kernel.
-    pub discard: bool,
-    /// The number before that of the first connection.
-    pub first_number: u32,
+/// The receive buffers of listening sockets, bytes; 0 where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReceiveBuffers {
+    /// Of the TCP socket.
+    pub tcp: u32,
+    /// Of the UDP socket.
+    pub udp: u32,
 }
 
-impl Default for ServerOptions {
-    fn default() -> Self {
-        Self {
-            bind: None,
-            v6: true,
-            device: None,
-            port: caudal_wire::iperf2::PORT,
-            tcp: true,
-            udp: true,
-            interval: None,
-            length: None,
-            window: None,
-            mss: None,
-            no_delay: false,
-            tos: None,
-            congestion: None,
-            max_rate: None,
-            max_time: None,
-            idle: Duration::from_secs(60),
-            connect_back: true,
-            trust: Vec::new(),
-            groups: Vec::new(),
-            distribution: false,
-            serial: false,
-            discard: false,
-            first_number: 0,
-        }
-    }
+/// A running server of iperf 2; stopped when dropped.
+pub struct Iperf2Server {
+    state: Arc<Iperf2State>,
+    port: u16,
+    buffers: ReceiveBuffers,
+    acceptors: Vec<JoinHandle<()>>,
 }
 
-pub(super) struct House {
-    pub options: ServerOptions,
-    pub guests: Guests,
-    pub tell: Tell,
-    pub stop: Stop,
-    pub numbers: AtomicU32,
-    pub groups: Mutex<HashMap<(IpAddr, bool), Group>>,
-    pub group_numbers: AtomicU64,
-    pub proofs: Mutex<HashMap<IpAddr, u64>>,
-    /// Connections that have not said yet what they want.
-    pub undecided: AtomicUsize,
+/// The sockets on which a server listens.
+struct Listeners {
+    port: u16,
+    tcp: Option<TcpListener>,
+    udp: Option<UdpSocket>,
 }
 
-pub(super) struct Group {
-    number: u64,
-    members: u32,
-    joined: u32,
-    since_ns: u64,
-}
-
-impl House {
-    pub fn trouble(&self, peer: Option<SocketAddr>, what: impl Into<String>) {
-        (self.tell)(Event::Trouble {
-            peer,
-            what: what.into(),
-        });
-    }
-
-    pub fn is_stopping(&self) -> bool {
-        self.stop.is_asked()
-    }
-
-    /// The group a connection belongs to: clients say how many connections they are.
-    pub fn group(&self, peer: SocketAddr, udp: bool, members: u32) -> (u64, u32) {
-        let fresh = || self.group_numbers.fetch_add(1, Ordering::Relaxed) + 1;
-        if !(2..=4096).contains(&members) {
-            return (fresh(), 1);
-        }
-        let now = monotonic_ns();
-        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        groups.retain(|_, group| {
-            group.joined < group.members && now - group.since_ns < 10_000_000_000
-        });
-        let group = groups.entry((peer.ip(), udp)).or_insert_with(|| Group {
-            number: fresh(),
-            members,
-            joined: 0,
-            since_ns: now,
-        });
-        group.joined += 1;
-        (group.number, group.members)
-    }
-
-    pub fn prove(&self, address: IpAddr) {
-        let now = monotonic_ns();
-        let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
-        if proofs.len() >= MOST_PROOFS {
-            proofs.retain(|_, at| now - *at < PROOF_NS);
-        }
-        if proofs.len() < MOST_PROOFS {
-            proofs.insert(address, now);
+impl Listeners {
+    fn open(options: &Iperf2Options) -> Result<Self, RunError> {
+        let mut attempts = 0;
+        loop {
+            match Self::open_on(options) {
+                // With port 0 the kernel chose one for TCP that UDP has taken: another will do.
+                Err((_, true)) if options.port == 0 && attempts < MAX_ATTEMPTS => attempts += 1,
+                Err((error, _)) => return Err(error),
+                Ok(listeners) => return Ok(listeners),
+            }
         }
     }
 
-    /// Whether what is sent to this address arrives at who asked: it is this machine's own, or trusted, or
-    /// has lately completed a handshake of TCP here.
-    pub fn is_proven(&self, address: IpAddr) -> bool {
-        let now = monotonic_ns();
-        self.options
-            .trust
-            .iter()
-            .any(|network| network.contains(address))
-            || address.is_loopback()
-            || interface::local_addresses()
-                .iter()
-                .any(|own| own.address == address)
-            || self
-                .proofs
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(&address)
-                .is_some_and(|at| now - at < PROOF_NS)
-    }
-
-    pub fn rate(&self, asked: Option<u64>) -> Option<u64> {
-        match (asked, self.options.max_rate) {
-            (Some(asked), Some(most)) => Some(asked.min(most)),
-            (asked, most) => asked.or(most),
-        }
-    }
-
-    /// How long and how much a client asked for, within the limits.
-    pub fn end(&self, amount: Amount) -> (Option<Duration>, Option<u64>) {
-        let (time, bytes) = match amount {
-            Amount::Hundredths(time) => (Some(Duration::from_millis(u64::from(time) * 10)), None),
-            Amount::Bytes(0) => (None, None),
-            Amount::Bytes(bytes) => (None, Some(u64::from(bytes))),
+    /// Opens the sockets; an error with `true` when only that of UDP could not be opened.
+    fn open_on(options: &Iperf2Options) -> Result<Self, (RunError, bool)> {
+        let mut port = options.port;
+        let error = |transport: &str, port: u16, cause: io::Error| {
+            RunError::local(format!("listening on {transport} port {port}"), cause)
         };
-        let time = match (time, self.options.max_time) {
-            (Some(time), Some(most)) => Some(time.min(most)),
-            (time, most) => time.or(most),
-        };
-        (time, bytes)
+        let mut tcp = None;
+        if options.tcp {
+            let listener =
+                listen_tcp(options, port).map_err(|cause| (error("TCP", port, cause), false))?;
+            port = listener.local_addr().map_or(port, |local| local.port());
+            tcp = Some(listener);
+        }
+        let mut udp = None;
+        if options.udp {
+            let socket =
+                listen_udp(options, port).map_err(|cause| (error("UDP", port, cause), true))?;
+            port = socket.local_addr().map_or(port, |local| local.port());
+            udp = Some(socket);
+        }
+        Ok(Self { port, tcp, udp })
+    }
+
+    fn buffers(&self) -> ReceiveBuffers {
+        let tcp = self.tcp.as_ref().and_then(|tcp| buffers::receive_buffer(tcp).ok());
+        let udp = self.udp.as_ref().and_then(|udp| buffers::receive_buffer(udp).ok());
+        ReceiveBuffers {
+            tcp: tcp.unwrap_or(0),
+            udp: udp.unwrap_or(0),
+        }
     }
 }
 
-/// A running server; stopped when dropped.
-pub struct Server {
-    house: Arc<House>,
-    tcp: Option<SocketAddr>,
-    udp: Option<SocketAddr>,
-    buffers: (u32, u32),
-    desks: Vec<JoinHandle<()>>,
-}
-
-impl Server {
+impl Iperf2Server {
     /// Starts to listen.
     ///
     /// # Errors
-    /// When a port cannot be had, or a thread cannot be started.
-    pub fn start(options: ServerOptions, guests: Guests, tell: Tell) -> Result<Self, RunError> {
-        let place = |what: &str, port: u16| format!("listening on {what} port {port}");
-        let stop = Stop::new().map_err(|cause| RunError::local("opening a pipe", cause))?;
-        let mut port = options.port;
-        let mut tcp = None;
-        let mut udp = None;
-        // With port 0 the kernel's choice for TCP need not be free for UDP.
-        for attempt in 0.. {
-            tcp = match options.tcp {
-                true => Some(
-                    listen_tcp(&options, port)
-                        .map_err(|cause| RunError::local(place("TCP", port), cause))?,
-                ),
-                false => None,
-            };
-            if let (0, Some(Ok(local))) = (port, tcp.as_ref().map(TcpListener::local_addr)) {
-                port = local.port();
-            }
-            udp = match options.udp {
-                true => match listen_udp(&options, port) {
-                    Ok(udp) => Some(udp),
-                    Err(_) if options.port == 0 && attempt < 16 => {
-                        port = 0;
-                        continue;
-                    }
-                    Err(cause) => return Err(RunError::local(place("UDP", port), cause)),
-                },
-                false => None,
-            };
-            break;
-        }
-        let local_tcp = tcp.as_ref().and_then(|tcp| tcp.local_addr().ok());
-        let local_udp = udp.as_ref().and_then(|udp| udp.local_addr().ok());
-        let granted = |socket: Option<BorrowedFd<'_>>| {
-            socket.map_or(0, |socket| buffers::receive_buffer(socket).unwrap_or(0))
+    /// When a port is not available, or the kernel gives no thread.
+    pub fn start(
+        options: Iperf2Options,
+        admission: Admission,
+        events: SessionEventSender,
+    ) -> Result<Self, RunError> {
+        let listeners = Listeners::open(&options)?;
+        let buffers = listeners.buffers();
+        let state = Iperf2State::new(options, admission, events)
+            .map_err(|cause| RunError::local("opening a pipe", cause))?;
+        let mut server = Self {
+            state: Arc::new(state),
+            port: listeners.port,
+            buffers,
+            acceptors: Vec::new(),
         };
-        let granted = (
-            granted(tcp.as_ref().map(AsFd::as_fd)),
-            granted(udp.as_ref().map(AsFd::as_fd)),
-        );
-        let house = Arc::new(House {
-            numbers: AtomicU32::new(options.first_number),
-            options,
-            guests,
-            tell,
-            stop,
-            groups: Mutex::default(),
-            group_numbers: AtomicU64::new(0),
-            proofs: Mutex::default(),
-            undecided: AtomicUsize::new(0),
-        });
-        let mut desks = Vec::new();
-        let start = |name: &str, desk: Box<dyn FnOnce() + Send>| {
-            thread::Builder::new()
-                .name(name.to_owned())
-                .spawn(desk)
-                .map_err(|cause| RunError::local("starting a thread", cause))
-        };
-        if let Some(tcp) = tcp {
-            let house = Arc::clone(&house);
-            desks.push(start(
-                "iperf tcp",
-                Box::new(move || desk_tcp(&house, &tcp)),
-            )?);
+        if let Some(tcp) = listeners.tcp {
+            let acceptor = TcpAcceptor::new(Arc::clone(&server.state), tcp);
+            server.spawn("iperf2 tcp", move || acceptor.run())?;
         }
-        if let Some(udp) = udp {
-            let house = Arc::clone(&house);
-            desks.push(start(
-                "iperf udp",
-                Box::new(move || desk_udp(&house, &udp)),
-            )?);
+        if let Some(udp) = listeners.udp {
+            let acceptor = UdpAcceptor::new(Arc::clone(&server.state), udp);
+            server.spawn("iperf2 udp", move || acceptor.run())?;
         }
-        Ok(Self {
-            house,
-            tcp: local_tcp,
-            udp: local_udp,
-            buffers: granted,
-            desks,
-        })
+        Ok(server)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        acceptor: impl FnOnce() + Send + 'static,
+    ) -> Result<(), RunError> {
+        let thread = thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(acceptor)
+            .map_err(|cause| RunError::local("starting a thread", cause))?;
+        self.acceptors.push(thread);
+        Ok(())
     }
 
     /// The port it listens on.
     #[must_use]
-    pub fn port(&self) -> u16 {
-        self.tcp.or(self.udp).map_or(0, |local| local.port())
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 
-    /// The receive buffers of the listening sockets, TCP and UDP, bytes.
+    /// The receive buffers of the listening sockets.
     #[must_use]
-    pub const fn receive_buffers(&self) -> (u32, u32) {
+    pub const fn receive_buffers(&self) -> ReceiveBuffers {
         self.buffers
     }
 
-    /// Ends running tests, and waits for them for a moment.
+    /// Ends running tests, and waits until their sessions are over.
     pub fn stop(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
-        self.house.stop.ask();
-        for desk in self.desks.drain(..) {
-            let _ = desk.join();
+        self.state.stop.request();
+        for acceptor in self.acceptors.drain(..) {
+            let _ = acceptor.join();
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for Iperf2Server {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-pub(super) fn wait(house: &House, fd: BorrowedFd<'_>) -> bool {
-    let wait = Some(Duration::from_millis(500));
-    match poll_readable(&[fd, house.stop.fd()], wait) {
-        Ok(ready) => ready.first().copied().unwrap_or(false),
-        Err(_) => {
-            sleep_until(monotonic_ns() + 10_000_000);
-            false
-        }
-    }
-}
-
-/// Watches over a test that may be silent for `idle`; what each leg moved, and why it ended early, if it did.
-pub(super) fn run(
-    house: &Arc<House>,
-    legs: &mut [Leg],
-    bell: &mut Bell,
-    time: Option<Duration>,
-    idle: Duration,
-) -> (Vec<Figures>, Option<String>) {
-    let start = monotonic_ns();
-    let ns = |time: Duration| {
-        u64::try_from(time.as_nanos())
-            .unwrap_or(u64::MAX / 4)
-            .min(u64::MAX / 4)
-    };
-    let stop = [house.stop.fd()];
-    let watch = Watch {
-        tell: &house.tell,
-        interval: house.options.interval,
-        stop_ns: time.map(|time| start.saturating_add(ns(time))),
-        end_ns: house
-            .options
-            .max_time
-            .map(|most| start.saturating_add(ns(most)).saturating_add(2_000_000_000)),
-        idle: Some(idle),
-        stop: &stop,
-    };
-    let (totals, why) = attend(legs, bell, &watch);
-    let failure = why.or_else(|| legs.iter().find_map(|leg| leg.failure.clone()));
-    (totals, failure)
 }

@@ -10,7 +10,7 @@ use crate::flow::{
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, UDP_BUFFER, canonical, granted_batched_udp, granted_tcp};
 use caudal_core::event::DataConnection;
-use caudal_core::plan::{DatagramSizes, Plan, PlannedFlow, Transport};
+use caudal_core::plan::{DatagramSizes, Plan, PlannedFlow};
 use caudal_core::sample::{Granted, Role};
 use caudal_core::units::BitRate;
 use caudal_sys::tcp::SplicedSource;
@@ -133,10 +133,7 @@ pub(super) fn data_connections(streams: &[Iperf3Stream], is_client: bool) -> Vec
             flow: stream.flow,
             number: stream.flow.id + 1,
             role: role(stream.flow.direction, is_client),
-            transport: match &stream.socket {
-                DataSocket::Tcp(_) => Transport::Tcp,
-                DataSocket::Udp(_) => Transport::Udp,
-            },
+            transport: stream.socket.transport(),
             local: address(stream.socket.local_address()),
             peer: address(stream.socket.peer_address()),
             descriptor: stream.socket.descriptor(),

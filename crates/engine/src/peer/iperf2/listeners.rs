@@ -1,13 +1,12 @@
-//! The sockets a server listens on.
+//! The sockets on which a server of iperf 2 listens.
 
-use super::server::ServerOptions;
-use caudal_sys::{buffers, options as flags, tcp as kernel, udp as datagrams};
-use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
+use super::server_options::Iperf2Options;
+use caudal_sys::{buffers, options as socket_options, tcp, udp};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
 
-pub(super) fn place(options: &ServerOptions, port: u16) -> (Domain, SocketAddr) {
+fn address(options: &Iperf2Options, port: u16) -> (Domain, SocketAddr) {
     let address = options.bind.unwrap_or(if options.v6 {
         Ipv6Addr::UNSPECIFIED.into()
     } else {
@@ -17,31 +16,31 @@ pub(super) fn place(options: &ServerOptions, port: u16) -> (Domain, SocketAddr) 
     (Domain::for_address(local), local)
 }
 
-pub(super) fn prepare(
+fn prepare(
     socket: &Socket,
-    options: &ServerOptions,
+    options: &Iperf2Options,
     local: SocketAddr,
 ) -> io::Result<()> {
     if local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
         socket.set_only_v6(false)?;
     }
     if let Some(device) = &options.device {
-        flags::bind_device(socket, device)?;
+        socket_options::bind_device(socket, device)?;
     }
     if let Some(tos) = options.tos {
-        set_tos(socket, local.is_ipv6(), tos)?;
+        socket_options::set_tos(socket, local.is_ipv6(), tos)?;
     }
     Ok(())
 }
 
-/// A socket on all addresses; on a host without IPv6 on those of IPv4.
-pub(super) fn on_all<T>(
-    options: &ServerOptions,
-    listen: impl Fn(&ServerOptions) -> io::Result<T>,
+/// A socket on all addresses; on a host without IPv6, on those of IPv4.
+fn on_all<T>(
+    options: &Iperf2Options,
+    listen: impl Fn(&Iperf2Options) -> io::Result<T>,
 ) -> io::Result<T> {
     listen(options).or_else(|cause| match cause.raw_os_error() {
         Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL) if options.bind.is_none() && options.v6 => {
-            listen(&ServerOptions {
+            listen(&Iperf2Options {
                 v6: false,
                 ..options.clone()
             })
@@ -50,9 +49,13 @@ pub(super) fn on_all<T>(
     })
 }
 
-pub(super) fn listen_tcp(options: &ServerOptions, port: u16) -> io::Result<TcpListener> {
+/// The listening TCP socket.
+///
+/// # Errors
+/// When the kernel does not grant it.
+pub(super) fn listen_tcp(options: &Iperf2Options, port: u16) -> io::Result<TcpListener> {
     on_all(options, |options| {
-        let (domain, local) = place(options, port);
+        let (domain, local) = address(options, port);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         prepare(&socket, options, local)?;
         socket.set_reuse_address(true)?;
@@ -61,10 +64,10 @@ pub(super) fn listen_tcp(options: &ServerOptions, port: u16) -> io::Result<TcpLi
             buffers::set_send_buffer(&socket, window, false)?;
         }
         if let Some(mss) = options.mss {
-            kernel::set_max_segment(&socket, mss)?;
+            tcp::set_max_segment(&socket, mss)?;
         }
         if let Some(name) = &options.congestion {
-            kernel::set_congestion(&socket, name)?;
+            tcp::set_congestion(&socket, name)?;
         }
         socket.bind(&SockAddr::from(local))?;
         socket.listen(1024)?;
@@ -72,9 +75,13 @@ pub(super) fn listen_tcp(options: &ServerOptions, port: u16) -> io::Result<TcpLi
     })
 }
 
-pub(super) fn listen_udp(options: &ServerOptions, port: u16) -> io::Result<UdpSocket> {
+/// The UDP socket on which the first datagrams of all flows arrive.
+///
+/// # Errors
+/// When the kernel does not grant it.
+pub(super) fn listen_udp(options: &Iperf2Options, port: u16) -> io::Result<UdpSocket> {
     on_all(options, |options| {
-        let (domain, local) = place(options, port);
+        let (domain, local) = address(options, port);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         prepare(&socket, options, local)?;
         if let Some(window) = options.window {
@@ -82,12 +89,12 @@ pub(super) fn listen_udp(options: &ServerOptions, port: u16) -> io::Result<UdpSo
         }
         let is_group = options.bind.is_some_and(|bind| bind.is_multicast());
         if is_group {
-            flags::set_reuse(&socket)?;
+            socket_options::set_reuse(&socket)?;
         }
         socket.bind(&SockAddr::from(local))?;
-        // A server that already listens here must be noticed: reuse comes after binding.
-        flags::set_reuse(&socket)?;
-        datagrams::enable_packet_info(&socket, local.is_ipv6())?;
+        // Reuse is set after binding, so that binding fails where another server already listens.
+        socket_options::set_reuse(&socket)?;
+        udp::enable_packet_info(&socket, local.is_ipv6())?;
         for (group, source) in &options.groups {
             match (group, source) {
                 (IpAddr::V4(group), None) => {
@@ -102,14 +109,4 @@ pub(super) fn listen_udp(options: &ServerOptions, port: u16) -> io::Result<UdpSo
         }
         Ok(socket.into())
     })
-}
-
-pub(super) fn set_tos(socket: impl AsFd, v6: bool, tos: u8) -> io::Result<()> {
-    let socket = SockRef::from(&socket);
-    if v6 {
-        socket.set_tclass_v6(u32::from(tos))?;
-        let _ = socket.set_tos_v4(u32::from(tos));
-        return Ok(());
-    }
-    socket.set_tos_v4(u32::from(tos))
 }

@@ -1,0 +1,208 @@
+//! The flows of a client of iperf 2.
+
+use super::client_sockets::ClientConnection;
+use super::datagram_format::Iperf2Format;
+use super::datagram_reader::Iperf2Reader;
+use super::datagram_sender::{EndAnnouncement, EndAnswer, Iperf2DatagramSender};
+use super::request::Iperf2Request;
+use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
+use super::wall_clock::wall_clock;
+use super::watch::LATE;
+use crate::error::RunError;
+use crate::flow::{
+    DatagramFormat, DatagramReceiver, FlowSet, FlowTask, NewFlow, Payload, StopAction, TcpClose,
+};
+use crate::options::LocalOptions;
+use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
+use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow};
+use caudal_core::sample::Role;
+use caudal_wire::iperf2::{HeaderLayout, TestMode};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// The part of a file that fills datagrams, bytes.
+const MAX_FILE_PAYLOAD: u64 = 64 << 10;
+/// The minimum length of datagrams that carry the test header.
+const MIN_WITH_HEADER: u32 = 76;
+
+/// Makes the flows of a client.
+pub(super) struct ClientFlows<'a> {
+    pub(super) request: &'a Iperf2Request,
+    pub(super) options: &'a LocalOptions,
+    /// Where the answers to the ends of UDP flows go.
+    pub(super) answers: Sender<EndAnswer>,
+}
+
+impl ClientFlows<'_> {
+    /// Asks for the test on every connection, and makes the flows.
+    pub(super) fn start(&self, connections: &[ClientConnection]) -> Result<FlowSet, RunError> {
+        let mut set = FlowSet::new(StopAction::HalfClose)?;
+        for connection in connections {
+            let mut header_bytes = 0;
+            if let Some(stream) = connection.socket.tcp() {
+                header_bytes = self.send_header(stream)?;
+            }
+            if let Some(flow) = connection.up {
+                let task = self.sender(flow, &connection.socket, header_bytes)?;
+                self.add(&mut set, connection, flow, Role::Sender, task)?;
+            }
+            if let Some(flow) = connection.down {
+                let task = self.receiver(&connection.socket);
+                self.add(&mut set, connection, flow, Role::Receiver, task)?;
+            }
+        }
+        set.start();
+        Ok(set)
+    }
+
+    fn add(
+        &self,
+        set: &mut FlowSet,
+        connection: &ClientConnection,
+        flow: PlannedFlow,
+        role: Role,
+        task: FlowTask,
+    ) -> Result<(), RunError> {
+        let cpu = self.options.cpu(set.len());
+        set.add(NewFlow {
+            flow,
+            role,
+            granted: match &*connection.socket {
+                DataSocket::Tcp(stream) => granted_tcp(stream, false),
+                DataSocket::Udp(socket) => {
+                    granted_batched_udp(socket, self.request.block_length())
+                }
+            },
+            socket: Arc::clone(&connection.socket),
+            cpu,
+            task,
+        })
+    }
+
+    /// Sends the test header over a TCP connection: its length.
+    fn send_header(&self, mut stream: &TcpStream) -> Result<u64, RunError> {
+        let header = self.request.header();
+        let header = header.map_or_else(Vec::new, |header| header.encode_tcp(wall_clock()));
+        stream.write_all(&header).map_err(|cause| RunError::Lost {
+            doing: "asking for a test",
+            cause,
+        })?;
+        Ok(header.len() as u64)
+    }
+
+    fn sender(
+        &self,
+        flow: PlannedFlow,
+        socket: &DataSocket,
+        header_bytes: u64,
+    ) -> Result<FlowTask, RunError> {
+        let request = self.request;
+        if let DataSocket::Udp(_) = socket {
+            return self.datagram_sender(flow);
+        }
+        let length = request.block_length() as usize;
+        let payload = match &request.payload {
+            Some(path) => Payload::open(path, length).map_err(|cause| opening(path, cause))?,
+            None => pattern_payload(length, request.trip_times),
+        };
+        let close = TcpClose::AwaitClose(if request.receives() {
+            None
+        } else {
+            Some(CLOSE_TIMEOUT)
+        });
+        let bytes = request.bytes.map(|bytes| bytes.saturating_sub(header_bytes));
+        let mut sender = tcp_sender(payload, length, request.rate, bytes, close);
+        sender.bytes_before = header_bytes;
+        Ok(sender.into_task())
+    }
+
+    fn receiver(&self, socket: &DataSocket) -> FlowTask {
+        let request = self.request;
+        if let DataSocket::Udp(_) = socket {
+            return DatagramReceiver::new(self.datagram_reader()).into_task();
+        }
+        let options = ReadOptions {
+            count_reads: request.count_reads,
+            discard: request.discard,
+        };
+        tcp_receiver(request.block_length() as usize, options).into_task()
+    }
+
+    fn datagram_length(&self) -> u32 {
+        self.request.block_length().clamp(16, MAX_DATAGRAM)
+    }
+
+    /// The datagrams of the test; one that is too short for the test header carries none.
+    fn format(&self) -> Iperf2Format {
+        let header = self
+            .request
+            .header()
+            .filter(|_| self.datagram_length() >= MIN_WITH_HEADER)
+            .map_or_else(Vec::new, |header| header.encode_udp(wall_clock()));
+        Iperf2Format::new(HeaderLayout::Sixteen, 1, header)
+    }
+
+    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowTask, RunError> {
+        let request = self.request;
+        let mut format = self.format();
+        format.payload = request.payload.as_deref().map(read_payload).transpose()?;
+        let is_reported = matches!(
+            request.mode,
+            TestMode::Up | TestMode::Dual | TestMode::Tradeoff
+        ) && !request.peer.ip().is_multicast()
+            && !request.no_udp_fin;
+        let announcement = if is_reported {
+            EndAnnouncement::UntilReported(self.answers.clone())
+        } else {
+            EndAnnouncement::Once
+        };
+        let sender = Iperf2DatagramSender::new(
+            flow.id,
+            format,
+            self.datagram_length(),
+            request.rate,
+            request.bytes,
+            announcement,
+        );
+        Ok(sender.into_task())
+    }
+
+    fn datagram_reader(&self) -> Iperf2Reader {
+        let request = self.request;
+        let mut reader = Iperf2Reader::new(HeaderLayout::Sixteen, true, 1);
+        if request.mode == TestMode::Reverse {
+            let format = self.format();
+            let mut datagram = vec![0; self.datagram_length() as usize];
+            format.fill(&mut datagram);
+            format.write_number(&mut datagram, format.first);
+            reader.request = Some(datagram);
+        }
+        let time = request.time.filter(|_| request.bytes.is_none());
+        reader.max_ns = time.map(|time| (time + LATE / 4).as_nanos() as u64);
+        reader
+    }
+}
+
+fn opening(path: &Path, cause: std::io::Error) -> RunError {
+    RunError::local(format!("opening {}", path.display()), cause)
+}
+
+/// The part of a file that fills datagrams; `-` is standard input.
+fn read_payload(path: &Path) -> Result<Vec<u8>, RunError> {
+    let mut bytes = Vec::new();
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin()
+            .lock()
+            .take(MAX_FILE_PAYLOAD)
+            .read_to_end(&mut bytes)
+    } else {
+        let file = File::open(path).map_err(|cause| opening(path, cause))?;
+        file.take(MAX_FILE_PAYLOAD).read_to_end(&mut bytes)
+    };
+    read.map_err(|cause| RunError::local("reading the payload", cause))?;
+    Ok(bytes)
+}

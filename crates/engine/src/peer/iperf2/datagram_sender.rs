@@ -1,0 +1,192 @@
+//! The sending end of a UDP flow: after its payload it announces the end, and awaits the other end's report.
+
+use super::datagram_format::Iperf2Format;
+use crate::flow::{
+    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowTask,
+    SendGrouping, TaskOutcome, UnsentDatagrams,
+};
+use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM};
+use caudal_core::units::BitRate;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::signal::poll_readable;
+use caudal_sys::udp::{self, GroReceiver, Wait};
+use caudal_wire::iperf2::{HeaderLayout, ServerReport};
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// The time a sender waits for the answer to each of its last datagrams, ms.
+const ATTEMPTS_MS: [u64; 18] = [
+    10, 10, 10, 20, 20, 20, 50, 50, 50, 100, 100, 250, 250, 250, 250, 250, 250, 250,
+];
+/// The number of datagrams in a row that the other end's host may refuse before a flow that expects no report ends.
+const MAX_REFUSALS: u32 = 20;
+
+/// How the end of a flow is announced.
+#[derive(Debug, Clone)]
+pub(super) enum EndAnnouncement {
+    /// With one last datagram.
+    Once,
+    /// With a last datagram that is repeated until the other end reports.
+    UntilReported(Sender<EndAnswer>),
+}
+
+/// What the other end answered to the end of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EndAnswer {
+    pub(super) flow: u32,
+    /// The report; otherwise the number of attempts.
+    pub(super) report: Result<ServerReport, u32>,
+}
+
+/// The sending end of a UDP flow.
+pub(super) struct Iperf2DatagramSender {
+    flow: u32,
+    sender: DatagramSender<Iperf2Format>,
+    announcement: EndAnnouncement,
+}
+
+impl Iperf2DatagramSender {
+    /// A sender of datagrams of `length` bytes: `bytes` in total, or as long as the test lasts; at `rate` bit/s, or as fast as
+    /// possible.
+    pub(super) fn new(
+        flow: u32,
+        format: Iperf2Format,
+        length: u32,
+        rate: Option<u64>,
+        bytes: Option<u64>,
+        announcement: EndAnnouncement,
+    ) -> Self {
+        let header = format.layout.header() as u32;
+        let length = length.max(header).min(MAX_DATAGRAM);
+        let max_refusals = match announcement {
+            EndAnnouncement::Once => MAX_REFUSALS,
+            EndAnnouncement::UntilReported(_) => u32::MAX,
+        };
+        let rate = rate.filter(|rate| *rate > 0).map(BitRate::from_bps);
+        Self {
+            flow,
+            sender: DatagramSender {
+                format,
+                length,
+                sizes: bytes.map_or(DatagramSizes::whole(length, None), |bytes| {
+                    DatagramSizes::with_short_last(length, bytes, header)
+                }),
+                pace: DatagramPace::from_rate(rate),
+                grouping: SendGrouping::Batches,
+                unsent: UnsentDatagrams::Resend { max_refusals },
+                limit: DatagramLimit::Unlimited,
+            },
+            announcement,
+        }
+    }
+
+    /// This sender with a limit: the other end's address may be forged.
+    pub(super) fn with_limit(mut self, limit: DatagramLimit) -> Self {
+        self.sender.limit = limit;
+        self
+    }
+
+    /// The task of the flow's thread.
+    pub(super) fn into_task(self) -> FlowTask {
+        Box::new(move |flow| {
+            let Some(socket) = flow.socket.udp() else {
+                return TaskOutcome::default();
+            };
+            flow.gate.wait(&flow.signals);
+            let spacing = match self.sender.send(socket, flow) {
+                Ok(spacing) => spacing,
+                // Nobody receives any more.
+                Err(cause) if self.is_end(&cause) => None,
+                Err(cause) => return TaskOutcome::from_result(Err(cause)),
+            };
+            flow.counters.set_ended(monotonic_ns());
+            TaskOutcome {
+                spacing,
+                ..TaskOutcome::from_result(self.announce_end(socket, flow))
+            }
+        })
+    }
+
+    fn is_end(&self, cause: &io::Error) -> bool {
+        matches!(self.announcement, EndAnnouncement::Once)
+            && cause.kind() == io::ErrorKind::ConnectionRefused
+    }
+
+    /// Sends the last datagram, and awaits the report where there is one.
+    fn announce_end(&self, socket: &UdpSocket, flow: &FlowContext) -> io::Result<()> {
+        let format = &self.sender.format;
+        let sent = flow.counters.datagrams.load(Relaxed);
+        let mut last = vec![0; self.sender.length as usize];
+        format.fill(&mut last);
+        if format.layout != HeaderLayout::Twelve {
+            // The last datagram counts like any other.
+            let bytes = flow.counters.bytes.load(Relaxed) + last.len() as u64;
+            flow.counters.datagrams.store(sent + 1, Relaxed);
+            flow.counters.bytes.store(bytes, Relaxed);
+        }
+        let number = format.first + sent as i64;
+        match &self.announcement {
+            EndAnnouncement::Once => {
+                format.write_number(&mut last, -number);
+                let _ = udp::send_segments(socket, &last, last.len() as u16);
+            }
+            EndAnnouncement::UntilReported(answers) => {
+                let report = self.await_report(socket, &mut last, number)?;
+                let flow = self.flow;
+                // The test may have been given up meanwhile.
+                let _ = answers.send(EndAnswer { flow, report });
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats the last datagram until the report arrives; otherwise the number of attempts.
+    fn await_report(
+        &self,
+        socket: &UdpSocket,
+        last: &mut [u8],
+        number: i64,
+    ) -> io::Result<Result<ServerReport, u32>> {
+        let mut receiver = GroReceiver::new(4)?;
+        for (nth, patience_ms) in (0_i64..).zip(ATTEMPTS_MS) {
+            self.sender.format.write_number(last, -(number + nth));
+            let _ = udp::send_segments(socket, &*last, last.len() as u16);
+            let until_ns = monotonic_ns() + patience_ms * 1_000_000;
+            if let Some(report) = next_report(socket, &mut receiver, until_ns) {
+                return Ok(Ok(report));
+            }
+        }
+        Ok(Err(ATTEMPTS_MS.len() as u32))
+    }
+}
+
+/// The next report that arrives before `until_ns`.
+fn next_report(
+    socket: &UdpSocket,
+    receiver: &mut GroReceiver,
+    until_ns: u64,
+) -> Option<ServerReport> {
+    loop {
+        let now_ns = monotonic_ns();
+        if now_ns >= until_ns {
+            return None;
+        }
+        let left = Duration::from_nanos(until_ns - now_ns);
+        if !poll_readable(&[socket.as_fd()], Some(left)).is_ok_and(|ready| ready.contains(&true)) {
+            continue;
+        }
+        if receiver.receive(socket, Wait::Never).is_err() {
+            // Refused: nobody receives there, or not any more.
+            sleep_until((monotonic_ns() + 1_000_000).min(until_ns));
+            continue;
+        }
+        let mut datagrams = receiver.messages().flat_map(|message| message.datagrams());
+        if let Some(report) = datagrams.find_map(ServerReport::decode) {
+            return Some(report);
+        }
+    }
+}

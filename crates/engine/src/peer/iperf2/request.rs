@@ -1,0 +1,219 @@
+//! A test that a client of iperf 2 asks a server for.
+
+use super::session_view::Iperf2Session;
+use crate::server::SessionViews;
+use crate::socket::CONNECT_TIMEOUT;
+use crate::target::LocalBinding;
+use caudal_core::plan::{Direction, PlannedFlow, Transport};
+use caudal_wire::iperf2::{HeaderExtension, TestAmount, TestHeader, TestMode, VERSION};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The maximum value of the header's 31-bit fields.
+const MAX_31_BITS: u32 = 0x7fff_ffff;
+
+/// A test that a client of iperf 2 asks a server for.
+#[derive(Debug, Clone)]
+pub struct Iperf2Request {
+    /// The server.
+    pub peer: SocketAddr,
+    /// The local end; connections after the first count the port up.
+    pub binding: LocalBinding,
+    /// The transport protocol.
+    pub transport: Transport,
+    /// The directions, and who connects.
+    pub mode: TestMode,
+    /// Connections.
+    pub parallel: u32,
+    /// Bytes in a block or datagram; `None` for the default.
+    pub length: Option<u32>,
+    /// The duration; `None` for no end by time.
+    pub time: Option<Duration>,
+    /// The payload on each connection, bytes.
+    pub bytes: Option<u64>,
+    /// The rate of each connection, bit/s; `None` for as fast as possible.
+    pub rate: Option<u64>,
+    /// The socket buffers, bytes.
+    pub window: Option<usize>,
+    /// The maximum segment size, bytes.
+    pub mss: Option<u32>,
+    /// `true` to disable Nagle's algorithm.
+    pub no_delay: bool,
+    /// The TOS byte.
+    pub tos: Option<u8>,
+    /// The congestion control.
+    pub congestion: Option<String>,
+    /// The time to live of multicast.
+    pub ttl: Option<u32>,
+    /// The port on which the server is to connect back.
+    pub listen_port: u16,
+    /// The interval at which the flows are read; `None` for the end only.
+    pub interval: Option<Duration>,
+    /// `true` to send no test header.
+    pub omit_header: bool,
+    /// `true` to ask for the server's version.
+    pub detect: bool,
+    /// `true` to write the time of departure into what is sent.
+    pub trip_times: bool,
+    /// `true` when the end of a UDP flow is not reported.
+    pub no_udp_fin: bool,
+    /// The file that is sent instead of the pattern; `-` for standard input.
+    pub payload: Option<PathBuf>,
+    /// `true` to count reads by size.
+    pub count_reads: bool,
+    /// `true` to let the kernel drop what is received.
+    pub discard: bool,
+    /// The rate at which the kernel paces, bit/s.
+    pub kernel_rate: Option<u64>,
+    /// The time between connecting and the first write.
+    pub start_delay: Option<Duration>,
+    /// `true` to make the TCP connections only.
+    pub connect_only: bool,
+    /// The time a server may take to accept a connection.
+    pub connect_timeout: Duration,
+    /// The views of the tests in which the server connects back.
+    pub views: Option<SessionViews<Iperf2Session>>,
+}
+
+impl Iperf2Request {
+    /// An upload of ten seconds over TCP.
+    #[must_use]
+    pub fn new(peer: SocketAddr) -> Self {
+        Self {
+            peer,
+            binding: LocalBinding::default(),
+            transport: Transport::Tcp,
+            mode: TestMode::Up,
+            parallel: 1,
+            length: None,
+            time: Some(Duration::from_secs(10)),
+            bytes: None,
+            rate: None,
+            window: None,
+            mss: None,
+            no_delay: false,
+            tos: None,
+            congestion: None,
+            ttl: None,
+            listen_port: peer.port(),
+            interval: None,
+            omit_header: false,
+            detect: false,
+            trip_times: false,
+            no_udp_fin: false,
+            payload: None,
+            count_reads: false,
+            discard: false,
+            kernel_rate: None,
+            start_delay: None,
+            connect_only: false,
+            connect_timeout: CONNECT_TIMEOUT,
+            views: None,
+        }
+    }
+
+    /// `true` over UDP.
+    #[must_use]
+    pub fn is_udp(&self) -> bool {
+        self.transport == Transport::Udp
+    }
+
+    /// `true` when this end sends on its own connections.
+    pub(super) fn sends(&self) -> bool {
+        self.mode != TestMode::Reverse
+    }
+
+    /// `true` when this end receives on its own connections.
+    pub(super) const fn receives(&self) -> bool {
+        matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex)
+    }
+
+    /// `true` when the server connects back.
+    pub(super) const fn is_connected_back(&self) -> bool {
+        matches!(self.mode, TestMode::Dual | TestMode::Tradeoff)
+    }
+
+    /// Bytes in a block or datagram.
+    #[must_use]
+    pub fn block_length(&self) -> u32 {
+        self.length.unwrap_or(match (self.transport, self.peer) {
+            (Transport::Tcp, _) => 128 << 10,
+            (Transport::Udp, SocketAddr::V4(_)) => 1470,
+            (Transport::Udp, SocketAddr::V6(_)) => 1450,
+        })
+    }
+
+    /// The flows of the connection at position `nth`: that in which this end sends, and that in which it receives.
+    pub(super) fn flows(&self, nth: u32) -> (Option<PlannedFlow>, Option<PlannedFlow>) {
+        let behind = if self.sends() { self.parallel } else { 0 };
+        let up = PlannedFlow {
+            id: nth,
+            direction: Direction::Up,
+        };
+        let down = PlannedFlow {
+            id: behind + nth,
+            direction: Direction::Down,
+        };
+        (
+            self.sends().then_some(up),
+            self.receives().then_some(down),
+        )
+    }
+
+    /// The test as the views of sessions know it.
+    #[must_use]
+    pub fn session(&self) -> Iperf2Session {
+        Iperf2Session {
+            peer: self.peer,
+            number: 0,
+            mode: self.mode,
+            group: 0,
+            members: self.parallel,
+            version: None,
+            no_udp_fin: self.has_no_udp_fin(),
+            trip_times: self.trip_times,
+            tos: self.tos.unwrap_or(0),
+        }
+    }
+
+    fn has_no_udp_fin(&self) -> bool {
+        self.is_udp() && (self.no_udp_fin || self.mode == TestMode::FullDuplex)
+    }
+
+    /// The header that asks for the test; `None` where none is sent.
+    pub(super) fn header(&self) -> Option<TestHeader> {
+        if self.omit_header {
+            return None;
+        }
+        let amount = match (self.bytes, self.time) {
+            (Some(bytes), _) => TestAmount::Bytes(
+                u32::try_from(bytes)
+                    .unwrap_or(MAX_31_BITS)
+                    .min(MAX_31_BITS),
+            ),
+            (None, Some(time)) => {
+                let hundredths = u32::try_from(time.as_millis() / 10).unwrap_or(MAX_31_BITS);
+                TestAmount::Hundredths(hundredths.max(1))
+            }
+            (None, None) => TestAmount::Bytes(0),
+        };
+        Some(TestHeader {
+            mode: self.mode,
+            threads: self.parallel,
+            port: u32::from(self.listen_port),
+            length: self.length.unwrap_or(0),
+            window_or_rate: 0,
+            amount,
+            wide_ids: self.is_udp(),
+            detect: self.detect,
+            extended: Some(HeaderExtension {
+                version: VERSION,
+                tos: u16::from(self.tos.unwrap_or(0)),
+                rate: self.rate.unwrap_or(0),
+                no_udp_fin: self.has_no_udp_fin(),
+                trip_times: self.trip_times,
+            }),
+        })
+    }
+}

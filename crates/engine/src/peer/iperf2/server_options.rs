@@ -1,0 +1,91 @@
+//! The settings of a server of iperf 2.
+
+use super::session_view::Iperf2Session;
+use crate::network::Network;
+use crate::server::SessionViews;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The settings of a server of iperf 2.
+#[derive(Debug, Clone)]
+pub struct Iperf2Options {
+    /// The address to listen on; `None` for all.
+    pub bind: Option<IpAddr>,
+    /// `true` to listen on IPv6 as well as IPv4, where no address is given.
+    pub v6: bool,
+    /// The interface to listen on.
+    pub device: Option<String>,
+    /// The port; 0 lets the kernel choose.
+    pub port: u16,
+    /// `true` to listen on TCP.
+    pub tcp: bool,
+    /// `true` to listen on UDP.
+    pub udp: bool,
+    /// The interval at which flows are read; `None` for the end only.
+    pub interval: Option<Duration>,
+    /// Bytes read at once.
+    pub length: Option<u32>,
+    /// The socket buffers, bytes.
+    pub window: Option<usize>,
+    /// The maximum segment size, bytes.
+    pub mss: Option<u32>,
+    /// `true` to disable Nagle's algorithm.
+    pub no_delay: bool,
+    /// The TOS byte.
+    pub tos: Option<u8>,
+    /// The congestion control of what is sent.
+    pub congestion: Option<String>,
+    /// The maximum rate of a test that the server sends, bit/s.
+    pub max_rate: Option<u64>,
+    /// The maximum duration of a test.
+    pub max_time: Option<Duration>,
+    /// The time a client may make no progress.
+    pub idle_timeout: Duration,
+    /// `true` to connect back to clients that ask for it.
+    pub connect_back: bool,
+    /// The networks whose UDP clients need not prove their address.
+    pub trusted: Vec<Network>,
+    /// Multicast groups to join, each with the one source to receive from, where there is one.
+    pub groups: Vec<(IpAddr, Option<IpAddr>)>,
+    /// `true` to count reads by size.
+    pub count_reads: bool,
+    /// `true` to serve one client at a time.
+    pub is_serial: bool,
+    /// `true` to let the kernel drop received payload.
+    pub discard: bool,
+    /// The number before that of the first connection.
+    pub first_number: u32,
+    /// The views of the sessions.
+    pub views: Option<SessionViews<Iperf2Session>>,
+}
+
+impl Default for Iperf2Options {
+    fn default() -> Self {
+        Self {
+            bind: None,
+            v6: true,
+            device: None,
+            port: caudal_wire::iperf2::PORT,
+            tcp: true,
+            udp: true,
+            interval: None,
+            length: None,
+            window: None,
+            mss: None,
+            no_delay: false,
+            tos: None,
+            congestion: None,
+            max_rate: None,
+            max_time: None,
+            idle_timeout: Duration::from_secs(60),
+            connect_back: true,
+            trusted: Vec::new(),
+            groups: Vec::new(),
+            count_reads: false,
+            is_serial: false,
+            discard: false,
+            first_number: 0,
+            views: None,
+        }
+    }
+}

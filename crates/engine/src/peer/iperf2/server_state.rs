@@ -1,0 +1,126 @@
+//! What all threads of a server of iperf 2 share.
+
+use super::address_proofs::AddressProofs;
+use super::server_options::Iperf2Options;
+use super::session_groups::SessionGroups;
+use crate::admission::Admission;
+use crate::protocol::Protocol;
+use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
+use crate::stop::StopSignal;
+use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::signal::poll_readable;
+use caudal_wire::iperf2::TestAmount;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The maximum length of a block that a client may ask for, bytes.
+pub(super) const MAX_BLOCK: u32 = 1 << 20;
+/// The default rate of UDP, bit/s.
+pub(super) const UDP_RATE: u64 = 1 << 20;
+/// The default length of a block, bytes.
+pub(super) const TCP_LENGTH: u32 = 128 << 10;
+/// The stack of a session's thread, bytes.
+pub(super) const SESSION_STACK_BYTES: usize = 256 << 10;
+/// The time the sessions of a server that is stopped may take to end.
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+/// The interval at which acceptors look whether the server is being stopped.
+const ACCEPT_WAIT: Duration = Duration::from_millis(500);
+
+/// What all threads of a server of iperf 2 share.
+pub(super) struct Iperf2State {
+    pub(super) options: Iperf2Options,
+    pub(super) admission: Admission,
+    pub(super) stop: StopSignal,
+    pub(super) groups: SessionGroups,
+    pub(super) proofs: AddressProofs,
+    /// Connections that have not sent their header.
+    pub(super) pending: AtomicUsize,
+    events: SessionEventSender,
+    last_number: AtomicU32,
+}
+
+impl Iperf2State {
+    pub(super) fn new(
+        options: Iperf2Options,
+        admission: Admission,
+        events: SessionEventSender,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            last_number: AtomicU32::new(options.first_number),
+            options,
+            admission,
+            stop: StopSignal::new()?,
+            groups: SessionGroups::default(),
+            proofs: AddressProofs::default(),
+            pending: AtomicUsize::new(0),
+            events,
+        })
+    }
+
+    /// The number of the next connection.
+    pub(super) fn next_number(&self) -> u32 {
+        self.last_number.fetch_add(1, Relaxed) + 1
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_requested()
+    }
+
+    pub(super) fn send_event(&self, session: u32, peer: SocketAddr, kind: SessionEventKind) {
+        self.events.send(SessionEvent {
+            session: u64::from(session),
+            protocol: Protocol::Iperf2,
+            peer: Some(peer),
+            kind,
+        });
+    }
+
+    /// Reports a client that was refused, or a part of its test that could not be carried out.
+    pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
+        let reason = reason.into();
+        self.send_event(0, peer, SessionEventKind::Refused { reason });
+    }
+
+    /// `true` when an address has proved to receive what is sent to it.
+    pub(super) fn is_proven(&self, peer: SocketAddr) -> bool {
+        self.proofs.is_proven(peer.ip(), &self.options.trusted)
+    }
+
+    /// The rate within the limit, bit/s.
+    pub(super) fn limited_rate(&self, rate: Option<u64>) -> Option<u64> {
+        match (rate, self.options.max_rate) {
+            (Some(rate), Some(max)) => Some(rate.min(max)),
+            (rate, max) => rate.or(max),
+        }
+    }
+
+    /// The time and the bytes that a client asks for, within the limits.
+    pub(super) fn limited_end(&self, amount: TestAmount) -> (Option<Duration>, Option<u64>) {
+        let (time, bytes) = match amount {
+            TestAmount::Hundredths(time) => {
+                (Some(Duration::from_millis(u64::from(time) * 10)), None)
+            }
+            TestAmount::Bytes(0) => (None, None),
+            TestAmount::Bytes(bytes) => (None, Some(u64::from(bytes))),
+        };
+        let time = match (time, self.options.max_time) {
+            (Some(time), Some(max)) => Some(time.min(max)),
+            (time, max) => time.or(max),
+        };
+        (time, bytes)
+    }
+
+    /// Waits until a listening socket is readable, or for a while: `true` when it is.
+    pub(super) fn wait_readable(&self, listener: BorrowedFd<'_>) -> bool {
+        match poll_readable(&[listener, self.stop.fd()], Some(ACCEPT_WAIT)) {
+            Ok(ready) => ready.first() == Some(&true),
+            Err(_) => {
+                sleep_until(monotonic_ns() + 10_000_000);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A session of a client of iperf 2: one test, on the connection it made and perhaps one that connects back.
+
+use super::client_sockets::data_connection;
+use super::datagram_sender::EndAnswer;
+use super::end_reports::send_reports;
+use super::server_state::Iperf2State;
+use super::session_view::Iperf2Session;
+use super::watch::{SampledFlows, StopReason, TestLimits, TestWatch};
+use crate::error::RunError;
+use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
+use crate::server::{SessionEventKind, SessionView};
+use crate::socket::{DataSocket, canonical, granted_batched_udp, granted_tcp};
+use caudal_core::event::Event;
+use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};
+use caudal_core::sample::{FlowEnd, Role};
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::iperf2::{HeaderExtension, TestHeader, TestMode};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// The time after the end of a test within the server's limit at which its last payload may arrive.
+const LATE: Duration = Duration::from_secs(2);
+/// The minimum interval.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A session of a client.
+pub(super) struct Iperf2ServerSession<'a> {
+    pub(super) state: &'a Iperf2State,
+    /// The test the client asks for, where it sends a header.
+    pub(super) header: Option<TestHeader>,
+    pub(super) local: SocketAddr,
+    pub(super) test: Iperf2Session,
+    /// Where the answers to the ends of UDP flows go.
+    pub(super) answers: Sender<EndAnswer>,
+    arrived_answers: Receiver<EndAnswer>,
+    view: Option<Box<dyn SessionView>>,
+    next_flow: u32,
+}
+
+/// The outcome of the flows of a session.
+pub(super) struct SessionOutcome {
+    pub(super) ends: Vec<FlowEnd>,
+    pub(super) failure: Option<String>,
+}
+
+impl<'a> Iperf2ServerSession<'a> {
+    /// The session of a client that asks for the test of `header`.
+    pub(super) fn new(
+        state: &'a Iperf2State,
+        header: Option<TestHeader>,
+        transport: Transport,
+        local: SocketAddr,
+        peer: SocketAddr,
+    ) -> Self {
+        let extended = header.and_then(|header| header.extended);
+        let threads = header.map_or(1, |header| header.threads);
+        let group = state
+            .groups
+            .join(peer.ip(), transport, threads, monotonic_ns());
+        let (answers, arrived_answers) = channel();
+        Self {
+            state,
+            header,
+            local: canonical(local),
+            test: Iperf2Session {
+                peer,
+                number: state.next_number(),
+                mode: header.map_or(TestMode::Up, |header| header.mode),
+                group: group.group,
+                members: group.members,
+                version: extended.and_then(|extended| extended.version_text()),
+                no_udp_fin: false,
+                trip_times: extended.is_some_and(|extended| extended.trip_times),
+                tos: state.options.tos.unwrap_or(0),
+            },
+            answers,
+            arrived_answers,
+            view: None,
+            next_flow: 0,
+        }
+    }
+
+    /// Shows that the client is served, and makes the view of its test.
+    pub(super) fn begin(&mut self) {
+        let tool = match &self.test.version {
+            Some(version) => format!("iperf {version}"),
+            None => "iperf 2".to_owned(),
+        };
+        self.send_kind(SessionEventKind::Connected { tool });
+        let views = self.state.options.views.as_ref();
+        self.view = views.map(|views| views.open(&self.test));
+    }
+
+    /// The part of the header that only versions since 2.1 send.
+    pub(super) fn extension(&self) -> Option<HeaderExtension> {
+        self.header.and_then(|header| header.extended)
+    }
+
+    /// The rate the client asks for, bit/s.
+    pub(super) fn requested_rate(&self) -> Option<u64> {
+        self.extension()
+            .map(|extended| extended.rate)
+            .filter(|rate| *rate > 0)
+    }
+
+    /// The time and the bytes the client asks for, within the limits.
+    pub(super) fn end(&self) -> (Option<Duration>, Option<u64>) {
+        match self.header {
+            Some(header) => self.state.limited_end(header.amount),
+            None => (self.state.options.max_time, None),
+        }
+    }
+
+    /// The next flow of the session, in which this end has that role.
+    pub(super) fn next_flow(&mut self, role: Role) -> PlannedFlow {
+        let id = self.next_flow;
+        self.next_flow += 1;
+        PlannedFlow {
+            id,
+            direction: match role {
+                Role::Receiver => Direction::Up,
+                Role::Sender => Direction::Down,
+            },
+        }
+    }
+
+    /// Adds a flow of the connection with this number.
+    pub(super) fn add_flow(
+        &mut self,
+        set: &mut FlowSet,
+        flow: PlannedFlow,
+        number: u32,
+        socket: &Arc<DataSocket>,
+        task: FlowTask,
+    ) -> Result<(), RunError> {
+        let role = crate::flow::role(flow.direction, false);
+        let peer = socket.peer_address().map_or(self.test.peer, canonical);
+        let connection = data_connection(flow, number, role, socket, peer);
+        self.send_event(&Event::Opened(connection));
+        set.add(NewFlow {
+            flow,
+            role,
+            socket: Arc::clone(socket),
+            granted: match &**socket {
+                DataSocket::Tcp(stream) => granted_tcp(stream, false),
+                DataSocket::Udp(socket) => granted_batched_udp(socket, 1470),
+            },
+            cpu: None,
+            task,
+        })
+    }
+
+    /// An empty set of flows.
+    pub(super) fn new_set() -> Result<FlowSet, RunError> {
+        FlowSet::new(StopAction::HalfClose)
+    }
+
+    /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`.
+    pub(super) fn run(
+        &mut self,
+        mut set: FlowSet,
+        time: Option<Duration>,
+        idle_timeout: Duration,
+    ) -> SessionOutcome {
+        let state = self.state;
+        let options = &state.options;
+        set.start();
+        let limits = TestLimits {
+            ticks: options
+                .interval
+                .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
+            sampled: SampledFlows::Running,
+            send_time: time,
+            total_time: options.max_time.map(|max_time| max_time + LATE),
+            idle_timeout: Some(idle_timeout),
+            stop: vec![state.stop.fd()],
+            ..TestLimits::none()
+        };
+        let watch = TestWatch::new(limits, &set);
+        let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
+        self.send_end_reports();
+        let failure = reason
+            .map(|reason: StopReason| reason.to_string())
+            .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
+        SessionOutcome { ends, failure }
+    }
+
+    fn send_end_reports(&mut self) {
+        let mut events = Vec::new();
+        send_reports(&self.arrived_answers, &mut |event| events.push(event));
+        for event in &events {
+            self.send_event(event);
+        }
+    }
+
+    /// Sends an event to the log and to the view.
+    pub(super) fn send_event(&mut self, event: &Event) {
+        self.send_kind(SessionEventKind::Event(Box::new(event.clone())));
+        if let Some(view) = &mut self.view {
+            view.event(event);
+        }
+    }
+
+    /// Shows that a part of the test could not be carried out.
+    pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
+        self.state.send_refused(peer, reason);
+    }
+
+    fn send_kind(&self, kind: SessionEventKind) {
+        self.state
+            .send_event(self.test.number, self.test.peer, kind);
+    }
+}
+
+impl Drop for Iperf2ServerSession<'_> {
+    fn drop(&mut self) {
+        self.send_kind(SessionEventKind::Left);
+    }
+}

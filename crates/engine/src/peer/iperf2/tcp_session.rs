@@ -1,0 +1,225 @@
+//! A session over TCP.
+
+use super::bounceback::bounce_task;
+use super::connect_back::BackTransport;
+use super::server_state::{Iperf2State, MAX_BLOCK, TCP_LENGTH};
+use super::session::Iperf2ServerSession;
+use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
+use super::wall_clock::wall_clock;
+use crate::flow::{FlowSet, FlowTask, TcpClose, await_close};
+use crate::socket::DataSocket;
+use caudal_core::plan::Transport;
+use caudal_core::sample::Role;
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::options;
+use caudal_sys::signal::poll_readable;
+use caudal_wire::iperf2::{MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION};
+use socket2::SockRef;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The time a connection may take to send its header.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time sent data may stay unacknowledged before the kernel gives the connection up.
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Serves a client over TCP.
+///
+/// # Errors
+/// The reason why its test was refused or ended early.
+pub(super) fn serve(state: &Iperf2State, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
+    let _ = stream.set_nonblocking(false);
+    let opening = read_opening(state, &stream);
+    state.pending.fetch_sub(1, Relaxed);
+    let Some((opening, bytes)) = opening? else {
+        return Ok(());
+    };
+    let _slot = state.admission.admit(peer.ip())?;
+    state.proofs.add(peer.ip());
+    // A client that vanishes is noticed; a kernel without the option waits longer.
+    let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(USER_TIMEOUT));
+    if state.options.no_delay {
+        let _ = stream.set_nodelay(true);
+    }
+    let header = match &opening {
+        TcpOpening::Test(header, _) => Some(*header),
+        _ => None,
+    };
+    let local = stream.local_addr().map_err(|cause| cause.to_string())?;
+    let mut session = Iperf2ServerSession::new(state, header, Transport::Tcp, local, peer);
+    session.begin();
+    if let Some(header) = header {
+        acknowledge(&stream, &header, session.test.trip_times);
+    }
+    let test = TcpTest {
+        socket: Arc::new(DataSocket::Tcp(stream)),
+        opening,
+        bytes,
+        session,
+    };
+    test.run()
+}
+
+/// Reads the first bytes of a connection; `None` when it ended without any, or the server is being stopped.
+fn read_opening(
+    state: &Iperf2State,
+    mut stream: &TcpStream,
+) -> Result<Option<(TcpOpening, Vec<u8>)>, String> {
+    let until_ns = monotonic_ns() + HEADER_TIMEOUT.as_nanos() as u64;
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let needed = match TcpOpening::parse(&bytes).map_err(|error| error.to_string())? {
+            TcpOpening::Needs(needed) => needed,
+            opening => return Ok(Some((opening, bytes))),
+        };
+        let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
+        let ready = poll_readable(&[stream.as_fd(), state.stop.fd()], Some(left))
+            .map_err(|cause| cause.to_string())?;
+        if ready.get(1) == Some(&true) {
+            return Ok(None);
+        }
+        if !ready.contains(&true) {
+            return Err(format!(
+                "it did not send its header within {} s",
+                HEADER_TIMEOUT.as_secs()
+            ));
+        }
+        let mut room = [0; MAX_HEADER_BYTES];
+        let wanted = needed.saturating_sub(bytes.len()).clamp(1, room.len());
+        match stream.read(&mut room[..wanted]) {
+            Ok(0) if bytes.is_empty() => return Ok(None),
+            // Too little for a header is payload.
+            Ok(0) => return Ok(Some((TcpOpening::Payload, bytes))),
+            Ok(count) => bytes.extend_from_slice(&room[..count]),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) if bytes.is_empty() => return Ok(None),
+            Err(cause) => return Err(cause.to_string()),
+        }
+    }
+}
+
+/// Answers a header that is to be answered.
+fn acknowledge(mut stream: &TcpStream, header: &TestHeader, trip_times: bool) {
+    if !header.is_answered() {
+        return;
+    }
+    let received = wall_clock();
+    let ack = ServerAck {
+        version: VERSION,
+        times: trip_times.then(|| [received, received, wall_clock()]),
+    };
+    // A client that does not read it any more is noticed when payload is expected.
+    let _ = stream.write_all(&ack.encode());
+}
+
+/// The test of a session over TCP.
+struct TcpTest<'a> {
+    session: Iperf2ServerSession<'a>,
+    socket: Arc<DataSocket>,
+    opening: TcpOpening,
+    /// What was read of the connection.
+    bytes: Vec<u8>,
+}
+
+impl TcpTest<'_> {
+    fn run(mut self) -> Result<(), String> {
+        let state = self.session.state;
+        let mode = self.session.test.mode;
+        let set = self.flows().map_err(|error| error.to_string())?;
+        let (time, _) = self.session.end();
+        let idle_timeout = state.options.idle_timeout;
+        let outcome = self.session.run(set, time, idle_timeout);
+        if let (TestMode::FullDuplex, Some(stream)) = (mode, self.socket.tcp()) {
+            await_close(stream, CLOSE_TIMEOUT);
+        }
+        let Self {
+            mut session,
+            socket,
+            ..
+        } = self;
+        drop(socket);
+        if mode == TestMode::Tradeoff && !state.is_stopping() {
+            let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+            if session.connect_back(&mut set, BackTransport::Tcp) {
+                session.run(set, time, idle_timeout);
+            }
+        }
+        match outcome.failure {
+            Some(failure) if !state.is_stopping() => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    /// The flows of the test.
+    fn flows(&mut self) -> Result<FlowSet, crate::error::RunError> {
+        let mode = self.session.test.mode;
+        let mut set = Iperf2ServerSession::new_set()?;
+        if let TcpOpening::Bounceback = self.opening {
+            let task = bounce_task(std::mem::take(&mut self.bytes));
+            self.add(&mut set, Role::Receiver, task)?;
+            return Ok(set);
+        }
+        if mode != TestMode::Reverse {
+            let task = self.receiver();
+            self.add(&mut set, Role::Receiver, task)?;
+        }
+        if matches!(mode, TestMode::Reverse | TestMode::FullDuplex) {
+            let task = self.sender();
+            self.add(&mut set, Role::Sender, task)?;
+        }
+        if mode == TestMode::Dual {
+            self.session.connect_back(&mut set, BackTransport::Tcp);
+        }
+        Ok(set)
+    }
+
+    fn add(
+        &mut self,
+        set: &mut FlowSet,
+        role: Role,
+        task: FlowTask,
+    ) -> Result<(), crate::error::RunError> {
+        let flow = self.session.next_flow(role);
+        let number = self.session.test.number;
+        self.session.add_flow(set, flow, number, &self.socket, task)
+    }
+
+    fn receiver(&self) -> FlowTask {
+        let options = &self.session.state.options;
+        let length = options.length.unwrap_or(TCP_LENGTH) as usize;
+        let read = ReadOptions {
+            count_reads: options.count_reads,
+            discard: options.discard,
+        };
+        let mut receiver = tcp_receiver(length, read);
+        receiver.bytes_before = self.bytes.len() as u64;
+        receiver.into_task()
+    }
+
+    fn sender(&self) -> FlowTask {
+        let session = &self.session;
+        if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
+            && extended.tos != 0
+        {
+            let v6 = stream.local_addr().is_ok_and(|local| local.is_ipv6());
+            let _ = options::set_tos(stream, v6, extended.tos as u8);
+        }
+        let length = session.header.map_or(0, |header| header.length);
+        let length = match length.min(MAX_BLOCK) {
+            0 => session.state.options.length.unwrap_or(TCP_LENGTH),
+            length => length,
+        } as usize;
+        let rate = session.state.limited_rate(session.requested_rate());
+        let (_, bytes) = session.end();
+        let close = TcpClose::AwaitClose(match session.test.mode {
+            TestMode::Reverse => Some(CLOSE_TIMEOUT),
+            _ => None,
+        });
+        let payload = pattern_payload(length, session.test.trip_times);
+        tcp_sender(payload, length, rate, bytes, close).into_task()
+    }
+}

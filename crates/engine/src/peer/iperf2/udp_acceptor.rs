@@ -1,0 +1,202 @@
+//! Accepting the UDP flows of clients: every new address is a test of its own, on a socket of its own.
+
+use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
+use super::udp_session::{self, FirstContact};
+use crate::admission::ClientSlot;
+use crate::socket::{UDP_BUFFER, canonical, reply_udp_socket};
+use crate::stop::{join_finished, join_within};
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
+use caudal_sys::udp::receive_with_destination;
+use caudal_sys::{buffers, options, udp};
+use caudal_wire::iperf2::FirstDatagram;
+use socket2::SockRef;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+/// The maximum number of datagrams held for a flow whose own socket is not open yet.
+const MAX_STRAYS: usize = 1024;
+/// The minimum interval between reports of refused datagrams, ns: their number is the sender's to choose.
+const REFUSED_NS: u64 = 1_000_000_000;
+/// The maximum number of datagrams read in one round, so that a flood does not keep a stop from being seen.
+const MAX_PER_ROUND: usize = 256;
+
+/// A client whose session runs.
+struct KnownClient {
+    /// Takes its datagrams that arrive at the listening socket, with their times of arrival.
+    strays: SyncSender<(Vec<u8>, u64)>,
+    /// Alive as long as its session.
+    session: Weak<()>,
+}
+
+impl KnownClient {
+    fn is_served(&self) -> bool {
+        self.session.strong_count() > 0
+    }
+}
+
+/// The thread that accepts UDP flows.
+pub(super) struct UdpAcceptor {
+    state: Arc<Iperf2State>,
+    socket: UdpSocket,
+    port: u16,
+    clients: HashMap<SocketAddr, KnownClient>,
+    sessions: Vec<JoinHandle<()>>,
+    refused_ns: u64,
+}
+
+impl UdpAcceptor {
+    pub(super) fn new(state: Arc<Iperf2State>, socket: UdpSocket) -> Self {
+        Self {
+            state,
+            port: socket.local_addr().map_or(0, |local| local.port()),
+            socket,
+            clients: HashMap::new(),
+            sessions: Vec::new(),
+            refused_ns: 0,
+        }
+    }
+
+    /// Accepts flows until the server is stopped.
+    pub(super) fn run(mut self) {
+        let _ = self.socket.set_nonblocking(true);
+        let mut buffer = vec![0; 65_536];
+        while !self.state.is_stopping() {
+            if self.state.wait_readable(self.socket.as_fd()) {
+                for _ in 0..MAX_PER_ROUND {
+                    let received = receive_with_destination(&self.socket, &mut buffer);
+                    let Ok((size, peer, local)) = received else {
+                        break;
+                    };
+                    let datagram = &buffer[..size.min(buffer.len())];
+                    self.take(datagram, canonical(peer), local);
+                }
+            }
+            join_finished(&mut self.sessions);
+        }
+        join_within(self.sessions, STOP_TIMEOUT);
+    }
+
+    /// Takes a datagram: it belongs to a flow that runs, or begins one.
+    fn take(&mut self, datagram: &[u8], peer: SocketAddr, local: Option<IpAddr>) {
+        let arrived_ns = realtime_ns();
+        if let Some(client) = self.clients.get(&peer).filter(|client| client.is_served()) {
+            // A full channel, or a flow that has ended, drops it.
+            let _ = client.strays.try_send((datagram.to_vec(), arrived_ns));
+            return;
+        }
+        let first = FirstDatagram::read(datagram).filter(|first| first.datagram.id >= 0);
+        let Some(first) = first else {
+            return;
+        };
+        let slot = match self.admit(peer) {
+            Ok(Some(slot)) => slot,
+            Ok(None) => return,
+            Err(reason) => return self.refuse(peer, reason),
+        };
+        let local = SocketAddr::new(
+            local.map_or_else(|| unspecified(peer), |local| local.to_canonical()),
+            self.port,
+        );
+        let contact = self.open_socket(local, peer).map(|socket| {
+            let (sender, strays) = sync_channel(MAX_STRAYS);
+            let _ = sender.try_send((datagram.to_vec(), arrived_ns));
+            let session = Arc::new(());
+            let client = KnownClient {
+                strays: sender,
+                session: Arc::downgrade(&session),
+            };
+            self.clients.insert(peer, client);
+            FirstContact {
+                socket,
+                local,
+                peer,
+                first,
+                strays,
+                session,
+            }
+        });
+        match contact {
+            Ok(contact) => self.begin_session(contact, slot),
+            Err(cause) => self
+                .state
+                .send_refused(peer, format!("no socket for it: {cause}")),
+        }
+    }
+
+    /// Admits a client; `None` while a server for one client at a time serves another.
+    fn admit(&mut self, peer: SocketAddr) -> Result<Option<ClientSlot>, String> {
+        self.clients.retain(|_, client| client.is_served());
+        let (state, running) = (&self.state, self.clients.len());
+        if state.options.is_serial && running > 0 {
+            return Ok(None);
+        }
+        // Addresses without proof may be forged: they leave half of the slots to others.
+        if running >= (state.admission.capacity() / 2).max(1) && !state.is_proven(peer) {
+            return Err("half of all places are taken by UDP from addresses without proof".to_owned());
+        }
+        state.admission.admit(peer.ip()).map(Some)
+    }
+
+    /// Reports a client that was refused, not more often than once a second.
+    fn refuse(&mut self, peer: SocketAddr, reason: String) {
+        let now_ns = monotonic_ns();
+        if now_ns >= self.refused_ns + REFUSED_NS {
+            self.refused_ns = now_ns;
+            self.state.send_refused(peer, reason);
+        }
+    }
+
+    fn begin_session(&mut self, contact: FirstContact, slot: ClientSlot) {
+        let peer = contact.peer;
+        let state = Arc::clone(&self.state);
+        let session = thread::Builder::new()
+            .name("iperf2 session".to_owned())
+            .stack_size(SESSION_STACK_BYTES)
+            .spawn(move || {
+                let _slot = slot;
+                if let Err(reason) = udp_session::serve(&state, contact) {
+                    state.send_refused(peer, reason);
+                }
+            });
+        match session {
+            Ok(session) => self.sessions.push(session),
+            Err(cause) => self
+                .state
+                .send_refused(peer, format!("no thread for it: {cause}")),
+        }
+    }
+
+    /// The socket of one flow.
+    fn open_socket(&self, local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> {
+        let state_options = &self.state.options;
+        let socket = reply_udp_socket(local, peer)?;
+        let bytes = state_options.window.unwrap_or(UDP_BUFFER);
+        let force = state_options.window.is_none();
+        let _ = buffers::set_receive_buffer(&socket, bytes, force);
+        let _ = buffers::set_send_buffer(&socket, bytes, force);
+        udp::enable_gro(&socket);
+        let _ = udp::enable_receive_timestamps(&socket);
+        if let Some(tos) = state_options.tos {
+            let _ = options::set_tos(&socket, peer.is_ipv6(), tos);
+        }
+        if let IpAddr::V4(group) = local.ip()
+            && group.is_multicast()
+        {
+            // The groups of the listening socket reach this one as well, unless the kernel wants each socket to join.
+            let _ = SockRef::from(&socket).join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED);
+        }
+        Ok(socket)
+    }
+}
+
+const fn unspecified(peer: SocketAddr) -> IpAddr {
+    match peer {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    }
+}
