@@ -19,6 +19,7 @@ mod socket;
 mod stop;
 mod target;
 mod wakeup;
+mod watch;
 mod workload;
 
 pub use admission::{Admission, ClientSlot};
@@ -29,4 +30,5 @@ pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions};
 pub use protocol::Protocol;
 pub use server::{PORT, Server, ServerOptions};
 pub use target::{AddressFamily, LocalBinding, Target};
+pub use watch::StopReason;
 pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome};

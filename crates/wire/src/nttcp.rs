@@ -100,6 +100,30 @@ pub enum RequestError {
 }
 
 impl TransferRequest {
+    /// The request for a transfer of `bytes` in buffers of `length`; `None` for as many buffers as can be asked for, and when the
+    /// amount cannot be asked for exactly.
+    #[must_use]
+    pub fn with_bytes(length: u32, bytes: Option<u64>) -> Option<Self> {
+        let request = Self {
+            length,
+            count: (MAX_NUMBER - 1) as u32,
+            ..Self::default()
+        };
+        let Some(bytes) = bytes else {
+            return Some(request);
+        };
+        let count = bytes.div_ceil(u64::from(length.max(1)));
+        let is_exact = bytes.is_multiple_of(u64::from(length.max(1)));
+        if count == 0 || count >= MAX_NUMBER || !is_exact && bytes >= MAX_NUMBER {
+            return None;
+        }
+        Some(Self {
+            count: count as u32,
+            total: (!is_exact).then_some(bytes),
+            ..request
+        })
+    }
+
     /// Takes one word of a command line in; `next` is where a value that stands alone comes from. `false`
     /// when the word is no option.
     ///

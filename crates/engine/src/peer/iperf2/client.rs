@@ -3,11 +3,11 @@
 use super::client_flows::ClientFlows;
 use super::client_sockets::{ClientConnection, connect_all};
 use super::end_reports::send_reports;
-use super::request::Iperf2Request;
+use super::request::{Iperf2Request, LATE};
 use super::server::Iperf2Server;
 use super::server_options::Iperf2Options;
 use super::tcp::CLOSE_TIMEOUT;
-use super::watch::{LATE, SampledFlows, StopReason, TestLimits, TestWatch};
+use crate::watch::{SampledFlows, StopReason, FlowLimits, FlowWatch};
 use crate::admission::Admission;
 use crate::error::RunError;
 use crate::flow::{FlowSet, await_close};
@@ -101,7 +101,7 @@ impl<'a> Iperf2Client<'a> {
         };
         let mut set = flows.start(&connections)?;
         drop(flows);
-        let watch = TestWatch::new(self.limits(), &set);
+        let watch = FlowWatch::new(self.limits(), &set);
         let (ends, reason) = watch.run(&mut set, events);
         send_reports(&answers, events);
         let mut outcome = self.outcome(ends, reason);
@@ -113,11 +113,11 @@ impl<'a> Iperf2Client<'a> {
         Ok(outcome)
     }
 
-    fn limits(&self) -> TestLimits<'static> {
+    fn limits(&self) -> FlowLimits<'static> {
         let request = self.request;
         let receives = request.receives();
         let time = request.time.filter(|_| request.bytes.is_none());
-        TestLimits {
+        FlowLimits {
             ticks: request
                 .interval
                 .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
@@ -129,7 +129,7 @@ impl<'a> Iperf2Client<'a> {
                 .filter(|_| receives)
                 .map(|_| IDLE_TIMEOUT),
             stop: self.interrupt.fds(),
-            ..TestLimits::none()
+            ..FlowLimits::none()
         }
     }
 

@@ -4,10 +4,9 @@ use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
 use super::datagram_sender::{EndAnnouncement, EndAnswer, Iperf2DatagramSender};
-use super::request::Iperf2Request;
+use super::request::{Iperf2Request, LATE};
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
-use super::watch::LATE;
 use crate::error::RunError;
 use crate::flow::{
     DatagramFormat, DatagramReceiver, FlowSet, FlowTask, NewFlow, Payload, StopAction, TcpClose,

@@ -8,7 +8,7 @@ use super::client_flows::ClientFlows;
 use super::client_sockets::connect_all;
 use super::end_reports::send_reports;
 use super::request::Iperf2Request;
-use super::watch::{SampledFlows, StopReason, TestLimits, TestWatch};
+use crate::watch::{SampledFlows, StopReason, FlowLimits, FlowWatch};
 use crate::error::{RunError, Unsupported};
 use crate::host::{UsageMeter, describe_host};
 use crate::interrupt::UserInterrupt;
@@ -84,10 +84,10 @@ impl Iperf2Peer {
         })
     }
 
-    fn limits<'a>(&self, bulk: &BulkPlan, options: &'a LocalOptions) -> TestLimits<'a> {
+    fn limits<'a>(&self, bulk: &BulkPlan, options: &'a LocalOptions) -> FlowLimits<'a> {
         let ticks = bulk.ticks();
         let total = ticks.total();
-        TestLimits {
+        FlowLimits {
             ticks: Some(ticks),
             sampled: SampledFlows::All,
             send_time: total,
@@ -236,9 +236,9 @@ impl Peer for Iperf2Peer {
         }
         let limits = match plan.bulk() {
             Some(bulk) => self.limits(bulk, options),
-            None => TestLimits::none(),
+            None => FlowLimits::none(),
         };
-        let watch = TestWatch::new(limits, &set);
+        let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| record.take(event, events));
         events(Event::Ending);
         send_reports(&answers, &mut |event| record.take(event, events));

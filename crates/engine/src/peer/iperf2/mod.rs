@@ -29,7 +29,6 @@ mod tcp_session;
 mod udp_acceptor;
 mod udp_session;
 mod wall_clock;
-mod watch;
 
 pub use client::{Iperf2Client, Iperf2Failure, Iperf2Outcome};
 pub use iperf2::Iperf2Peer;
@@ -37,4 +36,3 @@ pub use request::Iperf2Request;
 pub use server::{Iperf2Server, ReceiveBuffers};
 pub use server_options::Iperf2Options;
 pub use session_view::Iperf2Session;
-pub use watch::StopReason;

@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The time after the end of a test at which its last payload may arrive.
+pub(super) const LATE: Duration = Duration::from_secs(2);
 /// The maximum value of the header's 31-bit fields.
 const MAX_31_BITS: u32 = 0x7fff_ffff;
 

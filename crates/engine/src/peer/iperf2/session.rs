@@ -5,7 +5,7 @@ use super::datagram_sender::EndAnswer;
 use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
-use super::watch::{SampledFlows, StopReason, TestLimits, TestWatch};
+use crate::watch::{SampledFlows, StopReason, FlowLimits, FlowWatch};
 use crate::error::RunError;
 use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
 use crate::server::{SessionEventKind, SessionView};
@@ -167,7 +167,7 @@ impl<'a> Iperf2ServerSession<'a> {
         let state = self.state;
         let options = &state.options;
         set.start();
-        let limits = TestLimits {
+        let limits = FlowLimits {
             ticks: options
                 .interval
                 .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
@@ -176,9 +176,9 @@ impl<'a> Iperf2ServerSession<'a> {
             total_time: options.max_time.map(|max_time| max_time + LATE),
             idle_timeout: Some(idle_timeout),
             stop: vec![state.stop.fd()],
-            ..TestLimits::none()
+            ..FlowLimits::none()
         };
-        let watch = TestWatch::new(limits, &set);
+        let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
         self.send_end_reports();
         let failure = reason

@@ -1,87 +1,174 @@
-//! The near side: asks, does its own part, and relays the other's figures.
+//! A transfer with a server of nttcp, as its client: asks, does its own part, and reads the other end's row.
 
-use super::server::{DATA, read_line, receive_data, send};
-use super::transfer::Bounds;
+use super::control::read_line;
+use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
+use super::error::NttcpError;
+use super::transfer::{Transfer, TransferLimits, TransferSettings, Transferred, client_flow};
 use crate::error::RunError;
-use crate::socket::{self, Origin, plain};
-use caudal_wire::nttcp::{PORT, Request, Row};
+use crate::interrupt::UserInterrupt;
+use crate::socket::{SocketSettings, canonical, connect};
+use crate::target::LocalBinding;
+use caudal_core::event::Event;
+use caudal_core::sample::FlowEnd;
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::signal::Interrupt;
+use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, ResultRow, TransferRequest};
 use std::io::Write;
-use std::net::SocketAddr;
-use std::os::fd::BorrowedFd;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long the other side may take for its figures, as in the original.
-const FIGURES: Duration = Duration::from_secs(10);
-/// How long nothing may move.
-const IDLE: Duration = Duration::from_secs(80);
-/// Lines of the other side that are relayed at most.
-const MOST_LINES: usize = 1000;
+/// The time the other end may take for its row, as in the original.
+const ROW_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time without a byte after which a transfer is given up.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(80);
+/// The maximum number of the other end's lines that are read.
+const MAX_LINES: usize = 1000;
 
-/// What came of a test.
-#[derive(Debug, Clone, Default)]
-pub struct Outcome {
-    /// This side's figures.
-    pub local: Row,
-    /// What the other side said, line by line.
+/// The measurements of a transfer.
+#[derive(Debug, Clone)]
+pub struct NttcpOutcome {
+    /// The row of this end.
+    pub local: ResultRow,
+    /// The lines of the other end.
     pub remote: Vec<String>,
+    /// The final report of this end.
+    pub end: FlowEnd,
+    /// The time it took to connect.
+    pub connect_time: Duration,
+    /// `true` when it was stopped from here.
+    pub is_stopped: bool,
 }
 
-/// Runs one test with the server at `peer`; `more` are words for the far side alone.
-///
-/// # Errors
-/// When it cannot be reached, or says what makes no sense.
-pub fn run(
+/// A client of nttcp.
+pub struct NttcpClient {
     peer: SocketAddr,
-    request: &Request,
-    more: &[String],
-    stop: BorrowedFd<'_>,
-) -> Result<Outcome, RunError> {
-    let protocol = RunError::Protocol;
-    let mut control = socket::connect(peer, &Origin::default(), None)?;
+    binding: LocalBinding,
+    interrupt: UserInterrupt,
+}
+
+/// The settings of a transfer beyond its request.
+pub(super) struct ClientSettings<'a> {
+    pub(super) transfer: TransferSettings<'a>,
+    pub(super) sockets: SocketSettings,
+    /// The rate to send at, bit/s.
+    pub(super) rate: Option<u64>,
+    /// The maximum duration.
+    pub(super) max_time: Option<Duration>,
+}
+
+impl NttcpClient {
+    /// A client of the server at `peer`.
+    #[must_use]
+    pub const fn new(
+        peer: SocketAddr,
+        binding: LocalBinding,
+        interrupt: Option<&'static Interrupt>,
+    ) -> Self {
+        Self {
+            peer,
+            binding,
+            interrupt: UserInterrupt(interrupt),
+        }
+    }
+
+    /// Carries out one transfer; `more` are options for the other end alone.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, or breaks the protocol.
+    pub fn run(
+        &self,
+        request: &TransferRequest,
+        more: &[String],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<NttcpOutcome, RunError> {
+        let settings = ClientSettings {
+            transfer: TransferSettings::default(),
+            sockets: default_settings(request),
+            rate: None,
+            max_time: None,
+        };
+        self.run_with(request, more, &settings, events)
+    }
+
+    pub(super) fn run_with(
+        &self,
+        request: &TransferRequest,
+        more: &[String],
+        settings: &ClientSettings<'_>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<NttcpOutcome, RunError> {
+        let began_ns = monotonic_ns();
+        let control = connect(self.peer, &self.binding, None)?;
+        let connect_time = Duration::from_nanos(monotonic_ns() - began_ns);
+        ask(&control, request, more)?;
+        let transferred = self.transfer(&control, request, settings, events)?;
+        events(Event::Ending);
+        Ok(NttcpOutcome {
+            local: transferred.row,
+            remote: self.read_lines(&control),
+            is_stopped: transferred.reason == Some(crate::watch::StopReason::Stopped),
+            end: transferred.end,
+            connect_time,
+        })
+    }
+
+    fn transfer(
+        &self,
+        control: &TcpStream,
+        request: &TransferRequest,
+        settings: &ClientSettings<'_>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Transferred, NttcpError> {
+        let limits = TransferLimits {
+            idle_timeout: IDLE_TIMEOUT,
+            max_time: settings.max_time,
+            max_rate: settings.rate,
+            stop: self.interrupt.fds(),
+        };
+        let dialogue = DataDialogue {
+            control,
+            local: canonical(control.local_addr()?).ip(),
+            peer: self.peer.ip().to_canonical(),
+            request,
+            limits: &limits,
+        };
+        let socket = if request.transmit {
+            dialogue.connect(DATA_TIMEOUT, &settings.sockets)?
+        } else {
+            dialogue.accept(PORT + 1)?
+        };
+        let transfer = Transfer {
+            request,
+            limits: &limits,
+            settings: &settings.transfer,
+            peer: dialogue.peer,
+        };
+        transfer.run(client_flow(request), socket, events)
+    }
+
+    /// The lines of the other end.
+    fn read_lines(&self, control: &TcpStream) -> Vec<String> {
+        let mut lines = Vec::new();
+        while lines.len() < MAX_LINES
+            && let Ok(Some(line)) = read_line(control, ROW_TIMEOUT, &self.interrupt.fds())
+        {
+            lines.push(line);
+        }
+        lines
+    }
+}
+
+/// Asks for the other end's part of a transfer.
+fn ask(mut control: &TcpStream, request: &TransferRequest, more: &[String]) -> Result<(), RunError> {
     let lost = |cause| RunError::Lost {
         doing: "asking for a test",
         cause,
     };
-    control.set_nodelay(true).map_err(lost)?;
     let line = request.encode(1, more).ok_or_else(|| {
-        protocol(
-            "the options cannot be told the other side: no @, and 1023 bytes at most".to_owned(),
-        )
+        RunError::Protocol(format!(
+            "the options cannot be sent to the other side: no @, and {MAX_LINE_BYTES} bytes at most"
+        ))
     })?;
-    control.write_all(line.as_bytes()).map_err(lost)?;
-    let bounds = Bounds {
-        idle: IDLE,
-        until_ns: u64::MAX,
-        rate: None,
-        stop,
-    };
-    let local = plain(control.local_addr().map_err(lost)?);
-    let row = if request.transmit {
-        let line = read_line(&control, DATA, stop)
-            .map_err(protocol)?
-            .ok_or_else(|| protocol("it closed the connection; is it nttcp?".to_owned()))?;
-        send(&line, local, peer, request, &bounds)
-    } else {
-        receive_data(
-            &control,
-            local.ip(),
-            peer.ip().to_canonical(),
-            PORT + 1,
-            request,
-            &bounds,
-            stop,
-        )
-    }
-    .map_err(protocol)?;
-    let mut outcome = Outcome {
-        local: row,
-        remote: Vec::new(),
-    };
-    while outcome.remote.len() < MOST_LINES {
-        match read_line(&control, FIGURES, stop) {
-            Ok(Some(line)) => outcome.remote.push(line),
-            _ => break,
-        }
-    }
-    Ok(outcome)
+    control.set_nodelay(true).map_err(lost)?;
+    control.write_all(line.as_bytes()).map_err(lost)
 }

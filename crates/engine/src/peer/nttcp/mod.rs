@@ -1,27 +1,25 @@
-//! nttcp, both roles: a line asks over a control connection, a port of its own carries the data.
+//! nttcp: its servers as peers, its clients' transfers, and a server for its clients.
+//!
+//! A line asks over a control connection; a port of its own carries the data.
 
 mod client;
+mod control;
+mod data_socket;
+mod datagram_sender;
+mod datagrams;
+mod error;
+mod listener;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, NttcpPeer"
+)]
+mod nttcp;
 mod server;
+mod server_session;
+mod server_state;
 mod transfer;
 
-pub use client::{Outcome, run};
-pub use server::{Server, ServerOptions};
-
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-/// What happens at a server.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// The other end.
-    pub peer: Option<SocketAddr>,
-    /// What happened.
-    pub words: String,
-    /// Whether it was turned away, or went wrong.
-    pub refused: bool,
-    /// Payload bytes received and sent, when a test is over.
-    pub moved: Option<(u64, u64)>,
-}
-
-/// Takes events.
-pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
+pub use client::{NttcpClient, NttcpOutcome};
+pub use nttcp::NttcpPeer;
+pub use server::NttcpServer;
+pub use server_state::NttcpOptions;

@@ -1,327 +1,291 @@
-//! The data: written and read in buffers of the length asked for, each call counted.
+//! The data: sent and received in buffers of the length asked for.
 
-use crate::pacer::ByteSchedule;
-use crate::socket::no_datagram;
-use caudal_core::plan::MAX_DATAGRAM;
+use super::datagram_sender::{END_MARKS, datagram_task};
+use super::datagrams::{FILL, MarkTimes, NttcpFormat, NttcpReader};
+use super::error::NttcpError;
+use crate::flow::{
+    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
+    NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
+    UnsentDatagrams, WritePace, await_close,
+};
+use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
+use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
+use caudal_core::event::Event;
+use caudal_core::plan::{DatagramSizes, Direction, MAX_DATAGRAM, PlannedFlow, Ticks};
+use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
-use caudal_sys::clock::{CpuClock, monotonic_ns, realtime_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
-use caudal_sys::udp::{GroReceiver, GsoSender, Wait};
-use caudal_sys::{buffers, tcp as kernel};
-use caudal_wire::nttcp::{MARK, Request, Row};
-use std::io;
-use std::net::{Shutdown, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use caudal_sys::tcp::shutdown_write;
+use caudal_wire::nttcp::{MARK_BYTES, ResultRow, TransferRequest};
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The most one buffer may take, bytes: longer ones are moved in pieces.
-const LARGEST: usize = 1 << 20;
-/// Datagrams that mark the end, and the time between them: the first may be lost.
-const ENDS: usize = 3;
-const BETWEEN_ENDS_NS: u64 = 150_000_000;
+/// The maximum length of a buffer, bytes: longer ones are sent in pieces.
+const MAX_BUFFER: u32 = 1 << 20;
+/// The time the receiver may take to close the data connection after its sender.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The number of datagrams in a row that the other end's host may refuse.
+const MAX_REFUSALS: u32 = 20;
 
-/// What bounds a transfer.
-pub(super) struct Bounds<'a> {
-    /// How long nothing may move.
-    pub idle: Duration,
-    /// When it has to be over, ns.
-    pub until_ns: u64,
-    /// The most to send, bit/s.
-    pub rate: Option<u64>,
+/// The limits of a transfer.
+#[derive(Debug, Clone)]
+pub(super) struct TransferLimits<'a> {
+    /// The time without a byte after which it is given up.
+    pub(super) idle_timeout: Duration,
+    /// Its maximum duration.
+    pub(super) max_time: Option<Duration>,
+    /// The maximum rate to send at, bit/s.
+    pub(super) max_rate: Option<u64>,
     /// Readable when it is to stop.
-    pub stop: BorrowedFd<'a>,
+    pub(super) stop: Vec<BorrowedFd<'a>>,
 }
 
-impl Bounds<'_> {
-    /// Waits until `fd` can be read.
-    fn await_readable(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let left =
-            Duration::from_nanos(self.until_ns.saturating_sub(monotonic_ns())).min(self.idle);
-        let ready = poll_readable(&[fd, self.stop], Some(left))?;
-        if ready.first().copied().unwrap_or(false) {
-            return Ok(());
+/// The settings of a transfer that only a client of caudal's own tests has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TransferSettings<'a> {
+    /// The times at which the flow is read.
+    pub(super) ticks: Option<Ticks>,
+    /// The time after which the sender stops.
+    pub(super) send_time: Option<Duration>,
+    /// `true` to let the kernel drop what is received.
+    pub(super) discard: bool,
+    /// The processor of the flow's thread.
+    pub(super) cpu: Option<usize>,
+    /// Set when the transfer is to stop.
+    pub(super) quit: Option<&'a AtomicBool>,
+}
+
+/// One transfer over a data connection.
+pub(super) struct Transfer<'a> {
+    pub(super) request: &'a TransferRequest,
+    pub(super) limits: &'a TransferLimits<'a>,
+    pub(super) settings: &'a TransferSettings<'a>,
+    /// The other end's address.
+    pub(super) peer: IpAddr,
+}
+
+/// What was measured of a transfer.
+#[derive(Debug, Clone)]
+pub(super) struct Transferred {
+    /// The row of this end.
+    pub(super) row: ResultRow,
+    /// The final report of this end.
+    pub(super) end: FlowEnd,
+    /// The reason why it was stopped.
+    pub(super) reason: Option<StopReason>,
+}
+
+impl Transfer<'_> {
+    fn role(&self) -> Role {
+        if self.request.transmit {
+            Role::Sender
+        } else {
+            Role::Receiver
         }
-        Err(match ready.get(1) {
-            Some(true) => io::Error::new(io::ErrorKind::Interrupted, "stopped"),
-            _ => io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!("nothing came for {} s", left.as_secs()),
-            ),
-        })
     }
 
-    fn is_over(&self) -> bool {
-        monotonic_ns() >= self.until_ns
-            || poll_readable(&[self.stop], Some(Duration::ZERO))
-                .is_ok_and(|ready| ready.contains(&true))
+    /// Carries out flow `flow` over `socket`.
+    pub(super) fn run(
+        &self,
+        flow: PlannedFlow,
+        socket: DataSocket,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Transferred, NttcpError> {
+        let marks: Arc<MarkTimes> = Arc::default();
+        let socket = Arc::new(socket);
+        let mut set = FlowSet::new(StopAction::HalfClose)?;
+        set.add(NewFlow {
+            flow,
+            role: self.role(),
+            granted: match &*socket {
+                DataSocket::Tcp(stream) => granted_tcp(stream, false),
+                DataSocket::Udp(socket) => {
+                    granted_batched_udp(socket, self.request.length.min(MAX_DATAGRAM))
+                }
+            },
+            task: self.task(&socket, &marks),
+            socket: Arc::clone(&socket),
+            cpu: self.settings.cpu,
+        })?;
+        set.start();
+        events(Event::Started { repeat: None });
+        for sample in set.sample(0) {
+            events(Event::Sampled(sample));
+        }
+        let mut ended_ns = 0;
+        let (mut ends, reason) =
+            FlowWatch::new(self.flow_limits(), &set).run(&mut set, &mut |event| {
+                if let Event::FlowEnded(ended) = &event {
+                    ended_ns = ended.at_ns;
+                }
+                events(event);
+            });
+        if let (Some(stream), Role::Sender) = (socket.tcp(), self.role()) {
+            // What is on the way arrives before the connection is closed.
+            let _ = shutdown_write(stream);
+            await_close(stream, CLOSE_TIMEOUT);
+        }
+        let end = ends
+            .pop()
+            .ok_or_else(|| NttcpError::Flow("its thread did not end".to_owned()))?;
+        let elapsed = marks
+            .elapsed()
+            .unwrap_or_else(|| Duration::from_nanos(ended_ns));
+        let transferred = Transferred {
+            row: self.row(&end, elapsed, marks.elapsed().is_some()),
+            end,
+            reason,
+        };
+        self.check(transferred)
     }
-}
 
-struct Clock {
-    cpu: CpuClock,
-    cpu_then: Duration,
-    began: u64,
-}
+    /// Checks how a transfer ended: one that was stopped counts as far as it went, unless nothing tells how far.
+    fn check(&self, transferred: Transferred) -> Result<Transferred, NttcpError> {
+        let is_datagrams_received = self.request.udp && !self.request.transmit;
+        match transferred.reason {
+            // All marks of the end may be lost: what arrived counts.
+            Some(StopReason::Idle(_)) if is_datagrams_received && transferred.row.bytes > 0 => {}
+            Some(StopReason::Idle(seconds)) => return Err(NttcpError::Idle(seconds)),
+            Some(StopReason::Stopped) if is_datagrams_received => return Err(NttcpError::Stopped),
+            Some(StopReason::Stopped | StopReason::TimeOver) => {}
+            None => {
+                if let Some(failure) = &transferred.end.failure {
+                    return Err(NttcpError::Flow(failure.clone()));
+                }
+            }
+        }
+        Ok(transferred)
+    }
 
-impl Clock {
-    fn start() -> Self {
-        let cpu = CpuClock::of_this_thread();
-        Self {
-            cpu,
-            cpu_then: cpu.read().unwrap_or_default(),
-            began: monotonic_ns(),
+    fn flow_limits(&self) -> FlowLimits<'_> {
+        FlowLimits {
+            ticks: self.settings.ticks,
+            sampled: SampledFlows::All,
+            send_time: self.settings.send_time,
+            total_time: self.limits.max_time,
+            idle_timeout: Some(self.limits.idle_timeout),
+            stop: self.limits.stop.clone(),
+            quit: self.settings.quit,
+            stop_grace: Duration::ZERO,
         }
     }
 
-    fn stop(&self, request: &Request, bytes: u64, calls: u64) -> Row {
-        let cpu = self
-            .cpu
-            .read()
-            .unwrap_or_default()
-            .saturating_sub(self.cpu_then);
-        Row {
+    /// The row of this end, which counts calls as nttcp does.
+    fn row(&self, end: &FlowEnd, elapsed: Duration, has_end_mark: bool) -> ResultRow {
+        let request = self.request;
+        let (bytes, calls, cpu_ns) = match end.counters {
+            Counters::Sender(sent) if request.udp => {
+                (sent.bytes, sent.datagrams + END_MARKS, sent.cpu_ns)
+            }
+            Counters::Sender(sent) => {
+                let buffer = u64::from(request.length.min(MAX_BUFFER)).max(1);
+                (sent.bytes, sent.bytes.div_ceil(buffer), sent.cpu_ns)
+            }
+            Counters::Receiver(received) if request.udp => {
+                let calls = received.datagrams + u64::from(has_end_mark);
+                (received.bytes, calls, received.cpu_ns)
+            }
+            // The read that finds the end is one.
+            Counters::Receiver(received) => {
+                (received.bytes, received.calls + 1, received.cpu_ns)
+            }
+        };
+        ResultRow {
             length: request.length,
             count: request.count,
             bytes,
             calls,
-            real_s: (monotonic_ns() - self.began) as f64 / 1e9,
-            cpu_s: cpu.as_secs_f64(),
-        }
-    }
-}
-
-/// The pause before the next write: the gap asked for, and what the rate allows.
-struct Pause {
-    gap_ns: u64,
-    last_ns: u64,
-    schedule: Option<ByteSchedule>,
-}
-
-impl Pause {
-    fn new(request: &Request, bounds: &Bounds<'_>) -> Self {
-        let now = monotonic_ns();
-        Self {
-            gap_ns: u64::from(request.gap_us) * 1000,
-            last_ns: now,
-            schedule: bounds
-                .rate
-                .map(|rate| ByteSchedule::new(now, BitRate::from_bps(rate))),
+            real_s: elapsed.as_secs_f64(),
+            cpu_s: cpu_ns as f64 / 1e9,
         }
     }
 
-    fn pass(&mut self, sent: u64, next: u64, bounds: &Bounds<'_>) -> bool {
-        let mut until = if self.gap_ns > 0 && sent > 0 {
-            self.last_ns + self.gap_ns
-        } else {
-            0
+    fn task(&self, socket: &DataSocket, marks: &Arc<MarkTimes>) -> FlowTask {
+        match (socket, self.role()) {
+            (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender().into_task(),
+            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
+            (DataSocket::Udp(_), Role::Sender) => datagram_task(self.datagram_sender()),
+            (DataSocket::Udp(_), Role::Receiver) => {
+                let reader = NttcpReader::new(self.peer, Arc::clone(marks));
+                DatagramReceiver::new(reader).into_task()
+            }
+        }
+    }
+
+    fn gap_ns(&self) -> u64 {
+        u64::from(self.request.gap_us) * 1000
+    }
+
+    fn tcp_sender(&self) -> TcpSender {
+        let length = self.request.length.min(MAX_BUFFER) as usize;
+        let pace = WritePace {
+            rate: self.limits.max_rate.map(BitRate::from_bps),
+            burst: 1,
+            gap_ns: self.gap_ns(),
         };
-        let now = monotonic_ns();
-        if let Some(schedule) = &self.schedule {
-            until = until.max(now + schedule.wait(now, sent, next).as_nanos() as u64);
+        TcpSender {
+            payload: Payload::Block(Arc::new(vec![FILL; length])),
+            length,
+            pace: (pace.rate.is_some() || pace.gap_ns > 0).then_some(pace),
+            budget: ByteBudget::new(Some(self.request.bytes())),
+            close: TcpClose::KeepOpen { drain: false },
+            peer_may_close: false,
+            bytes_before: 0,
         }
-        while monotonic_ns() < until {
-            if bounds.is_over() {
-                return false;
+    }
+
+    fn tcp_receiver(&self) -> TcpReceiver {
+        TcpReceiver::new(if self.settings.discard {
+            ReceiveMode::Discard
+        } else {
+            ReceiveMode::Copy {
+                buffer: self.request.length.min(MAX_BUFFER) as usize,
+                coalesce: false,
             }
-            sleep_until(until.min(monotonic_ns() + 100_000_000));
-        }
-        self.last_ns = monotonic_ns();
-        true
+        })
     }
-}
 
-pub(super) fn prepare_tcp(stream: &TcpStream, request: &Request) {
-    if let Some(kilobytes) = request.window_kb {
-        let bytes = kilobytes as usize * 1024;
-        let _ = buffers::set_send_buffer(stream, bytes, false);
-        let _ = buffers::set_receive_buffer(stream, bytes, false);
-    }
-    if request.no_delay {
-        let _ = stream.set_nodelay(true);
-    }
-}
-
-/// Writes everything; the clock stops when the last write is done.
-pub(super) fn send_tcp(
-    stream: &TcpStream,
-    request: &Request,
-    bounds: &Bounds<'_>,
-) -> io::Result<Row> {
-    let length = (request.length as usize).min(LARGEST);
-    let block = vec![b'n'; length];
-    let all = request.bytes();
-    let mut pause = Pause::new(request, bounds);
-    // A peer that does not read is noticed.
-    stream.set_write_timeout(Some(bounds.idle))?;
-    let clock = Clock::start();
-    let (mut sent, mut calls) = (0_u64, 0_u64);
-    while sent < all {
-        let size = (all - sent).min(length as u64) as usize;
-        if !pause.pass(sent, size as u64, bounds) || calls.is_multiple_of(256) && bounds.is_over() {
-            break;
-        }
-        let mut at = 0;
-        while at < size {
-            match kernel::send_some(stream, &block[at..size]) {
-                Ok(count) => at += count,
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return Err(cause),
-            }
-        }
-        calls += 1;
-        sent += size as u64;
-    }
-    let row = clock.stop(request, sent, calls);
-    stream.shutdown(Shutdown::Write)?;
-    Ok(row)
-}
-
-/// Reads to the end, which is a call too.
-pub(super) fn receive_tcp(
-    stream: &TcpStream,
-    request: &Request,
-    bounds: &Bounds<'_>,
-) -> io::Result<Row> {
-    let mut buffer = vec![0; (request.length as usize).min(LARGEST)];
-    stream.set_read_timeout(Some(bounds.idle))?;
-    let clock = Clock::start();
-    let (mut received, mut calls) = (0_u64, 0_u64);
-    loop {
-        calls += 1;
-        match kernel::receive_some(stream, &mut buffer) {
-            Ok(0) => return Ok(clock.stop(request, received, calls)),
-            Ok(count) => received += count as u64,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(cause),
-        }
-        if calls.is_multiple_of(256) && bounds.is_over() {
-            return Ok(clock.stop(request, received, calls));
-        }
-    }
-}
-
-/// Sends every datagram, between a mark for the beginning and marks for the end.
-pub(super) fn send_udp(
-    socket: &UdpSocket,
-    request: &Request,
-    bounds: &Bounds<'_>,
-) -> io::Result<Row> {
-    let length = (request.length as usize).clamp(MARK + 1, MAX_DATAGRAM as usize);
-    let all = request.bytes();
-    let gso = GsoSender::new(socket);
-    let together = if request.gap_us > 0 || bounds.rate.is_some() {
-        1
-    } else {
-        gso.max_datagrams(length)
-    };
-    let block = vec![b'n'; length * together];
-    let mark = [0; MARK];
-    let mut pause = Pause::new(request, bounds);
-    let clock = Clock::start();
-    say(socket, &mark);
-    let (mut sent, mut calls) = (0_u64, 0_u64);
-    let mut refused = 0;
-    while sent < all {
-        let mut size = (all - sent).min(block.len() as u64) as usize;
+    fn datagram_sender(&self) -> DatagramSender<NttcpFormat> {
         // A datagram as short as a mark would be taken for one.
-        let rest = size % length;
-        if rest > 0 && rest <= MARK {
-            size += MARK + 1 - rest;
-        }
-        let size = size.min(block.len());
-        if !pause.pass(sent, size as u64, bounds) || bounds.is_over() {
-            break;
-        }
-        match gso.send_segments(socket, &block[..size], length as u16) {
-            Ok(_) => refused = 0,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-            Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused && refused < 20 => {
-                refused += 1;
-                continue;
+        let min = MARK_BYTES as u32 + 1;
+        let length = self.request.length.clamp(min, MAX_DATAGRAM);
+        let (gap_ns, rate) = (self.gap_ns(), self.limits.max_rate);
+        let pace = match rate {
+            Some(rate) if gap_ns > 0 => {
+                let rate_gap_ns = u64::from(length) * 8_000_000_000 / rate.max(1);
+                DatagramPace::Gap(gap_ns.max(rate_gap_ns))
             }
-            Err(cause) if matches!(cause.raw_os_error(), Some(libc::ENOBUFS | libc::EAGAIN)) => {
-                sleep_until(monotonic_ns() + 100_000);
-                continue;
-            }
-            Err(cause) => return Err(cause),
-        }
-        sent += size as u64;
-        calls += size.div_ceil(length) as u64;
-    }
-    // The marks count as calls, and the time stops before them.
-    let row = clock.stop(request, sent, calls + ENDS as u64);
-    for nth in 0..ENDS {
-        if nth > 0 {
-            sleep_until(monotonic_ns() + BETWEEN_ENDS_NS);
-        }
-        say(socket, &mark);
-    }
-    Ok(row)
-}
-
-fn say(socket: &UdpSocket, mark: &[u8]) {
-    for _ in 0..3 {
-        // An earlier datagram that came back as refused is told here: the next try says it.
-        if caudal_sys::udp::send_segments(socket, mark, mark.len() as u16).is_ok() {
-            return;
-        }
-    }
-}
-
-/// Receives from the mark for the beginning to the first mark for the end.
-pub(super) fn receive_udp(
-    socket: &UdpSocket,
-    from: std::net::IpAddr,
-    request: &Request,
-    bounds: &Bounds<'_>,
-) -> io::Result<Row> {
-    let mut inbox = GroReceiver::new(16)?;
-    let mut clock = Clock::start();
-    let (mut received, mut calls, mut began) = (0_u64, 0_u64, None);
-    loop {
-        if let Err(cause) = bounds.await_readable(socket.as_fd()) {
-            // All marks of the end may be lost: what came counts.
-            return if received > 0 && cause.kind() == io::ErrorKind::TimedOut {
-                Ok(clock.stop(request, received, calls))
+            None if gap_ns > 0 => DatagramPace::Gap(gap_ns),
+            rate => DatagramPace::from_rate(rate.map(BitRate::from_bps)),
+        };
+        DatagramSender {
+            format: NttcpFormat,
+            length,
+            sizes: DatagramSizes::with_short_last(length, self.request.bytes(), min),
+            pace,
+            grouping: if pace == DatagramPace::Max {
+                SendGrouping::Batches
             } else {
-                Err(cause)
-            };
+                SendGrouping::Single
+            },
+            unsent: UnsentDatagrams::Resend {
+                max_refusals: MAX_REFUSALS,
+            },
+            limit: DatagramLimit::Unlimited,
         }
-        match inbox.receive(socket, Wait::Never) {
-            Ok(_) => {}
-            Err(cause) if no_datagram(&cause) => {
-                continue;
-            }
-            Err(cause) => return Err(cause),
-        }
-        for message in inbox.messages() {
-            if message
-                .source
-                .is_some_and(|source| source.ip().to_canonical() != from)
-            {
-                continue;
-            }
-            let arrived = message.kernel_time_ns.unwrap_or_else(realtime_ns);
-            for datagram in message.datagrams() {
-                if datagram.len() > MARK {
-                    received += datagram.len() as u64;
-                    calls += 1;
-                } else if let (Some(began), true) = (began, received > 0) {
-                    // The marks are timed by when they arrived, not by when they were read.
-                    let took = arrived.saturating_sub(began) as f64 / 1e9;
-                    return Ok(Row {
-                        real_s: took,
-                        ..clock.stop(request, received, calls + 1)
-                    });
-                } else {
-                    began = Some(arrived);
-                    clock = Clock::start();
-                    calls = 0;
-                }
-            }
-        }
-        if bounds.is_over() {
-            return Ok(clock.stop(request, received, calls));
-        }
+    }
+}
+
+/// The flow of a transfer that a client asks for.
+pub(super) const fn client_flow(request: &TransferRequest) -> PlannedFlow {
+    PlannedFlow {
+        id: 0,
+        direction: if request.transmit {
+            Direction::Up
+        } else {
+            Direction::Down
+        },
     }
 }

@@ -1,4 +1,4 @@
-//! The watch over the flows of a running test: readings, time limits, and the end of each.
+//! The watch over flows that end by themselves: readings, time limits, and the end of each.
 
 use crate::flow::FlowSet;
 use caudal_core::event::{EndedFlow, Event};
@@ -12,8 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-/// The time after the end of a test at which its last payload may arrive.
-pub(super) const LATE: Duration = Duration::from_secs(2);
 /// The time the flows may take to end once they were aborted, ns.
 const ABORT_NS: u64 = 13_000_000_000;
 /// The maximum wait.
@@ -41,37 +39,37 @@ pub enum StopReason {
 
 /// The flows that are read at each tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SampledFlows {
+pub(crate) enum SampledFlows {
     /// All.
     All,
     /// Those that still carry payload.
     Running,
 }
 
-/// The limits of a running test.
+/// The limits of running flows.
 #[derive(Debug, Clone)]
-pub(super) struct TestLimits<'a> {
+pub(crate) struct FlowLimits<'a> {
     /// The times at which the flows are read, after tick 0.
-    pub(super) ticks: Option<Ticks>,
+    pub(crate) ticks: Option<Ticks>,
     /// The flows that are read.
-    pub(super) sampled: SampledFlows,
+    pub(crate) sampled: SampledFlows,
     /// The time after the start at which senders stop.
-    pub(super) send_time: Option<Duration>,
+    pub(crate) send_time: Option<Duration>,
     /// The time after the start at which everything stops.
-    pub(super) total_time: Option<Duration>,
+    pub(crate) total_time: Option<Duration>,
     /// The maximum time without a byte.
-    pub(super) idle_timeout: Option<Duration>,
+    pub(crate) idle_timeout: Option<Duration>,
     /// Readable when the test is to stop.
-    pub(super) stop: Vec<BorrowedFd<'a>>,
+    pub(crate) stop: Vec<BorrowedFd<'a>>,
     /// Set when the test is to stop.
-    pub(super) quit: Option<&'a AtomicBool>,
+    pub(crate) quit: Option<&'a AtomicBool>,
     /// The time flows have to end by themselves when the test is to stop.
-    pub(super) stop_grace: Duration,
+    pub(crate) stop_grace: Duration,
 }
 
-impl TestLimits<'_> {
+impl FlowLimits<'_> {
     /// No limits, and no readings.
-    pub(super) const fn none() -> Self {
+    pub(crate) const fn none() -> Self {
         Self {
             ticks: None,
             sampled: SampledFlows::Running,
@@ -93,9 +91,9 @@ struct Stopping {
     is_aborted: bool,
 }
 
-/// The watch over the flows of a running test.
-pub(super) struct TestWatch<'a> {
-    limits: TestLimits<'a>,
+/// The watch over running flows.
+pub(crate) struct FlowWatch<'a> {
+    limits: FlowLimits<'a>,
     start_ns: u64,
     tick: u64,
     progress: u64,
@@ -105,9 +103,9 @@ pub(super) struct TestWatch<'a> {
     ends: Vec<FlowEnd>,
 }
 
-impl<'a> TestWatch<'a> {
+impl<'a> FlowWatch<'a> {
     /// The watch over flows that were started.
-    pub(super) fn new(limits: TestLimits<'a>, set: &FlowSet) -> Self {
+    pub(crate) fn new(limits: FlowLimits<'a>, set: &FlowSet) -> Self {
         Self {
             are_senders_stopped: limits.send_time.is_none(),
             limits,
@@ -121,7 +119,7 @@ impl<'a> TestWatch<'a> {
     }
 
     /// Watches until every flow has ended: the final reports, and the reason why they ended early.
-    pub(super) fn run(
+    pub(crate) fn run(
         mut self,
         set: &mut FlowSet,
         events: &mut dyn FnMut(Event),

@@ -1,0 +1,69 @@
+//! The errors of a transfer.
+
+use super::control::LineError;
+use crate::error::RunError;
+use caudal_wire::nttcp::RequestError;
+use std::io;
+
+/// An error of a transfer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NttcpError {
+    /// The control connection failed.
+    #[error(transparent)]
+    Control(#[from] LineError),
+    /// The line that asks for a transfer is none.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The line asks for something else than a transfer.
+    #[error("it asks for something that is not done over a connection")]
+    NoTransfer,
+    /// The other end closed the control connection without naming a port.
+    #[error("it named no port for data")]
+    NoDataPort,
+    /// The other end has no port for data.
+    #[error("the other side has no port for data")]
+    PeerHasNoPort,
+    /// The other end named a port of a service.
+    #[error("port {0} for data belongs to a service")]
+    ServicePort(u16),
+    /// The line does not name a port.
+    #[error("a port for data was expected, not {0:?}")]
+    UnexpectedLine(String),
+    /// All ports are in use.
+    #[error("no port for data is free")]
+    NoFreePort,
+    /// The other end left before it connected.
+    #[error("no data connection was made before the end")]
+    NoDataConnection,
+    /// The other end did not connect in time, s.
+    #[error("no data connection was made within {0} s")]
+    DataConnectionSilent(u64),
+    /// Nothing was received in time, s.
+    #[error("nothing was received for {0} s")]
+    Idle(u64),
+    /// The transfer was stopped from here.
+    #[error("stopped")]
+    Stopped,
+    /// The flow failed.
+    #[error("{0}")]
+    Flow(String),
+    /// The kernel reported an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Any other error.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl From<NttcpError> for RunError {
+    fn from(error: NttcpError) -> Self {
+        match error {
+            NttcpError::Run(error) => error,
+            NttcpError::NoDataPort => {
+                Self::Protocol("it closed the connection; is it nttcp?".to_owned())
+            }
+            NttcpError::Stopped | NttcpError::Control(LineError::Stopped) => Self::Interrupted,
+            other => Self::Protocol(other.to_string()),
+        }
+    }
+}

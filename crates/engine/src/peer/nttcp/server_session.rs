@@ -1,0 +1,138 @@
+//! A session of a client of nttcp: the transfer its line asks for, answered with this end's row.
+
+use super::control::read_line;
+use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
+use super::error::NttcpError;
+use super::server_state::NttcpState;
+use super::transfer::{Transfer, TransferLimits, TransferSettings};
+use crate::server::SessionEventKind;
+use crate::socket::{DataSocket, canonical, data_connection};
+use caudal_core::event::Event;
+use caudal_core::plan::{Direction, PlannedFlow};
+use caudal_core::sample::Role;
+use caudal_wire::nttcp::{ResultRow, TransferRequest};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// The time a client may take to send its line.
+const LINE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time a client may take to close after its answer.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Serves one client.
+pub(super) fn serve(state: &NttcpState, mut control: TcpStream, peer: SocketAddr) {
+    let _ = control.set_nonblocking(false);
+    let _ = control.set_nodelay(true);
+    let line = read_line(&control, LINE_TIMEOUT, &[state.stop.fd()]);
+    state.pending.fetch_sub(1, Relaxed);
+    let answer = match line {
+        Ok(None) => return,
+        Ok(Some(line)) => answer(state, &control, peer, &line),
+        Err(error) => Err(error.to_string()),
+    };
+    let answer = answer.unwrap_or_else(|reason| {
+        state.send_refused(peer, reason.clone());
+        format!("nttcp-1: {reason}")
+    });
+    let _ = control.write_all((answer + "\n").as_bytes());
+    let _ = control.shutdown(Shutdown::Write);
+    let _ = control.set_read_timeout(Some(CLOSE_TIMEOUT));
+    let _ = control.read(&mut [0; 256]);
+}
+
+/// Does what a line asks for: the row of this end.
+fn answer(
+    state: &NttcpState,
+    control: &TcpStream,
+    peer: SocketAddr,
+    line: &str,
+) -> Result<String, String> {
+    let _slot = state.admission.admit(peer.ip())?;
+    let session = NttcpSession {
+        state,
+        control,
+        peer,
+        number: state.next_session(),
+    };
+    let row = session.run(line).map_err(|error| error.to_string());
+    session.send_kind(SessionEventKind::Left);
+    row
+}
+
+/// A session of a client.
+struct NttcpSession<'a> {
+    state: &'a NttcpState,
+    control: &'a TcpStream,
+    peer: SocketAddr,
+    number: u64,
+}
+
+impl NttcpSession<'_> {
+    fn run(&self, line: &str) -> Result<String, NttcpError> {
+        let request = TransferRequest::decode(line)?;
+        if request.listen || request.version || request.help {
+            return Err(NttcpError::NoTransfer);
+        }
+        let tool = "nttcp".to_owned();
+        self.send_kind(SessionEventKind::Connected { tool });
+        let row = self.transfer(&request)?;
+        let number = u32::from(request.number.unwrap_or(1));
+        let mark = char::from_digit(number, 10).unwrap_or('1');
+        Ok(row.show(mark, &request.format))
+    }
+
+    fn transfer(&self, request: &TransferRequest) -> Result<ResultRow, NttcpError> {
+        let options = &self.state.options;
+        let limits = TransferLimits {
+            idle_timeout: options.idle_timeout,
+            max_time: options.max_time,
+            max_rate: options.max_rate,
+            stop: vec![self.state.stop.fd()],
+        };
+        let dialogue = DataDialogue {
+            control: self.control,
+            local: canonical(self.control.local_addr()?).ip(),
+            peer: self.peer.ip(),
+            request,
+            limits: &limits,
+        };
+        let socket = if request.transmit {
+            let patience = DATA_TIMEOUT.min(options.idle_timeout);
+            dialogue.connect(patience, &default_settings(request))?
+        } else {
+            dialogue.accept(self.state.port.saturating_add(1))?
+        };
+        let flow = self.opened(request, &socket);
+        let transfer = Transfer {
+            request,
+            limits: &limits,
+            settings: &TransferSettings::default(),
+            peer: dialogue.peer,
+        };
+        let transferred = transfer.run(flow, socket, &mut |event| self.send_event(event))?;
+        Ok(transferred.row)
+    }
+
+    /// Shows the data connection: its flow.
+    fn opened(&self, request: &TransferRequest, socket: &DataSocket) -> PlannedFlow {
+        let (role, direction) = if request.transmit {
+            (Role::Sender, Direction::Down)
+        } else {
+            (Role::Receiver, Direction::Up)
+        };
+        let flow = PlannedFlow { id: 0, direction };
+        let connection = data_connection(flow, 1, role, socket, self.peer);
+        self.send_event(Event::Opened(connection));
+        flow
+    }
+
+    fn send_event(&self, event: Event) {
+        self.send_kind(SessionEventKind::Event(Box::new(event)));
+    }
+
+    fn send_kind(&self, kind: SessionEventKind) {
+        self.state.send_event(self.number, self.peer, kind);
+    }
+}
