@@ -1,5 +1,6 @@
 //! Round trips as they were measured, and what they add up to.
 
+use crate::random::SplitMix64;
 use caudal_stats::{
     Distribution, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
@@ -156,27 +157,16 @@ pub fn departures(period: Duration, poisson: bool, seed: u64, messages: u64) -> 
             .map(|nth| nth.saturating_mul(period_ns))
             .collect();
     }
-    let mut state = seed;
+    let mut rng = SplitMix64::new(seed);
     let mut at = 0.0;
     (0..messages)
         .map(|_| {
             // The top 53 bits, as a number above 0 and up to 1.
-            let uniform = ((split_mix(&mut state) >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+            let uniform = ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
             at -= uniform.ln() * period_ns as f64;
             at as u64
         })
         .collect()
-}
-
-/// The next of a series of well-mixed numbers.
-///
-/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-pub fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// How the round trips are to be summarised.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use caudal_core::echo::split_mix;
+use caudal_core::random::SplitMix64;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_stats::{StopRule, Verdict};
 
@@ -59,12 +59,12 @@ impl Campaign {
     /// SplitMix64 (Steele, Lea, Flood 2014), draws that would favour small numbers rejected.
     #[must_use]
     pub fn block(&self, round: u64) -> Vec<usize> {
-        let mut state = self.seed;
         // A round's numbers shall not be those of the next one, moved by one.
-        state = split_mix(&mut state).wrapping_add(round.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        let seed = SplitMix64::new(self.seed).next_u64();
+        let mut rng = SplitMix64::new(seed.wrapping_add(round.wrapping_mul(0xD1B5_4A32_D192_ED03)));
         let mut order: Vec<usize> = (0..self.cases.len()).collect();
         for last in (1..order.len()).rev() {
-            let other = below(&mut state, last as u64 + 1) as usize;
+            let other = rng.below(last as u64 + 1) as usize;
             order.swap(last, other);
         }
         order
@@ -149,18 +149,6 @@ impl Campaign {
     #[must_use]
     pub fn case(&self, key: &str) -> Option<&Case> {
         self.cases.iter().find(|case| case.key == key)
-    }
-}
-
-/// A number below `bound`, each equally likely.
-fn below(state: &mut u64, bound: u64) -> u64 {
-    // The largest multiple of the bound; what lies above it would favour small numbers.
-    let fair = u64::MAX - u64::MAX % bound;
-    loop {
-        let drawn = split_mix(state);
-        if drawn < fair {
-            return drawn % bound;
-        }
     }
 }
 
