@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use caudal_topology::{Time, TopologyFile};
+use caudal_topology::{TimeValue, TopologyFile};
 
 use super::scalar::{Scalar, Text};
 
@@ -111,13 +111,13 @@ pub struct PlaceFile {
 pub struct TimeFile {
     /// How long flows are measured that name no stop. Default 10 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measure: Option<Time>,
+    pub measure: Option<TimeValue>,
     /// What is left out at the beginning, before `measure`. Default 1 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_up: Option<Time>,
+    pub warm_up: Option<TimeValue>,
     /// How often counters are read. Default 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Time>,
+    pub interval: Option<TimeValue>,
 }
 
 /// How often a case is repeated.

@@ -13,7 +13,7 @@ use caudal_core::plan::Transport;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_topology::{Course, Hop, MeasureFile, QueueLimit, Role, Topology};
+use caudal_topology::{Balancing, Hop, Impairments, Measure, NodeRole, QueueLimit, Topology};
 
 /// Bytes of wire time behind the last bit of a frame: the gap.
 const GAP_BYTES: u64 = 12;
@@ -85,46 +85,52 @@ pub struct Forecast {
 /// What flows share: one direction of a link, or a medium on which one sends at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shared {
-    Course(Hop),
+    Direction(Hop),
     Link(usize),
     Hub(usize),
 }
 
-/// The rate of a course: of its line, of the fastest of its paths, or of all when frames are spread one by one.
-fn line(course: &Course) -> Option<BitRate> {
-    let highest = |course: &Course| {
-        course
+/// The rate of a impairments: of its line, of the fastest of its paths, or of all when frames are spread one by one.
+fn line(impairments: &Impairments) -> Option<BitRate> {
+    let highest = |impairments: &Impairments| {
+        impairments
             .rate
             .as_ref()
-            .map(caudal_topology::RateSetup::highest)
+            .map(caudal_topology::RateSetup::max)
     };
-    if course.paths.is_empty() {
-        return highest(course);
+    if impairments.paths.is_empty() {
+        return highest(impairments);
     }
-    let rates: Option<Vec<BitRate>> = course.paths.iter().map(highest).collect();
+    let rates: Option<Vec<BitRate>> = impairments.paths.iter().map(highest).collect();
     let rates = rates?;
-    if course.per_frame {
+    if impairments.balancing == Balancing::PerFrame {
         return Some(rates.into_iter().sum());
     }
     rates.into_iter().max()
 }
 
 /// The part of frames that one direction of a link loses at random.
-fn lost(course: &Course) -> f64 {
-    let bursts = course.burst_loss.map_or(0.0, |bursts| {
-        let bad = bursts.worsens / (bursts.worsens + bursts.recovers).max(f64::MIN_POSITIVE);
+fn lost(impairments: &Impairments) -> f64 {
+    let bursts = impairments.burst_loss.map_or(0.0, |bursts| {
+        let bad =
+            bursts.good_to_bad / (bursts.good_to_bad + bursts.bad_to_good).max(f64::MIN_POSITIVE);
         bad * bursts.loss_in_bad + (1.0 - bad) * bursts.loss_in_good
     });
-    let own = 1.0 - (1.0 - course.loss) * (1.0 - course.corrupt) * (1.0 - bursts);
-    let paths = course.paths.iter().map(lost).sum::<f64>();
+    let own = 1.0 - (1.0 - impairments.loss) * (1.0 - impairments.corrupt) * (1.0 - bursts);
+    let paths = impairments.paths.iter().map(lost).sum::<f64>();
     // Chance spreads flows evenly over the paths.
-    1.0 - (1.0 - own) * (1.0 - paths / course.paths.len().max(1) as f64)
+    1.0 - (1.0 - own) * (1.0 - paths / impairments.paths.len().max(1) as f64)
 }
 
 /// How long a bit is under way, at least.
-fn delay(course: &Course) -> Duration {
-    let least = course.paths.iter().map(delay).min().unwrap_or_default();
-    course.delay + least
+fn delay(impairments: &Impairments) -> Duration {
+    let least = impairments
+        .paths
+        .iter()
+        .map(delay)
+        .min()
+        .unwrap_or_default();
+    impairments.delay + least
 }
 
 fn on_line(bytes: u64, rate: BitRate) -> Duration {
@@ -152,11 +158,11 @@ impl Network<'_> {
         let hub = self.topology.links[hop.link]
             .ends
             .iter()
-            .find(|end| matches!(self.topology.nodes[end.node].role, Role::Hub(_)));
+            .find(|end| matches!(self.topology.nodes[end.node].role, NodeRole::Hub(_)));
         match hub {
             Some(end) => Shared::Hub(end.node),
             None if self.topology.is_half_duplex(hop) => Shared::Link(hop.link),
-            None => Shared::Course(hop),
+            None => Shared::Direction(hop),
         }
     }
 
@@ -167,18 +173,18 @@ impl Network<'_> {
     /// From a frame's first bit to its last at the far end of a way, with empty queues.
     fn one_way(&self, path: &[Hop], bytes: u64) -> Duration {
         let hops = path.iter().map(|hop| {
-            let course = self.topology.course(*hop);
-            let wait = match &self.topology.nodes[self.topology.behind(*hop)].role {
-                Role::Switch(setup) => setup.latency,
+            let impairments = self.topology.impairments(*hop);
+            let wait = match &self.topology.nodes[self.topology.node_after(*hop)].role {
+                NodeRole::Switch(setup) => setup.latency,
                 _ => Duration::ZERO,
             };
             // A hub repeats a frame while it comes.
             let repeated = matches!(
-                self.topology.nodes[self.topology.behind(*hop)].role,
-                Role::Hub(_)
+                self.topology.nodes[self.topology.node_after(*hop)].role,
+                NodeRole::Hub(_)
             );
-            let line = line(course).filter(|_| !repeated);
-            delay(course) + wait + line.map_or(Duration::ZERO, |rate| on_line(bytes, rate))
+            let line = line(impairments).filter(|_| !repeated);
+            delay(impairments) + wait + line.map_or(Duration::ZERO, |rate| on_line(bytes, rate))
         });
         hops.sum()
     }
@@ -212,7 +218,7 @@ impl Network<'_> {
             .iter()
             .flat_map(|flow| flow.path.iter().chain(&flow.back));
         for hop in hops {
-            if let Some(rate) = line(self.topology.course(*hop)) {
+            if let Some(rate) = line(self.topology.impairments(*hop)) {
                 all.insert(self.shared(*hop), rate.as_f64());
             }
         }
@@ -236,7 +242,7 @@ impl Network<'_> {
                 let mut before = None;
                 for hop in &flow.path {
                     let shared = self.shared(*hop);
-                    let course = self.topology.course(*hop);
+                    let impairments = self.topology.impairments(*hop);
                     if before != Some(shared) {
                         *next.entry(shared).or_insert(0.0) += offered * *part;
                         let fits = match (capacities.get(&shared), load.get(&shared)) {
@@ -246,8 +252,8 @@ impl Network<'_> {
                         *part *= fits;
                     }
                     before = Some(shared);
-                    *part *= (1.0 - lost(course)).powf(pieces);
-                    if let Some(policer) = course.policer {
+                    *part *= (1.0 - lost(impairments)).powf(pieces);
+                    if let Some(policer) = impairments.policer {
                         let counted = counted(policer.measure, wire, pieces);
                         let comes = rate.as_f64() * *part * counted / f64::from(payload.max(1));
                         *part *= (policer.rate.as_f64() / comes.max(1.0)).min(1.0);
@@ -309,11 +315,11 @@ impl Network<'_> {
 }
 
 /// The bytes that a bucket counts of what takes `wire` bytes of wire time in `pieces` frames.
-fn counted(measure: MeasureFile, wire: f64, pieces: f64) -> f64 {
+fn counted(measure: Measure, wire: f64, pieces: f64) -> f64 {
     let uncounted = match measure {
-        MeasureFile::Wire => 0.0,
-        MeasureFile::Frame => UNCOUNTED_BYTES as f64,
-        MeasureFile::Packet => UNCOUNTED_BYTES as f64 + 18.0,
+        Measure::Wire => 0.0,
+        Measure::Frame => UNCOUNTED_BYTES as f64,
+        Measure::Packet => UNCOUNTED_BYTES as f64 + 18.0,
     };
     (wire - uncounted * pieces).max(1.0)
 }
@@ -401,7 +407,7 @@ fn sharing(
     efficiency: f64,
 ) -> Ceiling {
     let name = match by {
-        Shared::Course(hop) => network.name(hop).to_owned(),
+        Shared::Direction(hop) => network.name(hop).to_owned(),
         Shared::Link(link) => network.topology.links[link].name.clone(),
         Shared::Hub(node) => network.topology.nodes[node].name.clone(),
     };
@@ -484,7 +490,7 @@ fn wire(network: &Network<'_>, flow: &Crossing, ceilings: &mut Ceilings) {
         return;
     }
     let hops = flow.path.iter().filter_map(|hop| {
-        let rate = line(network.topology.course(*hop))?;
+        let rate = line(network.topology.impairments(*hop))?;
         Some((rate, *hop))
     });
     let slowest = |half: bool| {
@@ -540,8 +546,8 @@ fn buckets(network: &Network<'_>, flow: &Crossing, rtt: Duration, ceilings: &mut
     let mss = flow.framing.tcp_payload_per_frame();
     let wire = flow.framing.wire_bytes(u64::from(flow.framing.mtu)) as f64;
     for hop in &flow.path {
-        let course = network.topology.course(*hop);
-        if let Some(policer) = course.policer {
+        let impairments = network.topology.impairments(*hop);
+        if let Some(policer) = impairments.policer {
             let part = f64::from(mss) / counted(policer.measure, wire, 1.0);
             let through = BitRate::from_f64(policer.rate.as_f64() * part).unwrap_or(BitRate::ZERO);
             if let Some(value) = policed_tcp(through, policer.burst, mss, rtt) {
@@ -563,7 +569,7 @@ fn buckets(network: &Network<'_>, flow: &Crossing, rtt: Duration, ceilings: &mut
                 });
             }
         }
-        if let Some(shaper) = course.shaper {
+        if let Some(shaper) = impairments.shaper {
             let part = f64::from(mss) / counted(shaper.measure, wire, 1.0);
             let value = BitRate::from_f64(shaper.rate.as_f64() * part).unwrap_or(BitRate::ZERO);
             ceilings.push(Ceiling {
@@ -586,7 +592,7 @@ fn buckets(network: &Network<'_>, flow: &Crossing, rtt: Duration, ceilings: &mut
 fn path_loss(network: &Network<'_>, path: &[Hop]) -> f64 {
     let arrives = path
         .iter()
-        .map(|hop| 1.0 - lost(network.topology.course(*hop)))
+        .map(|hop| 1.0 - lost(network.topology.impairments(*hop)))
         .product::<f64>();
     1.0 - arrives
 }
@@ -623,7 +629,7 @@ fn message(network: &Network<'_>, path: &[Hop], wire: u64, full: u64) -> Duratio
     let frame = wire.min(full);
     let slowest = path
         .iter()
-        .filter_map(|hop| line(network.topology.course(*hop)))
+        .filter_map(|hop| line(network.topology.impairments(*hop)))
         .min();
     let rest = slowest.map_or(Duration::ZERO, |rate| {
         let seconds = (wire - frame) as f64 * 8.0 / rate.as_f64().max(1.0);
@@ -632,10 +638,10 @@ fn message(network: &Network<'_>, path: &[Hop], wire: u64, full: u64) -> Duratio
     network.one_way(path, frame) + rest
 }
 
-/// The most that waits in front of a course, in time.
-fn queue_time(course: &Course, wire: u64) -> Option<Duration> {
-    let rate = line(course)?;
-    let bytes = match course.queue.limit {
+/// The most that waits in front of a impairments, in time.
+fn queue_time(impairments: &Impairments, wire: u64) -> Option<Duration> {
+    let rate = line(impairments)?;
+    let bytes = match impairments.queue.limit {
         QueueLimit::Frames(frames) => frames.saturating_mul(wire),
         QueueLimit::Bytes(bytes) => bytes.get(),
         QueueLimit::None => return None,
@@ -646,7 +652,7 @@ fn queue_time(course: &Course, wire: u64) -> Option<Duration> {
 fn forecast(network: &Network<'_>, flow: &Crossing, ceilings: Ceilings, arrives: f64) -> Forecast {
     let rtt = round_trip(network, flow);
     let rates = flow.path.iter().filter_map(|hop| {
-        let rate = line(network.topology.course(*hop))?;
+        let rate = line(network.topology.impairments(*hop))?;
         Some((rate, *hop))
     });
     let bottleneck = rates.min_by_key(|(rate, _)| *rate);
@@ -682,7 +688,7 @@ fn forecast(network: &Network<'_>, flow: &Crossing, ceilings: Ceilings, arrives:
                     )),
                 );
                 let wire = flow.framing.wire_bytes(u64::from(flow.framing.mtu));
-                if let Some(wait) = queue_time(network.topology.course(hop), wire) {
+                if let Some(wait) = queue_time(network.topology.impairments(hop), wire) {
                     let full = rtt + wait;
                     predictions.push(
                         Prediction::new("rtt_full", "round trip, queue full", full.as_secs_f64(), Unit::Seconds)
@@ -938,7 +944,7 @@ mod tests {
         ] {
             let it = preset(name);
             let hosts: Vec<usize> = (0..it.nodes.len())
-                .filter(|node| matches!(it.nodes[*node].role, Role::Host(_)))
+                .filter(|node| matches!(it.nodes[*node].role, NodeRole::Host(_)))
                 .collect();
             let mut flows = Vec::new();
             for from in &hosts {
@@ -961,7 +967,7 @@ mod tests {
                 }
             }
             for (hop, load) in load {
-                let Some(rate) = line(it.course(hop)) else {
+                let Some(rate) = line(it.impairments(hop)) else {
                     continue;
                 };
                 assert!(load <= rate.as_f64() * 0.9416, "{name}: {load} on {hop:?}");

@@ -11,12 +11,12 @@ use caudal_experiment::{Case, FlowSpec, KindFile, RateSpec};
 use caudal_predict::loss::Congestion as Model;
 use caudal_predict::topology::{FlowKind, FlowQuestion, topology};
 use caudal_predict::window::offered_window;
-use caudal_simulate::outcome::{Details, FlowOutcome, LinkOutcome};
-use caudal_simulate::run::run;
+use caudal_simulate::result::{FlowDetails, FlowResult, LinkResult};
 use caudal_simulate::scenario::{
-    EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
+    EchoClient, EchoTransport, Pattern, Scenario, SimFlow, Traffic, UdpSource,
 };
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_stats::contention::jain;
 
 use super::carry::Times;
@@ -93,11 +93,11 @@ pub fn formulas_of(cases: &[Case], places: &[Place]) -> BTreeMap<String, Forecas
 /// The congestion control that a flow will have.
 #[must_use]
 pub fn congestion(flow: &FlowSpec, net: &Net) -> Option<String> {
-    use caudal_topology::Role;
+    use caudal_topology::NodeRole;
     let of_host = || {
         let node = net.topology.node(&flow.from)?;
         match &net.topology.nodes[node].role {
-            Role::Host(setup) | Role::Router(setup) => setup.congestion.clone(),
+            NodeRole::Host(setup) | NodeRole::Router(setup) => setup.congestion.clone(),
             _ => None,
         }
     };
@@ -141,7 +141,7 @@ fn settings(flow: &FlowSpec, place: &Place, net: &Net) -> Option<TcpSettings> {
         settings.send_window = ByteCount::new(window.get().saturating_mul(2));
         settings.receive_window = granted(window, &settings.framing);
     }
-    settings.congestion = Congestion::named(&congestion(flow, net)?).ok()?;
+    settings.congestion = congestion(flow, net)?.parse::<CongestionControl>().ok()?;
     Some(settings)
 }
 
@@ -415,10 +415,10 @@ fn simulation(
                     return not("echo of several sizes takes turns, which the simulation does not");
                 };
                 Traffic::Echo(EchoClient {
-                    over: if is_tcp {
-                        EchoOver::Tcp(tcp)
+                    transport: if is_tcp {
+                        EchoTransport::Tcp(tcp)
                     } else {
-                        EchoOver::Udp(of_flow(flow, place))
+                        EchoTransport::Udp(of_flow(flow, place))
                     },
                     message,
                     exchanges: times.time.is_none().then(|| flow.messages.unwrap_or(1000)),
@@ -428,7 +428,7 @@ fn simulation(
         };
         for _ in 0..flow.count {
             let mut one =
-                Flow::between(&flow.from, &flow.to, traffic.clone()).starting(times.start);
+                SimFlow::between(&flow.from, &flow.to, traffic.clone()).starting(times.start);
             if let Some(end) = times.end().or_else(|| sent_by(flow, place, times.start)) {
                 one = one.stopping(end);
             }
@@ -446,16 +446,16 @@ fn simulation(
     let scenario = Scenario {
         interval: case.interval,
         event_limit: most,
-        ..Scenario::of(flows, longest)
+        ..Scenario::new(flows, longest)
     };
-    let outcome = run(&net.topology, &scenario).map_err(|error| (error.to_string(), 0))?;
+    let outcome = simulate(&net.topology, &scenario).map_err(|error| (error.to_string(), 0))?;
     if outcome.cut_short {
         return Err(("it has too many frames".to_owned(), outcome.events));
     }
     let mut all = BTreeMap::new();
     let mut goodputs = Vec::new();
     for (nth, flow) in case.flows.iter().enumerate() {
-        let of: Vec<&FlowOutcome> = whose
+        let of: Vec<&FlowResult> = whose
             .iter()
             .zip(&outcome.flows)
             .filter(|(whose, _)| **whose == nth)
@@ -501,7 +501,7 @@ fn carried_by(case: &Case, place: &Place, net: &Net) -> Duration {
         let bits = flow.bytes?.as_f64() * 8.0;
         let lines = place::way(flow, net)
             .into_iter()
-            .filter_map(|hop| place::line_rate(net.topology.course(hop)));
+            .filter_map(|hop| place::line_rate(net.topology.impairments(hop)));
         let line = lines.map(BitRate::as_f64).reduce(f64::min)?;
         let offered = place::offered(flow, place).ok().flatten().unwrap_or(line);
         Some(2.0 * bits / line.min(offered))
@@ -512,7 +512,7 @@ fn carried_by(case: &Case, place: &Place, net: &Net) -> Duration {
 fn flow_simulated(
     flow: &FlowSpec,
     times: &Times,
-    of: &[&FlowOutcome],
+    of: &[&FlowResult],
     all: &mut BTreeMap<String, f64>,
     goodputs: &mut Vec<(bool, f64)>,
 ) {
@@ -532,20 +532,20 @@ fn flow_simulated(
     let mut least = None;
     for one in of {
         match &one.details {
-            Details::Tcp { counts, rtt, .. } => {
+            FlowDetails::Tcp { counts, rtt, .. } => {
                 retransmits += counts.retransmits;
                 segments += counts.segments;
                 timeouts += counts.timeouts;
                 rtts.extend(rtt.mean().map(|time| time.as_secs_f64()));
-                least = rtt.least().into_iter().chain(least).min();
+                least = rtt.min().into_iter().chain(least).min();
             }
-            Details::Udp { counts, .. } => {
+            FlowDetails::Udp { counts, .. } => {
                 lost += counts.lost;
                 expected += counts.expected;
                 reordered += counts.reordered;
                 received += counts.received;
             }
-            Details::Echo {
+            FlowDetails::Echo {
                 exchanges,
                 lost: gone,
                 rtt,
@@ -578,7 +578,7 @@ fn flow_simulated(
 }
 
 /// Payload bits per second in the measured part; of a flow that ends by bytes in all of it.
-fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
+fn measured(flow: &FlowResult, times: &Times) -> f64 {
     let Some(end) = times.end() else {
         return flow.goodput.unwrap_or(BitRate::ZERO).as_f64();
     };
@@ -587,8 +587,8 @@ fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
     let mut bytes = 0.0;
     for interval in &flow.intervals {
         let (from, to) = (
-            interval.start.ns() as f64 / 1e9,
-            interval.end.ns() as f64 / 1e9,
+            interval.start.as_ns() as f64 / 1e9,
+            interval.end.as_ns() as f64 / 1e9,
         );
         let inside = to.min(end) - from.max(begin);
         if inside > 0.0 && to > from {
@@ -599,13 +599,13 @@ fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
 }
 
 /// Frames that collided and frames that were sent, on a link with collisions.
-fn link_simulated(link: &LinkOutcome, all: &mut BTreeMap<String, f64>) -> Option<(u64, u64)> {
+fn link_simulated(link: &LinkResult, all: &mut BTreeMap<String, f64>) -> Option<(u64, u64)> {
     let (mut offered, mut dropped, mut sent, mut collided) = (0, 0, 0, None);
-    for course in &link.courses {
-        offered += course.counters.offered.frames;
-        dropped += course.counters.dropped.total().frames;
-        sent += course.counters.delivered.frames;
-        if let Some(collisions) = course.collisions {
+    for direction in &link.directions {
+        offered += direction.counters.offered.frames;
+        dropped += direction.counters.dropped.total().frames;
+        sent += direction.counters.delivered.frames;
+        if let Some(collisions) = direction.collisions {
             *collided.get_or_insert(0) +=
                 collisions.single + collisions.multiple + collisions.excessive;
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use caudal_experiment::{Case, FlowSpec, KindFile};
-use caudal_lab::{CourseState, LabReport};
+use caudal_lab::{DirectionState, LabReport, LinkCounters};
 use caudal_stats::contention::{
     STARVED_BELOW, Stretch, convergence, fair_shares, jain, longest_starvation, share_ratio,
     time_starved,
@@ -337,7 +337,7 @@ pub fn fair(case: &Case, place: &Place) -> Vec<Option<f64>> {
             }
             let shares = ways[nth].iter().filter_map(|hop| {
                 let topology = &net.topology;
-                let line = place::line_rate(topology.course(*hop))?;
+                let line = place::line_rate(topology.impairments(*hop))?;
                 let either = topology.is_half_duplex(*hop);
                 let crosses = |other: usize| {
                     ways[other]
@@ -380,20 +380,22 @@ fn links(
     let (mut all_collided, mut all_sent) = (0.0, 0.0);
     for (nth, (link, setup)) in after.links.iter().zip(&net.topology.links).enumerate() {
         let earlier = before.and_then(|before| before.links.get(nth));
-        let courses = [
+        let directions = [
             (
                 &link.forward,
                 earlier.map(|link| &link.forward),
-                &setup.courses[0],
+                &setup.directions[0],
             ),
             (
                 &link.backward,
                 earlier.map(|link| &link.backward),
-                &setup.courses[1],
+                &setup.directions[1],
             ),
         ];
-        let since = |of: fn(&CourseState) -> u64, now: &CourseState, then: Option<&CourseState>| {
-            of(now).saturating_sub(then.map_or(0, of)) as f64
+        let since = |counter: fn(&DirectionState) -> u64,
+                     now: &DirectionState,
+                     then: Option<&DirectionState>| {
+            counter(now).saturating_sub(then.map_or(0, counter)) as f64
         };
         let mut put = |metric: &str, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -401,26 +403,29 @@ fn links(
             }
         };
         // What a frame takes beyond what is counted of it: preamble and gap, and with the kernel its check sequence.
-        let beyond = |course: &CourseState| if course.unit == "frames" { 20.0 } else { 24.0 };
+        let beyond = |direction: &DirectionState| match direction.counters {
+            LinkCounters::Emulator(_) => 20.0,
+            LinkCounters::Kernel(_) => 24.0,
+        };
         let mut busy = Vec::new();
         let mut delivered = Vec::new();
         let (mut offered, mut dropped, mut collided, mut sent) = (0.0, 0.0, None, 0.0);
         let mut longest: Option<u64> = None;
-        for (now, then, setup) in courses {
-            let bytes = since(CourseState::delivered_bytes, now, then);
-            let frames = since(CourseState::delivered, now, then);
+        for (now, then, setup) in directions {
+            let bytes = since(|it| it.delivered().bytes, now, then);
+            let frames = since(|it| it.delivered().frames, now, then);
             delivered.push(bytes * 8.0 / measured_s);
             if let Some(rate) = place::line_rate(setup) {
                 let bits = (bytes + frames * beyond(now)) * 8.0;
                 busy.push(bits / rate.as_f64() / measured_s);
             }
-            offered += since(CourseState::offered, now, then);
-            dropped += since(drops, now, then);
+            offered += since(DirectionState::offered, now, then);
+            dropped += since(DirectionState::dropped, now, then);
             sent += frames;
-            if now.collisions("all").is_some() {
+            if now.collisions().is_some() {
                 *collided.get_or_insert(0.0) += since(collided_frames, now, then);
             }
-            longest = longest.max(now.longest_queue());
+            longest = longest.max(now.max_queue_bytes());
         }
         if let Some(collided) = collided {
             all_collided += collided;
@@ -454,16 +459,10 @@ fn links(
     all.insert("total.collisions".to_owned(), share);
 }
 
-fn drops(course: &CourseState) -> u64 {
-    course.dropped().iter().map(|(_, frames)| frames).sum()
-}
-
 /// Frames that collided at least once: sent after one or more collisions, or given up.
-fn collided_frames(course: &CourseState) -> u64 {
-    ["single", "multiple", "excessive"]
-        .iter()
-        .filter_map(|which| course.collisions(which))
-        .sum()
+fn collided_frames(direction: &DirectionState) -> u64 {
+    let collisions = direction.collisions().unwrap_or_default();
+    collisions.single + collisions.multiple + collisions.excessive
 }
 
 /// Flows of a trial without their runs' intervals would be small; what a list shows of a trial.

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use caudal_core::framing::Framing;
 use caudal_core::units::BitRate;
 use caudal_experiment::{Case, FlowSpec, KindFile, PlaceFile, RateSpec};
-use caudal_topology::{Course, Hop, Location, Preset, RateSetup, Step, Topology, TopologyFile};
+use caudal_topology::{
+    Balancing, Hop, Impairments, Location, PathStep, Preset, RateSetup, Topology, TopologyFile,
+};
 use serde::{Deserialize, Serialize};
 
 use super::source::Source;
@@ -149,7 +151,7 @@ impl Places {
 pub(super) fn key(keys: &[&str]) -> Location {
     Location(
         keys.iter()
-            .map(|key| Step::Key((*key).to_owned()))
+            .map(|key| PathStep::Key((*key).to_owned()))
             .collect(),
     )
 }
@@ -181,7 +183,7 @@ fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failu
             let file = preset.file(number.transpose()?).map_err(|problem| {
                 source.wrong(
                     &key(&["topology", "number"]),
-                    &problem,
+                    &problem.to_string(),
                     "see `caudal lab preset`",
                 )
             })?;
@@ -198,21 +200,27 @@ fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failu
     for (nth, change) in place.set.iter().enumerate() {
         file = changed(&file, change).map_err(|failure| {
             let at = Location(vec![
-                Step::Key("topology".to_owned()),
-                Step::Key("set".to_owned()),
-                Step::Index(nth),
+                PathStep::Key("topology".to_owned()),
+                PathStep::Key("set".to_owned()),
+                PathStep::Index(nth),
             ]);
             let problem = failure.message.trim_start_matches("--set ");
             source.wrong(&at, problem, &failure.advice)
         })?;
     }
     let topology = Topology::resolve(&file).map_err(|error| match &whose {
-        Some((path, text)) => misplaced(path, Some(text), &error.at, &error.problem, &error.remedy),
+        Some((path, text)) => misplaced(
+            path,
+            Some(text),
+            &error.location,
+            &error.problem,
+            &error.remedy,
+        ),
         None => {
             let mut at = key(&["topology"]);
             if place.lab.is_some() {
                 at = at.key("lab");
-                at.0.extend(error.at.0.iter().cloned());
+                at.0.extend(error.location.0.iter().cloned());
             }
             source.wrong(&at, &error.problem, &error.remedy)
         }
@@ -376,13 +384,13 @@ pub fn is_echo(flow: &FlowSpec) -> bool {
 
 /// The highest rate of one direction of a link; `None` without a limit.
 #[must_use]
-pub fn line_rate(course: &Course) -> Option<BitRate> {
-    if course.paths.is_empty() {
-        return course.rate.as_ref().map(RateSetup::highest);
+pub fn line_rate(impairments: &Impairments) -> Option<BitRate> {
+    if impairments.paths.is_empty() {
+        return impairments.rate.as_ref().map(RateSetup::max);
     }
-    let rates: Option<Vec<BitRate>> = course.paths.iter().map(line_rate).collect();
+    let rates: Option<Vec<BitRate>> = impairments.paths.iter().map(line_rate).collect();
     let rates = rates?;
-    if course.per_frame {
+    if impairments.balancing == Balancing::PerFrame {
         Some(rates.into_iter().sum())
     } else {
         rates.into_iter().max()
@@ -456,11 +464,11 @@ pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
                         .iter()
                         .find(|hop| hop.link == at)
                         .map_or(0, |hop| hop.from);
-                    line_rate(&topology.links[at].courses[from]).ok_or_else(unknown)?
+                    line_rate(&topology.links[at].directions[from]).ok_or_else(unknown)?
                 }
                 None => hops
                     .iter()
-                    .filter_map(|hop| line_rate(topology.course(*hop)))
+                    .filter_map(|hop| line_rate(topology.impairments(*hop)))
                     .min()
                     .ok_or_else(unknown)?,
             }

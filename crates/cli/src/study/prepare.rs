@@ -222,7 +222,7 @@ fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
 /// Builds the smallest lab there is, and takes it down.
 fn a_lab_can_be_built() -> Result<(), Failure> {
     let registry = Registry::open()?;
-    for name in registry.recover() {
+    for name in registry.clean_up() {
         eprintln!("caudal: removed what a killed lab called {name} had left");
     }
     let file = Preset::by_name("pair").and_then(|preset| preset.file(None).ok());

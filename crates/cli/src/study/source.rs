@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use caudal_experiment::{Campaign, ExperimentFile};
-use caudal_topology::{Location, Step};
+use caudal_topology::{Location, PathStep};
 use serde::{Deserialize, Serialize};
 
 use super::shipped;
@@ -149,8 +149,8 @@ impl Source {
         let file: Option<ExperimentFile> = toml::from_str(&self.text).ok();
         let nth = file.and_then(|file| file.flow.iter().position(|flow| flow.name == name));
         nth.map_or_else(
-            || Location(vec![Step::Key("flow".to_owned())]),
-            |nth| Location::of("flow", nth),
+            || Location(vec![PathStep::Key("flow".to_owned())]),
+            |nth| Location::element("flow", nth),
         )
     }
 }

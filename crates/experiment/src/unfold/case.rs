@@ -71,7 +71,7 @@ impl<'a> Unfolder<'a> {
         let scope = before(&parameters);
         let mut when = Vec::new();
         for (index, flow) in file.flow.iter().enumerate() {
-            let at = Location::of("flow", index).key("when");
+            let at = Location::element("flow", index).key("when");
             let parsed = flow.when.as_ref().map(|text| condition(&at, text, &scope));
             when.push(parsed.transpose()?);
         }
@@ -102,7 +102,7 @@ impl<'a> Unfolder<'a> {
         let mut alone = Vec::new();
         for (index, flow) in self.file.flow.iter().enumerate() {
             if let Some(when) = &self.when[index] {
-                let at = Location::of("flow", index).key("when");
+                let at = Location::element("flow", index).key("when");
                 if !holds(&at, when, point)? {
                     continue;
                 }

@@ -49,7 +49,7 @@ pub(super) fn exclusions(file: &ExperimentFile, places: &Places<'_>) -> Result<V
     let mut all = Vec::new();
     for (index, exclude) in file.exclude.iter().enumerate() {
         let at = if index < own {
-            Location::of("exclude", index)
+            Location::element("exclude", index)
         } else {
             element(&top("quick").key("exclude"), index - own)
         };

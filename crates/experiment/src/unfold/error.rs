@@ -2,7 +2,7 @@
 
 use super::super::expression::ExpressionError;
 use super::super::nearest::suggestion;
-use caudal_topology::{Location, Step};
+use caudal_topology::{Location, PathStep};
 
 /// An experiment that cannot be carried out, and where its file says so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +49,7 @@ pub(super) fn top(key: &str) -> Location {
 /// The element `index` of the array there.
 pub(super) fn element(at: &Location, index: usize) -> Location {
     let mut at = at.clone();
-    at.0.push(Step::Index(index));
+    at.0.push(PathStep::Index(index));
     at
 }
 

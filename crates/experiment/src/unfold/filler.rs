@@ -8,7 +8,7 @@ use super::super::nearest::suggestion;
 use super::super::scalar::Scalar;
 use super::error::{ExperimentError, Result};
 use caudal_core::units::{ByteCount, parse_duration};
-use caudal_topology::{Location, Step};
+use caudal_topology::{Location, PathStep};
 
 /// Fills in the texts of one case.
 pub(super) struct Filler<'a> {
@@ -56,7 +56,7 @@ impl Filler<'_> {
         };
         read(&text).map(Some).map_err(|remedy| {
             let key = match at.0.last() {
-                Some(Step::Key(key)) => key.as_str(),
+                Some(PathStep::Key(key)) => key.as_str(),
                 _ => "value",
             };
             ExperimentError::new(

@@ -68,7 +68,7 @@ impl Unfolder<'_> {
         let rate = match rate {
             None if flow.kind == KindFile::Udp => {
                 return Err(ExperimentError::new(
-                    Location::of("flow", index),
+                    Location::element("flow", index),
                     format!("UDP flow {} has no rate", flow.name),
                     "give rate, as 50M or 80%",
                 ));

@@ -89,7 +89,7 @@ pub(super) fn points(file: &ExperimentFile, places: &Places<'_>) -> Result<Vec<P
     // Counted before anything is built, in numbers that cannot overflow.
     let mut all = 0_u128;
     for (index, case) in cases.iter().enumerate() {
-        let at = Location::of("case", index).key("set");
+        let at = Location::element("case", index).key("set");
         for (name, value) in &case.set {
             if !file
                 .parameter
@@ -107,7 +107,7 @@ pub(super) fn points(file: &ExperimentFile, places: &Places<'_>) -> Result<Vec<P
             }
             if parameter.values.is_empty() {
                 let (at, problem) = if file.case.is_empty() {
-                    let at = Location::of("parameter", number);
+                    let at = Location::element("parameter", number);
                     (at, format!("parameter {} has no values", parameter.name))
                 } else {
                     let problem = format!(

@@ -115,7 +115,11 @@ impl Campaign {
                 } = &spec.rate
                     && !links.contains(&link.as_str())
                 {
-                    return Err(no_link(Location::of("flow", index).key("of"), link, &links));
+                    return Err(no_link(
+                        Location::element("flow", index).key("of"),
+                        link,
+                        &links,
+                    ));
                 }
             }
         }

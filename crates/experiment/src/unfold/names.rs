@@ -53,19 +53,19 @@ pub(super) fn names(file: &ExperimentFile) -> Result<()> {
     };
     let mut seen = BTreeSet::new();
     for (index, flow) in file.flow.iter().enumerate() {
-        let at = Location::of("flow", index).key("name");
+        let at = Location::element("flow", index).key("name");
         word(at.clone(), "flow", &flow.name)?;
         unique(&mut seen, at, "flow", &flow.name)?;
     }
     let mut seen = BTreeSet::new();
     for (index, parameter) in file.parameter.iter().enumerate() {
-        let at = Location::of("parameter", index).key("name");
+        let at = Location::element("parameter", index).key("name");
         word(at.clone(), "parameter", &parameter.name)?;
         unique(&mut seen, at, "parameter", &parameter.name)?;
     }
     let mut seen = BTreeSet::new();
     for (index, case) in file.case.iter().enumerate() {
-        let at = Location::of("case", index).key("name");
+        let at = Location::element("case", index).key("name");
         if case.name.trim() != case.name
             || case.name.is_empty()
             || case.name.len() > 64

@@ -47,7 +47,7 @@ fn network(place: &PlaceFile) -> Result<Option<Network>> {
             };
             let file = preset.file(number).map_err(|problem| {
                 let at = top("topology").key("number");
-                ExperimentError::new(at, problem, "see `caudal lab preset`")
+                ExperimentError::new(at, problem.to_string(), "see `caudal lab preset`")
             })?;
             (file, at)
         }
@@ -72,7 +72,7 @@ fn network(place: &PlaceFile) -> Result<Option<Network>> {
         Err(_) if !place.set.is_empty() => Ok(None),
         Err(error) => {
             let mut at = at;
-            at.0.extend(error.at.0);
+            at.0.extend(error.location.0);
             Err(ExperimentError::new(at, error.problem, error.remedy))
         }
     }

@@ -53,14 +53,14 @@ impl Places<'_> {
         if replaced {
             return top("quick").key("flow").key(name).key(key);
         }
-        Location::of("flow", index).key(key)
+        Location::element("flow", index).key(key)
     }
 
     pub(super) fn values(&self, index: usize, name: &str) -> Location {
         if self.0.is_some_and(|quick| quick.values.contains_key(name)) {
             return top("quick").key("values").key(name);
         }
-        Location::of("parameter", index).key("values")
+        Location::element("parameter", index).key("values")
     }
 }
 

@@ -62,7 +62,7 @@ impl Texts<'_> {
 
     fn expectations(&self) -> Result<()> {
         for (index, expect) in self.file.expect.iter().enumerate() {
-            let at = Location::of("expect", index);
+            let at = Location::element("expect", index);
             self.condition(&at.key("that"), &expect.that)?;
             self.when(&at, expect.when.as_ref())?;
         }
@@ -71,7 +71,7 @@ impl Texts<'_> {
 
     fn published(&self) -> Result<()> {
         for (index, published) in self.file.published.iter().enumerate() {
-            let at = Location::of("published", index);
+            let at = Location::element("published", index);
             if let Some(case) = &published.case
                 && !self.names_case(case)
             {
@@ -149,7 +149,7 @@ impl Texts<'_> {
 
     fn conclusions(&self) -> Result<()> {
         for (index, conclude) in self.file.conclude.iter().enumerate() {
-            let at = Location::of("conclude", index);
+            let at = Location::element("conclude", index);
             if let Some(text) = &conclude.condition {
                 self.condition(&at.key("if"), text)?;
             } else if conclude.otherwise.is_some() {
@@ -169,7 +169,7 @@ impl Texts<'_> {
 
     fn tables(&self) -> Result<()> {
         for (index, table) in self.file.table.iter().enumerate() {
-            let at = Location::of("table", index);
+            let at = Location::element("table", index);
             self.when(&at, table.when.as_ref())?;
             for (place, metric) in table.metrics.iter().enumerate() {
                 self.metric(element(&at.key("metrics"), place), metric)?;
@@ -180,7 +180,7 @@ impl Texts<'_> {
 
     fn figures(&self) -> Result<()> {
         for (index, figure) in self.file.figure.iter().enumerate() {
-            let at = Location::of("figure", index);
+            let at = Location::element("figure", index);
             self.when(&at, figure.when.as_ref())?;
             for (place, metric) in figure.metrics.iter().enumerate() {
                 self.metric(element(&at.key("metrics"), place), metric)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_experiment::{Case, FlowSpec, KindFile};
-use caudal_topology::Course;
+use caudal_topology::Impairments;
 
 use super::super::place::{self, Net, Place};
 
@@ -44,17 +44,17 @@ pub fn lead(case: &Case, place: &Place) -> Duration {
 /// The delay of the links on the way of a flow, there and back.
 fn round_trip(flow: &FlowSpec, net: &Net) -> Duration {
     let delays = place::way(flow, net).into_iter().map(|hop| {
-        let courses = &net.topology.links[hop.link].courses;
-        let of = |course: &Course| {
-            course.delay
-                + course
+        let directions = &net.topology.links[hop.link].directions;
+        let delay = |impairments: &Impairments| {
+            impairments.delay
+                + impairments
                     .paths
                     .iter()
                     .map(|path| path.delay)
                     .max()
                     .unwrap_or_default()
         };
-        of(&courses[0]) + of(&courses[1])
+        delay(&directions[0]) + delay(&directions[1])
     });
     delays.sum()
 }
