@@ -207,7 +207,7 @@ def comparisons(path):
 
 
 def compare(path):
-    print("| case | kernel Mbit/s | simulated | off | kernel loss | simulated | off |")
+    print("| case | kernel Mbit/s | simulated | difference | kernel loss | simulated | difference |")
     print("|---|---|---|---|---|---|---|")
     found = comparisons(path)
     for it in found:
@@ -219,7 +219,7 @@ def compare(path):
     told = [it for it in found if it.off_loss is not None]
     loss = sum(abs(it.off_loss) <= LOSS for it in told)
     print(f"\ngoodput within {GOODPUT:.0%}: {goodput} of {len(found)}; loss within {LOSS:.0%}: {loss} of {len(told)};")
-    print(f"cases in which the emulator was always late: {sum(it.late for it in found)}")
+    print(f"cases in which the emulator stalled in every run: {sum(it.late for it in found)}")
 
 
 def repeat(path):

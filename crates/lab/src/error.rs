@@ -11,9 +11,9 @@ pub enum LabError {
     /// This user may not have, or this system does not offer, something that a lab needs.
     #[error("{what}; {remedy}")]
     NotPermitted {
-        /// What is not permitted or missing.
+        /// The thing that is not permitted or missing.
         what: String,
-        /// What to do about it.
+        /// The way to solve it.
         remedy: String,
     },
     /// The kernel refused an operation.
@@ -31,9 +31,9 @@ pub enum LabError {
     /// A request for something that the lab does not have.
     #[error("{problem}; {remedy}")]
     Invalid {
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// The way to solve it.
         remedy: String,
     },
     /// The name of a new lab is that of one that is up.

@@ -47,7 +47,7 @@ impl Lab {
     /// Builds `topology`.
     ///
     /// # Errors
-    /// What is missing or not permitted. Nothing is left behind.
+    /// When something is missing or not permitted. Nothing is left behind.
     pub fn build(topology: &Topology, identity: &LabIdentity<'_>) -> Result<Self, LabError> {
         check_open_files(topology)?;
         let hosts_file = identity.directory.join("hosts");

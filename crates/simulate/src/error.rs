@@ -3,8 +3,6 @@
 use caudal_core::units::BitRate;
 use caudal_link::error::LinkError;
 
-use crate::scenario::MAX_FLOWS;
-
 /// A scenario that cannot be simulated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulateError {
@@ -62,6 +60,11 @@ pub enum SimulateError {
         max_intervals: u64,
     },
     /// Too many flows.
-    #[error("{0} flows are too many; use at most {max}", max = MAX_FLOWS)]
-    TooManyFlows(usize),
+    #[error("{count} flows are too many; use at most {max}")]
+    TooManyFlows {
+        /// The number of flows.
+        count: usize,
+        /// The largest number of flows.
+        max: usize,
+    },
 }

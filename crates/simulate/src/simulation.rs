@@ -110,7 +110,10 @@ fn check_limits(scenario: &Scenario) -> Result<(), SimulateError> {
         });
     }
     if scenario.flows.len() > MAX_FLOWS {
-        return Err(SimulateError::TooManyFlows(scenario.flows.len()));
+        return Err(SimulateError::TooManyFlows {
+            count: scenario.flows.len(),
+            max: MAX_FLOWS,
+        });
     }
     Ok(())
 }

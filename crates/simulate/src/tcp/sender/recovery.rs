@@ -11,7 +11,7 @@ use super::undo::UndoState;
 /// The SACKed segments after which reordering is no longer expected (RFC 8985 section 6.2, step 4).
 const DUPLICATE_THRESHOLD: u64 = 3;
 
-/// Whether loss detection needs the timer.
+/// The use of the sender's timer after loss detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimerUse {
     /// The timer waits for segments that may have been reordered.
