@@ -89,13 +89,13 @@ impl LinkParts {
             collisions = station.collisions;
             parts.push(sent);
         }
-        DirectionReport::of_parts(parts, collisions)
+        DirectionReport::from_parts(parts, collisions)
     }
 }
 
 impl DirectionReport {
     /// The report of a direction whose frames pass `parts` in this order.
-    fn of_parts(parts: Vec<ComponentReport>, collisions: Option<Collisions>) -> Self {
+    fn from_parts(parts: Vec<ComponentReport>, collisions: Option<Collisions>) -> Self {
         let mut report = Self {
             counters: FrameCounters::default(),
             held: FrameTotals::default(),

@@ -203,7 +203,7 @@ fn add_paths(
         ));
     }
     for path in &link.path {
-        let path = link_of_path(path);
+        let path = path_as_link(path);
         resolved
             .paths
             .push(impairments(&path, None, None, mtu, &at, &at)?);
@@ -212,7 +212,7 @@ fn add_paths(
     Ok(())
 }
 
-fn link_of_path(path: &PathFile) -> LinkFile {
+fn path_as_link(path: &PathFile) -> LinkFile {
     LinkFile {
         rate: path.rate,
         queue: path.queue.clone(),
