@@ -2,7 +2,7 @@
 
 use crate::random::SplitMix64;
 use caudal_stats::{
-    Distribution, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
+    DistributionSummary, Estimate, Welford, batch_means, nearest_rank, samples_needed, wilson,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -219,7 +219,7 @@ pub struct ReplySummary {
     pub first_us: Option<f64>,
     /// Round-trip times, µs; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt_us: Option<Distribution>,
+    pub rtt_us: Option<DistributionSummary>,
     /// Their mean with its interval, µs; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
@@ -241,9 +241,9 @@ pub struct ReplySummary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelSplit {
     /// From the kernel's hand-over to the device until it got the reply, µs: the network and the far host.
-    pub kernel_rtt_us: Distribution,
+    pub kernel_rtt_us: DistributionSummary,
     /// The rest of those messages' round trips, µs: this host's system calls, queues and wake-ups.
-    pub host_us: Distribution,
+    pub host_us: DistributionSummary,
 }
 
 /// How late scheduled messages left.
@@ -265,7 +265,7 @@ pub struct Lateness {
 pub struct WaySummary {
     /// One-way delay with the clocks' offset taken out, µs; wrong by up to `bound_us`, alike for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay_us: Option<Distribution>,
+    pub delay_us: Option<DistributionSummary>,
     /// How far from the truth all the delays can be, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_us: Option<f64>,
@@ -432,8 +432,8 @@ fn kernel_split(all: &[&Series], confidence: f64) -> Option<KernelSplit> {
 }
 
 /// A distribution of times, which are never negative: nor is the interval of their mean.
-const fn of_times(times: Distribution) -> Distribution {
-    Distribution {
+const fn of_times(times: DistributionSummary) -> DistributionSummary {
+    DistributionSummary {
         mean_low: times.mean_low.max(0.0),
         ..times
     }
@@ -443,9 +443,9 @@ const fn of_times(times: Distribution) -> Distribution {
 ///
 /// The interval of the mean is made from the series of the clients' means at each step: it holds what
 /// correlates from one step to the next, and what correlates among the clients.
-fn together(each: &[Vec<Option<f64>>], confidence: f64) -> Option<Distribution> {
+fn together(each: &[Vec<Option<f64>>], confidence: f64) -> Option<DistributionSummary> {
     let values: Vec<f64> = each.iter().flatten().flatten().copied().collect();
-    let pooled = Distribution::of(&values, confidence)?;
+    let pooled = DistributionSummary::from_series(&values, confidence)?;
     let steps = each.iter().map(Vec::len).max().filter(|_| each.len() > 1);
     let means: Vec<f64> = (0..steps.unwrap_or(0))
         .filter_map(|step| {
@@ -461,7 +461,7 @@ fn together(each: &[Vec<Option<f64>>], confidence: f64) -> Option<Distribution> 
     Some(match batch_means(&means, confidence) {
         Some(batched) => {
             let half = batched.estimate.half_width();
-            Distribution {
+            DistributionSummary {
                 mean_low: pooled.mean - half,
                 mean_high: pooled.mean + half,
                 mean_trusted: batched.trusted,
@@ -505,7 +505,7 @@ fn micros(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_stats::Method;
+    use caudal_stats::IntervalMethod;
     use proptest::prelude::*;
 
     const HOW: Summarise = Summarise {
@@ -586,7 +586,7 @@ mod tests {
         assert_eq!((pooled.sent, pooled.lost), (4, 2));
         assert_eq!(pooled.rtt_us.unwrap().mean, 11.0);
         let loss = pooled.loss.unwrap();
-        assert_eq!((loss.mean, loss.method), (0.5, Method::Wilson));
+        assert_eq!((loss.mean, loss.method), (0.5, IntervalMethod::Wilson));
     }
 
     #[test]
@@ -606,7 +606,10 @@ mod tests {
         let rtts: Vec<u64> = (0..101).map(|nth| 50 + nth * 37 % 100).collect();
         let record = record(vec![series(0, 1, &rtts)]);
         let rtt = record.summarise(HOW)[0].pooled.rtt_us.unwrap();
-        assert_eq!((rtt.method, rtt.confidence), (Method::BatchMeansT, 0.98));
+        assert_eq!(
+            (rtt.method, rtt.confidence),
+            (IntervalMethod::BatchMeansT, 0.98)
+        );
         assert!(rtt.mean_low < rtt.mean && rtt.mean < rtt.mean_high);
     }
 
@@ -636,7 +639,7 @@ mod tests {
                 .collect();
             record(series).summarise(HOW)[0].pooled.rtt_us.unwrap()
         };
-        let half = |rtt: Distribution| (rtt.mean_high - rtt.mean_low) / 2.0;
+        let half = |rtt: DistributionSummary| (rtt.mean_high - rtt.mean_low) / 2.0;
         let alone = pooled(&[random(1)]);
         let stalled = pooled(&[random(1), random(1)]);
         assert_eq!((alone.n, stalled.n), (400, 800));

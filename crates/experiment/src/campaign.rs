@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use caudal_core::random::SplitMix64;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_stats::{StopRule, Verdict};
+use caudal_stats::{StopDecision, StopRule};
 
 use super::file::{ExperimentFile, KindFile, PlaceFile};
 use super::scalar::Scalar;
@@ -96,8 +96,8 @@ impl Campaign {
         let known = !self.rule.relative_error.is_finite()
             || self.metrics_to_know(case).iter().all(|metric| {
                 values.get(metric).is_none_or(|values| {
-                    let judged = self.rule.judge(values);
-                    values.is_empty() || matches!(judged, Verdict::Reached { .. })
+                    let judged = self.rule.decide(values);
+                    values.is_empty() || matches!(judged, StopDecision::Reached { .. })
                 })
             });
         if known {

@@ -119,10 +119,10 @@ mod tests {
     use caudal_core::framing::Framing;
     use caudal_core::plan::Transport;
     use caudal_core::units::BitRate;
-    use caudal_stats::{Distribution, Method};
+    use caudal_stats::{DistributionSummary, IntervalMethod};
 
     fn size(size_bytes: u32, min: f64, mean: f64) -> SizeSummary {
-        let rtt = Distribution {
+        let rtt = DistributionSummary {
             n: 100,
             min,
             mean,
@@ -135,7 +135,7 @@ mod tests {
             mean_low: mean,
             mean_high: mean,
             confidence: 0.95,
-            method: Method::BatchMeansT,
+            method: IntervalMethod::BatchMeansT,
             mean_trusted: true,
         };
         SizeSummary {

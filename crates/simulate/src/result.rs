@@ -8,7 +8,7 @@ use caudal_link::histogram::DurationHistogram;
 use caudal_link::model::DirectionReport;
 use caudal_link::occupancy::OccupancySummary;
 use caudal_link::time::{SimTime, duration_to_ns};
-use caudal_stats::estimate::Welford;
+use caudal_stats::Welford;
 use serde::{Serialize, Serializer};
 
 pub use caudal_link::counters::DropReason;

@@ -9,7 +9,7 @@ use caudal_core::link::link_rate;
 use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{Compared, far};
 use caudal_core::run::{RoundTripSummary, Run};
-use caudal_stats::Distribution;
+use caudal_stats::DistributionSummary;
 use caudal_store::Series;
 use std::collections::BTreeMap;
 
@@ -117,13 +117,13 @@ fn cell(us: Option<f64>) -> String {
 #[must_use]
 pub fn table(sizes: &[SizeSummary], transport: &str, clients: u32, count: u64) -> Vec<String> {
     let ms = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), |us| format!("{:.4}", us / 1e3));
-    let column = |of: &dyn Fn(&Distribution) -> Option<f64>| -> Vec<String> {
+    let column = |of: &dyn Fn(&DistributionSummary) -> Option<f64>| -> Vec<String> {
         sizes
             .iter()
             .map(|size| ms(size.pooled.rtt_us.as_ref().and_then(of)))
             .collect()
     };
-    let bounded = |bound: f64, rtt: &Distribution| (rtt.confidence > 0.0).then_some(bound);
+    let bounded = |bound: f64, rtt: &DistributionSummary| (rtt.confidence > 0.0).then_some(bound);
     let lines: [(String, Vec<String>); 5] = [
         (
             format!("{transport}/{clients}/{count}"),
@@ -501,7 +501,7 @@ fn csv_row(
 ) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     let rtt = replies.rtt_us.as_ref();
-    let of = |value: fn(&Distribution) -> f64| number(rtt.map(value));
+    let of = |value: fn(&DistributionSummary) -> f64| number(rtt.map(value));
     let bounded = rtt.filter(|rtt| rtt.confidence > 0.0);
     let (late, up, down) = (&replies.lateness_us, &replies.up, &replies.down);
     let middle =

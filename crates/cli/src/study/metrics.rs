@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use caudal_experiment::{Case, FlowSpec, KindFile};
 use caudal_lab::{DirectionState, LabReport, LinkCounters};
 use caudal_stats::contention::{
-    STARVED_BELOW, Stretch, convergence, fair_shares, jain, longest_starvation, share_ratio,
-    time_starved,
+    GoodputInterval, STARVATION_THRESHOLD, convergence_time, fair_shares, jain, longest_starvation,
+    share_ratio, starved_fraction,
 };
 use caudal_stats::nearest_rank;
 use serde_json::Value;
@@ -54,17 +54,20 @@ pub fn of(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64
                 let stretches = stretches(run);
                 let window_s = WINDOW * case.interval.as_secs_f64();
                 let whole = together(&stretches);
-                put("convergence", convergence(&whole, window_s));
+                put("convergence", convergence_time(&whole, window_s));
                 if let Some(fair) = fair.get(nth).copied().flatten() {
                     let goodput = number(&run["summary"]["directions"][0]["goodput_bps"]["mean"]);
                     put(
                         "share",
                         goodput.and_then(|goodput| share_ratio(goodput, fair)),
                     );
-                    put("starved", time_starved(&whole, fair, STARVED_BELOW));
+                    put(
+                        "starved",
+                        starved_fraction(&whole, fair, STARVATION_THRESHOLD),
+                    );
                     put(
                         "starved_longest",
-                        longest_starvation(&whole, fair, STARVED_BELOW),
+                        longest_starvation(&whole, fair, STARVATION_THRESHOLD),
                     );
                 }
                 if !spec.probe {
@@ -214,7 +217,7 @@ fn lost_of_sent(run: &Value) -> Option<(f64, f64)> {
 }
 
 /// What arrived of each connection of a run over time, without the warm-up.
-fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
+fn stretches(run: &Value) -> Vec<Vec<GoodputInterval>> {
     let flows = run["flows"]
         .as_array()
         .map(Vec::as_slice)
@@ -229,7 +232,7 @@ fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
             .filter(|interval| interval["omitted"] != true);
         counted
             .filter_map(|interval| {
-                Some(Stretch {
+                Some(GoodputInterval {
                     start_s: number(&interval["start_s"])?,
                     end_s: number(&interval["end_s"])?,
                     bytes: number(&interval["bytes"])?,
@@ -241,11 +244,11 @@ fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
 }
 
 /// The connections of a flow as one: what all of them received in each interval. Intervals in which one is missing are holes.
-fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
+fn together(connections: &[Vec<GoodputInterval>]) -> Vec<GoodputInterval> {
     let Some((first, others)) = connections.split_first() else {
         return Vec::new();
     };
-    let sum = |stretch: &Stretch| {
+    let sum = |stretch: &GoodputInterval| {
         let middle = f64::midpoint(stretch.start_s, stretch.end_s);
         let bytes: Option<f64> = others
             .iter()
@@ -257,7 +260,7 @@ fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
                 Some(same.rate()? * (stretch.end_s - stretch.start_s) / 8.0)
             })
             .sum();
-        Some(Stretch {
+        Some(GoodputInterval {
             bytes: stretch.bytes + bytes?,
             ..*stretch
         })
@@ -265,7 +268,7 @@ fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
     first.iter().filter_map(sum).collect()
 }
 
-fn mean_rate(series: &[Stretch]) -> Option<f64> {
+fn mean_rate(series: &[GoodputInterval]) -> Option<f64> {
     let (bytes, seconds) = series.iter().fold((0.0, 0.0), |(bytes, seconds), one| {
         (bytes + one.bytes, seconds + (one.end_s - one.start_s))
     });

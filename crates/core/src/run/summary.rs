@@ -3,7 +3,7 @@
 use crate::echo::{ClockLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
-use caudal_stats::{Distribution, Estimate};
+use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub struct ThroughputSummary {
 pub struct RoundTripSummary {
     /// Round-trip times of the only message size, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt_us: Option<Distribution>,
+    pub rtt_us: Option<DistributionSummary>,
     /// Their mean with its interval, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,

@@ -3,7 +3,7 @@
 use crate::study::trial;
 use caudal_core::quantity::Unit;
 use caudal_experiment::METRICS;
-use caudal_stats::Reading;
+use caudal_stats::TimedValue;
 use caudal_store::{Filter, Kept, KeptRun, Store};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ pub struct Side {
     /// What they are, in a word or two.
     pub what: String,
     /// What was measured.
-    pub readings: BTreeMap<Key, Vec<Reading>>,
+    pub readings: BTreeMap<Key, Vec<TimedValue>>,
     /// The units.
     pub units: BTreeMap<String, Unit>,
     /// The conditions: every value each had.
@@ -137,7 +137,7 @@ impl Side {
             case: case.to_owned(),
             metric,
         };
-        self.readings.entry(key).or_default().push(Reading {
+        self.readings.entry(key).or_default().push(TimedValue {
             at_s: Some(at_s),
             value,
         });

@@ -110,7 +110,7 @@ impl<'a> View<'a> {
         let (_, _, name) = expression.as_metric()?;
         let range = metric_of(name).map(Metric::range);
         Some((
-            range.map_or(*estimate, |range| estimate.within(range)),
+            range.map_or(*estimate, |range| estimate.clamped_to(range)),
             unit,
         ))
     }

@@ -179,7 +179,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
 fn has_interval(name: &str, metric: &MetricFindings) -> Option<(f64, f64)> {
     let estimate = metric.observed.filter(|one| one.confidence > 0.0)?;
     let known = metric_of(name).map(Metric::range);
-    let estimate = known.map_or(estimate, |range| estimate.within(range));
+    let estimate = known.map_or(estimate, |range| estimate.clamped_to(range));
     Some((estimate.low, estimate.high))
 }
 

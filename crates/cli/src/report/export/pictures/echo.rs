@@ -9,7 +9,7 @@ use crate::study::trial::{Trial, TrialFlow};
 use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
-use caudal_stats::{Estimate, Method, mean_interval};
+use caudal_stats::{Estimate, IntervalMethod, mean_interval};
 use caudal_store::Series;
 
 /// As many points as a line needs to look whole.
@@ -293,7 +293,7 @@ fn over_trials(trials: &[EchoSize], confidence: f64) -> Option<EchoSize> {
     Some(EchoSize {
         mean_s: mean,
         interval: estimate
-            .filter(|one| one.method != Method::SingleValue)
+            .filter(|one| one.method != IntervalMethod::SingleValue)
             .map(|one| (one.low, one.high)),
         n: trials.iter().map(|one| one.n).sum(),
         first_s: (!firsts.is_empty()).then(|| firsts.iter().sum::<f64>() / firsts.len() as f64),

@@ -145,7 +145,7 @@ fn estimate(estimate: Option<&Estimate>, name: &str, unit: &str) -> Cell {
     };
     let unit = words::unit(unit);
     let range = metric_of(name).map(Metric::range);
-    let possible = range.map_or(*known, |range| known.within(range));
+    let possible = range.map_or(*known, |range| known.clamped_to(range));
     Cell {
         text: about(known.mean, unit),
         beside: words::interval(&possible, unit),

@@ -1,40 +1,42 @@
-//! Two configurations against each other: the size of the difference first, its improbability second.
+//! Tests and estimates for two sets of independent results.
 
 use serde::{Deserialize, Serialize};
 
-use super::estimate::{Estimate, Method, Welford, two_sided_t};
-use super::special::{normal_two_sided, student_two_sided};
+use crate::critical::two_sided_t;
+use crate::estimate::{Estimate, IntervalMethod};
+use crate::special::{normal_two_sided, student_two_sided};
+use crate::welford::Welford;
 
-/// The difference between two means.
+/// The difference between two means by Welch's t-test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Welch {
-    /// The first mean less the second, with its interval; `n` counts the results of both.
+    /// The first mean minus the second, with its interval; `n` counts the results of both.
     pub difference: Estimate,
     /// The standard error of the difference, in its unit.
     pub standard_error: f64,
-    /// The difference in standard errors.
+    /// The test statistic: the difference in standard errors.
     pub t: f64,
-    /// Degrees of freedom after Welch and Satterthwaite.
+    /// The degrees of freedom by Welch and Satterthwaite.
     pub df: f64,
-    /// The probability of so large a difference, either way, between equal means.
+    /// The two-sided p-value: the probability of so large a difference between equal means.
     pub p: f64,
 }
 
-/// Welch's comparison of the means of two sets of independent results, of unequal spread and number.
+/// Welch's t-test for two sets of independent results with unequal variances and counts.
 ///
-/// `None` with fewer than two results in either, when neither has any spread, or for a confidence outside 0 to 1.
+/// `None` with fewer than two results in either, when neither has any variance, or for a confidence outside 0 to 1.
 /// Source: Welch, "The Generalization of 'Student's' Problem when Several Different Population Variances are
 /// Involved", 1947.
 #[must_use]
 pub fn welch(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
-    let share = |results: &[f64]| {
-        let seen: Welford = results.iter().collect();
+    let moments = |results: &[f64]| {
+        let statistics: Welford = results.iter().collect();
         let n = results.len() as f64;
-        let of_mean = seen.variance()? / n;
-        Some((seen.mean()?, of_mean, of_mean * of_mean / (n - 1.0)))
+        let of_mean = statistics.variance()? / n;
+        Some((statistics.mean()?, of_mean, of_mean * of_mean / (n - 1.0)))
     };
-    let (mean1, variance1, term1) = share(first)?;
-    let (mean2, variance2, term2) = share(second)?;
+    let (mean1, variance1, term1) = moments(first)?;
+    let (mean2, variance2, term2) = moments(second)?;
     let variance = variance1 + variance2;
     let standard_error = variance.sqrt();
     let t = (mean1 - mean2) / standard_error;
@@ -45,7 +47,13 @@ pub fn welch(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
     let half_width = two_sided_t(confidence, df)? * standard_error;
     let n = first.len() + second.len();
     Some(Welch {
-        difference: Estimate::around(mean1 - mean2, half_width, confidence, n, Method::WelchT)?,
+        difference: Estimate::around(
+            mean1 - mean2,
+            half_width,
+            confidence,
+            n,
+            IntervalMethod::WelchT,
+        )?,
         standard_error,
         t,
         df,
@@ -53,25 +61,25 @@ pub fn welch(first: &[f64], second: &[f64], confidence: f64) -> Option<Welch> {
     })
 }
 
-/// How often one set is above another.
+/// The result of the Mann–Whitney test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MannWhitney {
-    /// Pairs in which the first is larger, ties counting half.
+    /// The number of pairs in which the first result is larger, ties counting half.
     pub u: f64,
-    /// The probability of so uneven a split, either way, in two sets from the same distribution.
+    /// The two-sided p-value: the probability of so uneven a split of two sets from the same distribution.
     pub p: f64,
-    /// Whether `p` is exact rather than the normal approximation.
+    /// `true` when `p` is exact, `false` for the normal approximation.
     pub exact: bool,
 }
 
-/// The Mann–Whitney test of two sets of independent results, without assuming any distribution.
+/// The Mann–Whitney test for two sets of independent results, without assuming a distribution.
 ///
 /// Exact up to 400 pairs without ties, else by the normal approximation with corrections for ties and continuity.
 /// `None` when either is empty or a value is not finite. Source: Mann and Whitney, "On a Test of Whether one of Two
 /// Random Variables is Stochastically Larger than the Other", 1947.
 #[must_use]
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
-    const EXACT_PAIRS: usize = 400;
+    const MAX_EXACT_PAIRS: usize = 400;
     let finite = |values: &[f64]| !values.is_empty() && values.iter().all(|v| v.is_finite());
     if !finite(first) || !finite(second) {
         return None;
@@ -82,22 +90,22 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     pooled.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut u, mut below, mut tie_term) = (0.0, 0.0, 0.0);
     for equal in pooled.chunk_by(|a, b| a.0 == b.0) {
-        let ours = equal.iter().filter(|(_, ours)| *ours).count() as f64;
+        let firsts = equal.iter().filter(|(_, is_first)| *is_first).count() as f64;
         let size = equal.len() as f64;
-        let theirs = size - ours;
-        u += ours * (below + theirs / 2.0);
-        below += theirs;
+        let seconds = size - firsts;
+        u += firsts * (below + seconds / 2.0);
+        below += seconds;
         tie_term += size * size * size - size;
     }
-    let exact = tie_term == 0.0 && first.len().saturating_mul(second.len()) <= EXACT_PAIRS;
+    let exact = tie_term == 0.0 && first.len().saturating_mul(second.len()) <= MAX_EXACT_PAIRS;
     let p = if exact {
         exact_p(first.len(), second.len(), u as usize)
     } else {
         let total = n + m;
         let variance = n * m / 12.0 * (total + 1.0 - tie_term / (total * (total - 1.0)));
-        let off = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
+        let deviation = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
         if variance > 0.0 {
-            normal_two_sided(off / variance.sqrt())
+            normal_two_sided(deviation / variance.sqrt())
         } else {
             1.0
         }
@@ -105,10 +113,10 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p, exact })
 }
 
-/// The two-sided probability of `u` among all ways to interleave `n` and `m` results.
+/// The exact two-sided p-value of `u` for `n` and `m` results without ties.
 fn exact_p(n: usize, m: usize, u: usize) -> f64 {
     let pairs = n * m;
-    // Coefficients of the Gaussian binomial Π (1 - x^(m+i)) / (1 - x^i): the ways to reach each u.
+    // The coefficients of the Gaussian binomial Π (1 - x^(m+i)) / (1 - x^i) count the orders that give each u.
     let mut ways = vec![0.0_f64; pairs + 1];
     ways[0] = 1.0;
     let (short, long) = (n.min(m), n.max(m));
@@ -126,14 +134,14 @@ fn exact_p(n: usize, m: usize, u: usize) -> f64 {
     (2.0 * tail / all).clamp(0.0, 1.0)
 }
 
-/// The median of all differences between a result of the first and one of the second: the shift between them.
+/// The Hodges–Lehmann estimate of the shift: the median of all differences between a result of the first and one of the second.
 ///
 /// `None` when either is empty, a value is not finite, or there are more than ten million pairs. Source: Hodges and
 /// Lehmann, "Estimates of Location Based on Rank Tests", 1963.
 #[must_use]
 pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
-    const MOST_PAIRS: usize = 10_000_000;
-    if first.len().saturating_mul(second.len()) > MOST_PAIRS {
+    const MAX_PAIRS: usize = 10_000_000;
+    if first.len().saturating_mul(second.len()) > MAX_PAIRS {
         return None;
     }
     let mut differences: Vec<f64> = first
@@ -151,46 +159,46 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
     Some(f64::midpoint(differences[middle - 1], differences[middle]))
 }
 
-/// Probabilities of several comparisons, raised so that one false alarm among all stays as improbable as it claims.
+/// The p-values of several tests adjusted by Holm's method, which bounds the probability of any false positive.
 ///
-/// In the order given; what is no probability counts as 1. Source: Holm, "A Simple Sequentially Rejective Multiple Test
+/// In the order given; a value that is not a probability counts as 1. Source: Holm, "A Simple Sequentially Rejective Multiple Test
 /// Procedure", 1979.
 #[must_use]
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
-    let sane = |p: f64| if (0.0..=1.0).contains(&p) { p } else { 1.0 };
+    let valid = |p: f64| if (0.0..=1.0).contains(&p) { p } else { 1.0 };
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|&a, &b| sane(probabilities[a]).total_cmp(&sane(probabilities[b])));
+    order.sort_by(|&a, &b| valid(probabilities[a]).total_cmp(&valid(probabilities[b])));
     let mut adjusted = vec![1.0; probabilities.len()];
-    let mut least = 0.0_f64;
+    let mut running_max = 0.0_f64;
     for (rank, index) in order.into_iter().enumerate() {
-        let left = (probabilities.len() - rank) as f64;
-        least = least.max((left * sane(probabilities[index])).min(1.0));
-        adjusted[index] = least;
+        let remaining = (probabilities.len() - rank) as f64;
+        running_max = running_max.max((remaining * valid(probabilities[index])).min(1.0));
+        adjusted[index] = running_max;
     }
     adjusted
 }
 
-/// The ratio of two means of independent results and the interval it lies in at `confidence`.
+/// The ratio of two means of independent results with its interval at `confidence`.
 ///
-/// `x̄/ȳ ± t(ν) · √(s²x/(nx ȳ²) + x̄² s²y/(ny ȳ⁴))`, with Welch's and Satterthwaite's ν: the interval to first order (delta method),
-/// good while the mean below is many of its standard errors away from zero. `None` for fewer than two results on either side, a
-/// confidence outside 0 to 1, and a mean of zero below.
+/// `x̄/ȳ ± t(ν) · √(s²x/(nx ȳ²) + x̄² s²y/(ny ȳ⁴))`, with ν by Welch and Satterthwaite: a first-order interval (delta method), valid
+/// while the denominator's mean is many of its standard errors away from zero. `None` for fewer than two results on either side, a
+/// confidence outside 0 to 1, and a denominator with mean zero.
 #[must_use]
-pub fn ratio_interval(above: &[f64], below: &[f64], confidence: f64) -> Option<Estimate> {
-    let (x, y): (Welford, Welford) = (above.iter().collect(), below.iter().collect());
+pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -> Option<Estimate> {
+    let (x, y): (Welford, Welford) = (numerator.iter().collect(), denominator.iter().collect());
     let (mean_x, mean_y) = (x.mean()?, y.mean()?);
-    let part_x = x.variance()? / x.n() as f64 / mean_y.powi(2);
-    let part_y = y.variance()? / y.n() as f64 * mean_x.powi(2) / mean_y.powi(4);
-    let both = part_x + part_y;
+    let variance_x = x.variance()? / x.n() as f64 / mean_y.powi(2);
+    let variance_y = y.variance()? / y.n() as f64 * mean_x.powi(2) / mean_y.powi(4);
+    let variance = variance_x + variance_y;
     let ratio = mean_x / mean_y;
-    let n = above.len() + below.len();
-    if both == 0.0 {
-        return Estimate::around(ratio, 0.0, confidence, n, Method::RatioT);
+    let n = numerator.len() + denominator.len();
+    if variance == 0.0 {
+        return Estimate::around(ratio, 0.0, confidence, n, IntervalMethod::RatioT);
     }
-    let degrees = both.powi(2)
-        / (part_x.powi(2) / (x.n() as f64 - 1.0) + part_y.powi(2) / (y.n() as f64 - 1.0));
-    let half_width = two_sided_t(confidence, degrees)? * both.sqrt();
-    Estimate::around(ratio, half_width, confidence, n, Method::RatioT)
+    let degrees = variance.powi(2)
+        / (variance_x.powi(2) / (x.n() as f64 - 1.0) + variance_y.powi(2) / (y.n() as f64 - 1.0));
+    let half_width = two_sided_t(confidence, degrees)? * variance.sqrt();
+    Estimate::around(ratio, half_width, confidence, n, IntervalMethod::RatioT)
 }
 
 #[cfg(test)]
@@ -202,7 +210,7 @@ mod tests {
     const B: [f64; 5] = [925.0, 930.2, 928.8, 934.1, 927.5];
 
     #[test]
-    fn two_configurations_differ_by_so_much_give_or_take() {
+    fn welch_gives_the_difference_of_two_means_with_its_interval() {
         let found = welch(&A, &B, 0.95).unwrap();
         assert_eq!(format!("{:.2}", found.difference.mean), "11.32");
         assert_eq!(format!("{:.5}", found.standard_error), "1.63003");
@@ -213,12 +221,12 @@ mod tests {
         assert_eq!(format!("{:.4}", found.difference.high), "15.4453");
         assert_eq!(
             (found.difference.n, found.difference.method),
-            (10, Method::WelchT)
+            (10, IntervalMethod::WelchT)
         );
     }
 
     #[test]
-    fn ranks_tell_the_same_without_assuming_a_distribution() {
+    fn ranks_show_the_same_difference_without_assuming_a_distribution() {
         let found = mann_whitney(&A, &B).unwrap();
         assert_eq!((found.u, found.exact), (25.0, true));
         assert_eq!(format!("{:.7}", found.p), "0.0079365");
@@ -248,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_compared_with_nothing() {
+    fn too_few_results_give_no_comparison() {
         assert_eq!(welch(&A, &[1.0], 0.95), None);
         assert_eq!(welch(&[1.0, 1.0], &[2.0, 2.0], 0.95), None);
         assert_eq!(mann_whitney(&A, &[]), None);
@@ -258,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn many_comparisons_make_each_less_convincing() {
+    fn holm_raises_the_p_values_of_several_comparisons() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
         let rounded: Vec<String> = adjusted.iter().map(|p| format!("{p:.3}")).collect();
         assert_eq!(rounded, ["0.030", "0.060", "0.060", "0.020"]);
@@ -282,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_knows_the_spread_of_both_sides() {
+    fn the_interval_of_a_ratio_includes_the_variance_of_both_sides() {
         let exact_below = ratio_interval(&[1.0, 2.0, 3.0], &[2.0, 2.0], 0.95).unwrap();
         let above = crate::mean_interval(&[1.0, 2.0, 3.0], 0.95).unwrap();
         assert_eq!(exact_below.mean, 1.0);
