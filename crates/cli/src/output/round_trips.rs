@@ -293,7 +293,7 @@ impl Closing<'_> {
         let loopback = client.interface.as_deref() == Some("lo");
         link_rate(None, client, server, loopback)
             .err()
-            .map(caudal_core::link::NoLink::words)
+            .map(caudal_core::link::UnknownLinkRate::as_str)
     }
 
     /// The sizes shown one by one.

@@ -6,8 +6,8 @@ use caudal_core::framing::Framing;
 use caudal_core::prediction::{Method, Prediction, Tolerance};
 use caudal_core::quantity::Unit;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_predict::half_duplex::HalfDuplexQuestion;
-use caudal_predict::share::{Meeting, ShareQuestion};
+use caudal_predict::half_duplex::HalfDuplexParameters;
+use caudal_predict::share::{ContentionPoint, SharingParameters};
 use caudal_simulate::result::{FlowDetails, SimulationResult};
 use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
 use caudal_simulate::simulate;
@@ -65,7 +65,7 @@ fn goodput(outcome: &SimulationResult, flow: usize) -> f64 {
 }
 
 /// TCP flows over one half-duplex link, where there is such an Ethernet; empty elsewhere.
-pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
+pub(super) fn half_duplex(question: &HalfDuplexParameters) -> Vec<Prediction> {
     let flows = question.flows as usize;
     // The simulated receiver acknowledges as Linux does.
     if flows == 0 || flows > MAX_FLOWS || question.segments_per_ack != 2 {
@@ -121,10 +121,10 @@ pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
 }
 
 /// Flows of several senders through a switch into one receiver; empty for what is not simulated.
-pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
+pub(super) fn share(question: &SharingParameters) -> Vec<Prediction> {
     let (tcps, udps) = (question.tcp as usize, question.udp.len());
     let total = tcps + udps;
-    let plain = question.meeting == Meeting::Receiver
+    let plain = question.contention_point == ContentionPoint::Receiver
         && question.rtts.is_empty()
         && question.policer.is_none()
         && question.paths.is_none();

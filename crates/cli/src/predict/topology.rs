@@ -7,8 +7,8 @@ use caudal_core::plan::{MAX_DATAGRAM, MAX_MESSAGE, Transport};
 use caudal_core::prediction::{self, Method, Prediction};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
-use caudal_predict::loss::Congestion as Model;
-use caudal_predict::topology::{FlowKind, FlowQuestion, Forecast, topology};
+use caudal_predict::loss::LossResponse;
+use caudal_predict::topology::{FlowKind, FlowParameters, FlowPrediction, predict_flows};
 use caudal_simulate::error::SimulateError;
 use caudal_simulate::result::{DropReason, FlowDetails, FlowResult, LinkResult, SimulationResult};
 use caudal_simulate::scenario::{
@@ -102,13 +102,13 @@ struct Asked {
     /// What it is, in words.
     words: String,
     traffic: Traffic,
-    question: FlowQuestion,
+    question: FlowParameters,
 }
 
 /// A flow with its answers.
 struct Answer {
     asked: Asked,
-    forecast: Forecast,
+    forecast: FlowPrediction,
     /// Formulas and simulation, with names that end in the flow's number.
     predictions: Vec<Prediction>,
     /// What is to be said where they differ.
@@ -152,8 +152,8 @@ pub(super) fn predict(args: &TopologyArgs) -> Result<Exit, Failure> {
         )
     };
     let outcome = simulate(&resolved, &scenario).map_err(|error| refused(&error))?;
-    let questions: Vec<FlowQuestion> = asked.iter().map(|flow| flow.question).collect();
-    let forecasts = topology(&resolved, &questions);
+    let questions: Vec<FlowParameters> = asked.iter().map(|flow| flow.question).collect();
+    let forecasts = predict_flows(&resolved, &questions);
     let flows = asked
         .into_iter()
         .zip(forecasts)
@@ -287,11 +287,11 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         ("tcp" | "reno" | "cubic", None) => {
             let settings = settings(kind.parse().ok())?;
             let (name, model) = match settings.congestion {
-                CongestionControl::Reno => ("reno", Model::Reno),
-                CongestionControl::Cubic => ("cubic", Model::Cubic),
+                CongestionControl::Reno => ("reno", LossResponse::Reno),
+                CongestionControl::Cubic => ("cubic", LossResponse::Cubic),
             };
             let kind = FlowKind::Tcp {
-                congestion: Some(model),
+                loss_response: Some(model),
                 window: settings.send_window.min(settings.receive_window),
             };
             let traffic = Traffic::tcp(settings);
@@ -357,7 +357,7 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         to: nodes.1,
         words,
         traffic,
-        question: FlowQuestion {
+        question: FlowParameters {
             from: nodes.0,
             to: nodes.1,
             framing,
@@ -367,7 +367,7 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
 }
 
 /// Formulas and simulated values of one flow.
-fn beside(number: usize, forecast: &Forecast, outcome: &FlowResult) -> Vec<Prediction> {
+fn beside(number: usize, forecast: &FlowPrediction, outcome: &FlowResult) -> Vec<Prediction> {
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let part = |some: u64, of: u64| Some(some as f64 / of.max(1) as f64);
     let goodput = outcome.goodput.unwrap_or(BitRate::ZERO).as_f64();
@@ -481,7 +481,7 @@ struct Difference<'a> {
     topology: &'a Topology,
     outcome: &'a SimulationResult,
     number: usize,
-    forecast: &'a Forecast,
+    forecast: &'a FlowPrediction,
     time: Duration,
 }
 
@@ -569,7 +569,7 @@ impl Difference<'_> {
     }
 
     fn below(&self) -> String {
-        let hops = self.forecast.path.iter().chain(&self.forecast.back);
+        let hops = self.forecast.path.iter().chain(&self.forecast.return_path);
         let collisions: u64 = hops
             .filter_map(|hop| {
                 let direction = &self.outcome.links[hop.link].directions[hop.from];

@@ -15,7 +15,7 @@ use caudal_core::run::{
 };
 use caudal_engine::EchoRun;
 use caudal_predict::echo::EchoPath;
-use caudal_predict::round_trips::{Facts, compare};
+use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
         args, peer, echo, ..
     } = measured;
     let (here, there) = (peer.here(), peer.there());
-    let Ok((rate, whence)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
+    let Ok((rate, source)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
         return Vec::new();
     };
     let framing = Framing {
@@ -132,7 +132,7 @@ fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
         let rtt = Duration::try_from_secs_f64(us / 1e6).ok()?;
         Some((rtt, PROBE_BYTES))
     });
-    compare(&Facts {
+    compare(&RoundTripObservation {
         path: EchoPath {
             transport: echo.plan.transport,
             rate,
@@ -141,7 +141,7 @@ fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
             framing,
             half_duplex: false,
         },
-        whence,
+        rate_source: source,
         clients,
         idle,
         sizes: measured.sizes,

@@ -8,9 +8,9 @@ use caudal_core::plan::Transport;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_experiment::{Case, FlowSpec, KindFile, RateSpec};
-use caudal_predict::loss::Congestion as Model;
-use caudal_predict::topology::{FlowKind, FlowQuestion, topology};
-use caudal_predict::window::offered_window;
+use caudal_predict::loss::LossResponse;
+use caudal_predict::topology::{FlowKind, FlowParameters, predict_flows};
+use caudal_predict::window::advertised_window;
 use caudal_simulate::result::{FlowDetails, FlowResult, LinkResult};
 use caudal_simulate::scenario::{
     EchoClient, EchoTransport, Pattern, Scenario, SimFlow, Traffic, UdpSource,
@@ -126,7 +126,7 @@ fn granted(asked: ByteCount, framing: &Framing) -> ByteCount {
         .split(['.', '-'])
         .map(|part| part.parse::<u32>().ok());
     match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) if (major, minor) >= (6, 6) => offered_window(asked, framing),
+        (Some(major), Some(minor)) if (major, minor) >= (6, 6) => advertised_window(asked, framing),
         _ => asked,
     }
 }
@@ -216,7 +216,9 @@ fn round_trips(flow: &FlowSpec, place: &Place, net: &Net) -> Option<Vec<f64>> {
         };
         let question = question(flow, place, net, kind)?;
         value(
-            &topology(&net.topology, &[question]).first()?.predictions,
+            &predict_flows(&net.topology, &[question])
+                .first()?
+                .predictions,
             "rtt",
         )
     };
@@ -235,8 +237,8 @@ pub fn round(flow: &FlowSpec, place: &Place) -> Option<Duration> {
     Some(in_hosts + Duration::try_from_secs_f64(on_links).ok()?)
 }
 
-fn question(flow: &FlowSpec, place: &Place, net: &Net, kind: FlowKind) -> Option<FlowQuestion> {
-    Some(FlowQuestion {
+fn question(flow: &FlowSpec, place: &Place, net: &Net, kind: FlowKind) -> Option<FlowParameters> {
+    Some(FlowParameters {
         from: net.topology.node(&flow.from)?,
         to: net.topology.node(&flow.to)?,
         framing: of_flow(flow, place),
@@ -269,7 +271,8 @@ fn loads_by_formula(
             _ => {
                 let usual = settings(flow, place, net).unwrap_or_default();
                 FlowKind::Tcp {
-                    congestion: congestion(flow, net).and_then(|name| Model::named(&name)),
+                    loss_response: congestion(flow, net)
+                        .and_then(|name| LossResponse::for_congestion_control(&name)),
                     window: usual.send_window.min(usual.receive_window),
                 }
             }
@@ -282,7 +285,7 @@ fn loads_by_formula(
             whose.push(nth);
         }
     }
-    let forecasts = topology(&net.topology, &questions);
+    let forecasts = predict_flows(&net.topology, &questions);
     let mut goodputs = Vec::new();
     for (nth, flow) in loads.iter().enumerate() {
         let offered = place::offered(flow, place).ok().flatten();
