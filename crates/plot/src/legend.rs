@@ -1,134 +1,108 @@
-//! The series of a figure: their names, their colours, and the legend under the title.
+//! The legend under the title.
 
-use super::draw::{LINE_HEIGHT, MARGIN, TEXT_SIZE, text};
-use super::layers::{self, marker};
-use super::text::{coordinate, cut, width};
-use super::{COLOURS, Figure, Layer};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A stroke of the legend.
+use crate::figure::Figure;
+use crate::layer::Layer;
+use crate::layers;
+use crate::layers::marks::marker;
+use crate::layout::{LINE_HEIGHT, MARGIN, TEXT_SIZE};
+use crate::series::SeriesSet;
+use crate::svg::{coordinate, text_element};
+use crate::text::{cut, width};
+
+/// The width of a sample in the legend.
 const SAMPLE: f64 = 24.0;
 
-/// The series of a figure by name, in the order in which layers name them.
-pub(super) struct AllSeries<'a> {
-    names: Vec<&'a str>,
-}
-
-impl<'a> AllSeries<'a> {
-    pub(super) fn of(figure: &'a Figure) -> Self {
-        let mut names: Vec<&str> = Vec::new();
-        for name in figure.layers.iter().flat_map(Layer::names) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        Self { names }
-    }
-
-    /// Whether there is nothing to draw of any series.
-    pub(super) fn all_empty(&self, figure: &Figure) -> bool {
-        figure.layers.iter().all(|layer| {
-            let mut names = layer.names().into_iter();
-            names.all(|name| layers::is_empty(layer, name))
-        })
-    }
-
-    /// The number of the colour of a series.
-    pub(super) fn class(&self, name: &str) -> usize {
-        let place = self.names.iter().position(|known| *known == name);
-        place.unwrap_or(0) % COLOURS
-    }
-}
-
-/// The legend as drawn, and where it ends.
+/// The legend as SVG, with the y coordinate at which it ends.
 ///
-/// `aside` are the layers whose labels have no place in the plot.
-pub(super) fn legend(
+/// `in_legend` are the layers whose labels do not fit into the plot.
+pub(crate) fn legend(
     figure: &Figure,
-    series: &AllSeries,
-    aside: &BTreeSet<usize>,
-    wide: f64,
+    series: &SeriesSet,
+    in_legend: &BTreeSet<usize>,
+    figure_width: f64,
     top: f64,
 ) -> (String, f64) {
     let mut out = String::new();
     let mut x = MARGIN;
     let mut y = top + TEXT_SIZE;
-    let mut place = |words: &str| {
-        let words = cut(words, TEXT_SIZE, wide - 2.0 * MARGIN - SAMPLE - 6.0);
-        let takes = SAMPLE + 6.0 + width(&words, TEXT_SIZE);
-        if x > MARGIN && x + takes > wide - MARGIN {
+    let mut next_entry = |text: &str| {
+        let text = cut(text, TEXT_SIZE, figure_width - 2.0 * MARGIN - SAMPLE - 6.0);
+        let entry_width = SAMPLE + 6.0 + width(&text, TEXT_SIZE);
+        if x > MARGIN && x + entry_width > figure_width - MARGIN {
             x = MARGIN;
             y += TEXT_SIZE * LINE_HEIGHT;
         }
         let at = (x, y);
-        x += takes + 18.0;
-        (at, words)
+        x += entry_width + 18.0;
+        (at, text)
     };
-    let mut some = false;
+    let mut has_entries = false;
     for name in series.names.iter().filter(|name| !name.is_empty()) {
-        some = true;
-        let drawn: Vec<&Layer> = figure
+        has_entries = true;
+        let layers_of_series: Vec<&Layer> = figure
             .layers
             .iter()
             .filter(|layer| layer.names().contains(name))
             .collect();
-        let empty = drawn.iter().all(|layer| layers::is_empty(layer, name));
-        let words = if empty {
+        let empty = layers_of_series.iter().all(|layer| layer.is_empty(name));
+        let text = if empty {
             format!("{name} (no data)")
         } else {
             (*name).to_owned()
         };
-        let (at, words) = place(&words);
-        for layer in drawn {
+        let (at, text) = next_entry(&text);
+        for layer in layers_of_series {
             sample(&mut out, layer, series.class(name), at);
         }
-        text(
+        text_element(
             &mut out,
             ("n", TEXT_SIZE, "start"),
             (at.0 + SAMPLE + 6.0, at.1),
-            &words,
+            &text,
         );
     }
     if figure
         .layers
         .iter()
-        .any(|layer| layers::has_missing(figure, layer))
+        .any(|layer| layer.has_missing(&figure.x, &figure.y))
     {
-        some = true;
-        let (at, words) = place("no data");
+        has_entries = true;
+        let (at, text) = next_entry("no data");
         let _ = writeln!(
             out,
             "<path class=\"c m\" d=\"M{} {}h10\"/>",
             coordinate(at.0 + SAMPLE / 2.0 - 5.0),
             coordinate(at.1 - TEXT_SIZE * 0.35)
         );
-        text(
+        text_element(
             &mut out,
             ("n", TEXT_SIZE, "start"),
             (at.0 + SAMPLE + 6.0, at.1),
-            &words,
+            &text,
         );
     }
-    for (nth, layer) in figure.layers.iter().enumerate() {
-        if let Some(words) = sign(figure, layer).filter(|_| aside.contains(&nth)) {
-            some = true;
-            let (at, words) = place(&words);
+    for (index, layer) in figure.layers.iter().enumerate() {
+        if let Some(text) = annotation_text(figure, layer).filter(|_| in_legend.contains(&index)) {
+            has_entries = true;
+            let (at, text) = next_entry(&text);
             sample(&mut out, layer, 0, at);
-            text(
+            text_element(
                 &mut out,
                 ("n", TEXT_SIZE, "start"),
                 (at.0 + SAMPLE + 6.0, at.1),
-                &words,
+                &text,
             );
         }
     }
-    let end = if some { y } else { top - 6.0 };
+    let end = if has_entries { y } else { top - 6.0 };
     (out, end)
 }
 
-/// What a line or a point with a name of its own is, and where.
-fn sign(figure: &Figure, layer: &Layer) -> Option<String> {
+/// The text of an annotation with its values; `None` for other layers.
+fn annotation_text(figure: &Figure, layer: &Layer) -> Option<String> {
     let (x, y) = (figure.x.quantity, figure.y.quantity);
     match layer {
         Layer::Event { label, .. } | Layer::Rule { label, .. } | Layer::Mark { label, .. }
@@ -145,7 +119,7 @@ fn sign(figure: &Figure, layer: &Layer) -> Option<String> {
     }
 }
 
-/// What a series looks like, beside its name.
+/// Draws a sample of a layer beside its name.
 fn sample(out: &mut String, layer: &Layer, class: usize, (x, y): (f64, f64)) {
     let middle = y - TEXT_SIZE * 0.35;
     match layer {

@@ -128,7 +128,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
     let of = |value: fn(&MetricFindings) -> Option<f64>| -> Vec<Option<Bar>> {
         known
             .iter()
-            .map(|(_, one)| value(one).map(Bar::of))
+            .map(|(_, one)| value(one).map(Bar::new))
             .collect()
     };
     let observed = known.iter().map(|(_, one)| {
@@ -136,7 +136,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
         Some(Bar {
             value: estimate.mean,
             interval: has_interval(metric, one),
-            singles: if one.values.len() > 1 && one.values.len() <= FEW {
+            samples: if one.values.len() > 1 && one.values.len() <= FEW {
                 one.values.clone()
             } else {
                 Vec::new()
@@ -243,9 +243,9 @@ fn boxes(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Dra
     let (_, first) = known.first()?;
     let unit = words::unit(first.unit);
     let five = |nth: usize, values: &[f64]| {
-        let mut five = FiveNumbers::of(nth as f64, values)?;
+        let mut five = FiveNumbers::from_samples(nth as f64, values)?;
         if values.len() <= FEW {
-            five.singles = values.to_vec();
+            five.samples = values.to_vec();
         }
         Some(five)
     };

@@ -162,7 +162,7 @@ pub fn cdf_figure(
         title: title.to_owned(),
         description: "The share of round trips that took at most so long.".to_owned(),
         x: times("round-trip time", all),
-        y: Axis::linear("part of the round trips", Quantity::Percent).holding(&[0.0, 1.0]),
+        y: Axis::linear("part of the round trips", Quantity::Percent).including(&[0.0, 1.0]),
         layers,
         size: Figure::SIZE,
         note: None,
@@ -646,11 +646,11 @@ pub fn box_figure(title: &str, trips: &[RoundTrips]) -> Option<Drawn> {
         .iter()
         .enumerate()
         .filter_map(|(nth, (_, values))| {
-            let mut five = FiveNumbers::of(nth as f64, values)?;
+            let mut five = FiveNumbers::from_samples(nth as f64, values)?;
             // Of very many outliers the picture needs the furthest and some between.
-            if five.singles.len() > 60 {
-                five.singles = {
-                    let all = thinned(&five.singles);
+            if five.samples.len() > 60 {
+                five.samples = {
+                    let all = thinned(&five.samples);
                     spread(&all, 60).0
                 };
             }

@@ -1,9 +1,10 @@
-//! What holds for all figures: whole files, texts apart, holes seen.
+//! Properties of all figures: valid SVG, text that does not overlap, visible gaps for missing values.
 
-use super::draw::BOLD;
-use super::text::width;
+mod svg_check;
+
 use super::*;
 use proptest::prelude::*;
+use svg_check::svg_error;
 
 fn figure(layers: Vec<Layer>) -> Figure {
     Figure {
@@ -24,189 +25,7 @@ fn series(name: &str, points: &[(f64, f64)]) -> Layer {
     }
 }
 
-/// An element of a picture: its name, its attributes, and the text in it up to the next tag.
-struct Element<'a> {
-    name: &'a str,
-    attributes: Vec<(&'a str, &'a str)>,
-    text: &'a str,
-}
-
-impl Element<'_> {
-    fn get(&self, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| *value)
-    }
-}
-
-/// Reads XML as strictly as a program would: the elements in their order, or what is wrong.
-fn elements(xml: &str) -> Result<Vec<Element<'_>>, String> {
-    let allowed = |c: char| c >= ' ' && c != '\u{fffe}' && c != '\u{ffff}' || "\t\n\r".contains(c);
-    if let Some(c) = xml.chars().find(|c| !allowed(*c)) {
-        return Err(format!("{c:?} is not allowed"));
-    }
-    let escaped = |text: &str| {
-        text.split('&').skip(1).all(|rest| {
-            ["amp;", "lt;", "gt;", "quot;"]
-                .iter()
-                .any(|entity| rest.starts_with(entity))
-        })
-    };
-    let (mut open, mut found) = (Vec::new(), Vec::new());
-    let mut rest = xml
-        .strip_prefix('<')
-        .ok_or("text before the first element")?;
-    loop {
-        let (tag, text) = rest.split_once('>').ok_or("a tag without end")?;
-        let (text, next) = text
-            .split_once('<')
-            .map_or((text, None), |(a, b)| (a, Some(b)));
-        if !escaped(text) || tag.contains('<') {
-            return Err(format!("markup in {text:?} or {tag:?}"));
-        }
-        if let Some(name) = tag.strip_prefix('/') {
-            if open.pop() != Some(name) {
-                return Err(format!("</{name}> closes nothing"));
-            }
-        } else {
-            let (body, alone) = tag
-                .strip_suffix('/')
-                .map_or((tag, false), |body| (body, true));
-            let (name, mut list) = body.split_once(' ').unwrap_or((body, ""));
-            let mut attributes = Vec::new();
-            while !list.trim().is_empty() {
-                let (key, value) = list.split_once("=\"").ok_or(format!("{list:?} in a tag"))?;
-                let (value, after) = value.split_once('"').ok_or("a quote is open")?;
-                if !escaped(value) || attributes.iter().any(|(known, _)| *known == key.trim()) {
-                    return Err(format!("attribute {key} in {tag:?}"));
-                }
-                attributes.push((key.trim(), value));
-                list = after;
-            }
-            found.push(Element {
-                name,
-                attributes,
-                text,
-            });
-            if !alone {
-                open.push(name);
-            }
-        }
-        match next {
-            Some(next) => rest = next,
-            None if open.is_empty() && text.trim().is_empty() => return Ok(found),
-            None => {
-                return Err(format!(
-                    "left open: {open:?}, or text after the end: {text:?}"
-                ));
-            }
-        }
-    }
-}
-
-/// The corners of a text's box, by the width table.
-fn corners(element: &Element) -> [(f64, f64); 4] {
-    let words = element
-        .text
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&amp;", "&");
-    let size: f64 = element.get("font-size").unwrap().parse().unwrap();
-    let bold = if element.get("class") == Some("t") {
-        BOLD
-    } else {
-        1.0
-    };
-    let wide = width(&words, size) * bold;
-    let left = match element.get("text-anchor").unwrap() {
-        "start" => 0.0,
-        "middle" => -wide / 2.0,
-        _ => -wide,
-    };
-    let (at, angle) = if let Some(transform) = element.get("transform") {
-        let numbers: Vec<f64> = transform
-            .split(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'))
-            .filter(|part| !part.is_empty())
-            .map(|part| part.parse().unwrap())
-            .collect();
-        ((numbers[0], numbers[1]), numbers[2].to_radians())
-    } else {
-        let number = |name: &str| element.get(name).unwrap().parse::<f64>().unwrap();
-        ((number("x"), number("y")), 0.0)
-    };
-    let (top, bottom) = (-0.8 * size, 0.2 * size);
-    [
-        (left, top),
-        (left + wide, top),
-        (left + wide, bottom),
-        (left, bottom),
-    ]
-    .map(|(x, y)| {
-        (
-            at.0 + x * angle.cos() - y * angle.sin(),
-            at.1 + x * angle.sin() + y * angle.cos(),
-        )
-    })
-}
-
-/// Whether a line between two boxes exists, with half a pixel for rounding.
-fn apart(a: &[(f64, f64); 4], b: &[(f64, f64); 4]) -> bool {
-    [a, b].iter().any(|of| {
-        [(0, 1), (1, 2)].iter().any(|(from, to)| {
-            let (x, y) = (of[*to].0 - of[*from].0, of[*to].1 - of[*from].1);
-            let length = x.hypot(y).max(1e-9);
-            let along = |corners: &[(f64, f64); 4]| {
-                let places = corners.map(|corner| (corner.0 * x + corner.1 * y) / length);
-                (
-                    places.into_iter().fold(f64::INFINITY, f64::min),
-                    places.into_iter().fold(f64::NEG_INFINITY, f64::max),
-                )
-            };
-            let (a, b) = (along(a), along(b));
-            a.1 <= b.0 + 0.5 || b.1 <= a.0 + 0.5
-        })
-    })
-}
-
-/// What is wrong with a picture, if anything.
-fn complaint(svg: &str) -> Option<String> {
-    let elements = match elements(svg) {
-        Ok(elements) => elements,
-        Err(wrong) => return Some(wrong),
-    };
-    for element in &elements {
-        for (key, value) in &element.attributes {
-            let number = *key != "aria-label" && (value.contains("NaN") || value.contains("inf"));
-            if number {
-                return Some(format!("{key}=\"{value}\""));
-            }
-        }
-    }
-    let size: Vec<f64> = elements[0]
-        .get("viewBox")?
-        .split(' ')
-        .map(|part| part.parse().unwrap())
-        .collect();
-    let texts: Vec<_> = elements
-        .iter()
-        .filter(|element| element.name == "text" && !element.text.is_empty())
-        .map(|element| (element.text, corners(element)))
-        .collect();
-    for (nth, (words, a)) in texts.iter().enumerate() {
-        let inside = a
-            .iter()
-            .all(|(x, y)| (-0.5..=size[2] + 0.5).contains(x) && (-0.5..=size[3] + 0.5).contains(y));
-        if !inside {
-            return Some(format!("{words:?} leaves the picture: {a:?}"));
-        }
-        if let Some((other, _)) = texts[nth + 1..].iter().find(|(_, b)| !apart(a, b)) {
-            return Some(format!("{words:?} is upon {other:?}"));
-        }
-    }
-    None
-}
-
-/// Labels as people and enemies write them.
+/// Labels as users and attackers write them.
 fn label() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(String::new()),
@@ -252,10 +71,10 @@ fn layer(ordinary: bool) -> impl Strategy<Value = Layer> {
         interval(ordinary),
         prop::collection::vec(number(ordinary), 0..4),
     )
-        .prop_map(|(value, interval, singles)| Bar {
+        .prop_map(|(value, interval, samples)| Bar {
             value,
             interval,
-            singles,
+            samples,
         });
     let five = (
         number(ordinary),
@@ -268,14 +87,14 @@ fn layer(ordinary: bool) -> impl Strategy<Value = Layer> {
         ],
         prop::collection::vec(number(ordinary), 0..4),
     )
-        .prop_map(|(at, [low, q1, median, q3, high], singles)| FiveNumbers {
+        .prop_map(|(at, [low, q1, median, q3, high], samples)| FiveNumbers {
             at,
             low,
             q1,
             median,
             q3,
             high,
-            singles,
+            samples,
         });
     prop_oneof![
         (label(), points()).prop_map(|(name, points)| Layer::Line { name, points }),
@@ -340,26 +159,26 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
-    fn any_labels_and_values_give_a_whole_file_with_texts_apart(
+    fn any_labels_and_values_give_valid_svg_without_overlapping_text(
         (title, description, note) in (label(), label(), prop::option::of(label())),
         (x, y) in (axis(), axis()),
         layers in any::<bool>().prop_flat_map(|ordinary| prop::collection::vec(layer(ordinary), 0..9)),
         size in prop::sample::select(vec![(800, 450), (400, 300), (1600, 900), (0, 0)]),
     ) {
         let figure = Figure { title, description, x, y, layers, size, note };
-        let wrong = complaint(&figure.svg().replacen(STYLE_SHEET, "", 1));
+        let wrong = svg_error(&figure.svg().replacen(STYLE_SHEET, "", 1));
         prop_assert!(wrong.is_none(), "{wrong:?}");
     }
 }
 
 #[test]
-fn the_check_of_pictures_finds_what_is_wrong() {
+fn the_check_of_svg_finds_errors() {
     let text = |x: f64, words: &str| {
         format!("<text font-size=\"12\" text-anchor=\"start\" x=\"{x}\" y=\"20\">{words}</text>")
     };
     let of = |inner: &str| format!("<svg viewBox=\"0 0 100 50\">{inner}</svg>\n");
     assert_eq!(
-        complaint(&of(&(text(1.0, "one") + &text(50.0, "two")))),
+        svg_error(&of(&(text(1.0, "one") + &text(50.0, "two")))),
         None
     );
     for bad in [
@@ -371,12 +190,12 @@ fn the_check_of_pictures_finds_what_is_wrong() {
         of("<g a=\"1\" a=\"2\"/>"),
         of("\u{0}"),
     ] {
-        assert!(complaint(&bad).is_some(), "{bad}");
+        assert!(svg_error(&bad).is_some(), "{bad}");
     }
 }
 
 #[test]
-fn a_hole_breaks_the_line_and_a_lone_point_is_a_dot() {
+fn a_missing_value_interrupts_the_line_and_a_single_point_is_a_dot() {
     let nan = f64::NAN;
     let points = [
         (1.0, 1.0),
@@ -402,7 +221,7 @@ fn a_hole_breaks_the_line_and_a_lone_point_is_a_dot() {
 }
 
 #[test]
-fn every_kind_of_layer_shows_its_holes() {
+fn every_kind_of_layer_shows_missing_values() {
     let nan = f64::NAN;
     let linear = |layer: Layer| Figure {
         x: Axis::linear("time", Quantity::Seconds),
@@ -450,8 +269,8 @@ fn every_kind_of_layer_shows_its_holes() {
         y: Axis::linear("rate", Quantity::Rate),
         ..figure(vec![layer])
     };
-    let bars = vec![Some(Bar::of(1.0)), None];
-    let boxes = FiveNumbers::of(0.0, &[1.0, 2.0]).into_iter();
+    let bars = vec![Some(Bar::new(1.0)), None];
+    let boxes = FiveNumbers::from_samples(0.0, &[1.0, 2.0]).into_iter();
     let boxes = boxes.chain([FiveNumbers::missing(1.0)]).collect();
     let points = vec![(0.0, 1.0, None), (1.0, nan, None)];
     for (layer, dashes) in [
@@ -483,7 +302,7 @@ fn every_kind_of_layer_shows_its_holes() {
 }
 
 #[test]
-fn many_points_are_thinned_and_keep_their_extremes() {
+fn many_points_are_thinned_to_their_extremes() {
     let height = |n: u32| {
         if n == 777 {
             1e6
@@ -538,7 +357,7 @@ fn layers_of_one_name_are_one_series() {
 }
 
 #[test]
-fn the_height_grows_where_names_would_leave_no_room() {
+fn the_height_grows_where_names_need_room() {
     let many: Vec<Layer> = (0..40)
         .map(|n| {
             series(
@@ -553,14 +372,14 @@ fn the_height_grows_where_names_would_leave_no_room() {
             ..figure(many.clone())
         }
         .inline_svg();
-        assert_eq!(complaint(&svg), None);
+        assert_eq!(svg_error(&svg), None);
     }
     let small = figure(many[..2].to_vec()).inline_svg();
     assert!(small.contains("viewBox=\"0 0 800 450\""));
 }
 
 #[test]
-fn the_same_figure_is_the_same_file() {
+fn the_same_figure_gives_the_same_file() {
     let of = || figure(vec![series("a", &[(1e-4, 1e6), (1e-2, 1e5)])]).svg();
     assert_eq!(of(), of());
 }

@@ -1,8 +1,8 @@
-//! One figure of each kind, with data such as measurements give, holes included.
+//! One figure of each kind, with data like that of measurements, missing values included.
 
 use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
-/// Numbers without pattern between 0 and 1, the same ones each time.
+/// Pseudorandom numbers between 0 and 1 from a fixed seed.
 struct Noise(u64);
 
 impl Noise {
@@ -14,12 +14,12 @@ impl Noise {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// About normal, of mean 0 and deviation 1.
+    /// An approximately normal number of mean 0 and standard deviation 1.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }
 
-    /// Round-trip times around a middle, with a long tail.
+    /// Round-trip times around a median, with a long tail.
     fn delays(&mut self, middle: f64, count: usize) -> Vec<f64> {
         (0..count)
             .map(|_| {
@@ -56,7 +56,7 @@ fn rate(label: &str) -> Axis {
     Axis::linear(label, Quantity::Rate).from_zero()
 }
 
-/// All of them, with the names of their files.
+/// All figures, with the names of their files.
 pub fn all() -> Vec<(&'static str, Figure)> {
     vec![
         ("lines", lines()),
@@ -106,8 +106,8 @@ fn lines() -> Figure {
     };
     figure(
         "Goodput of one TCP and two UDP flows through 250 Mbit/s",
-        seconds("time").holding(&[0.0, 24.0]),
-        rate("goodput").holding(&[250e6]),
+        seconds("time").including(&[0.0, 24.0]),
+        rate("goodput").including(&[250e6]),
         vec![
             line("TCP 1 (cubic)", flow(false, 4)),
             line("UDP 1 at 125 Mbit/s", flow(true, 99)),
@@ -207,7 +207,7 @@ fn band() -> Figure {
     let name = "round-trip time: median, least to greatest".to_owned();
     figure(
         "Round-trip time while the queue fills",
-        seconds("time").holding(&[0.0, 60.0]),
+        seconds("time").including(&[0.0, 60.0]),
         Axis::linear("round-trip time", Quantity::Seconds).from_zero(),
         vec![
             Layer::Band {
@@ -244,7 +244,7 @@ fn stack() -> Figure {
     figure(
         "Share of the link, flow by flow",
         seconds("time"),
-        Axis::linear("share of 250 Mbit/s", Quantity::Percent).holding(&[1.0]),
+        Axis::linear("share of 250 Mbit/s", Quantity::Percent).including(&[1.0]),
         vec![Layer::Stack {
             edges: (0..=30).map(f64::from).collect(),
             parts,
@@ -279,7 +279,7 @@ fn echo(noise: &mut Noise, clients: f64) -> Vec<FiveNumbers> {
         .filter_map(|power| {
             let size = f64::from(1_u32 << power);
             let middle = clients * (110e-6 + size * 8.0 / 100e6 * 2.0);
-            FiveNumbers::of(f64::from(power), &noise.delays(middle, 60))
+            FiveNumbers::from_samples(f64::from(power), &noise.delays(middle, 60))
         })
         .collect()
 }
@@ -322,7 +322,7 @@ fn boxes_log() -> Figure {
             .iter()
             .filter_map(|size| {
                 let middle = clients * (110e-6 + size * 8.0 / 100e6 * 2.0);
-                FiveNumbers::of(*size, &noise.delays(middle, 200))
+                FiveNumbers::from_samples(*size, &noise.delays(middle, 200))
             })
             .collect(),
     };
@@ -348,7 +348,7 @@ fn three() -> Vec<Layer> {
             "predicted",
             predicted
                 .iter()
-                .map(|rate| Some(Bar::of(rate * 1e6)))
+                .map(|rate| Some(Bar::new(rate * 1e6)))
                 .collect(),
         ),
         of(
@@ -356,7 +356,7 @@ fn three() -> Vec<Layer> {
             predicted
                 .iter()
                 .enumerate()
-                .map(|(nth, rate)| (nth != 1 && nth != 6).then(|| Bar::of(rate * 0.94e6)))
+                .map(|(nth, rate)| (nth != 1 && nth != 6).then(|| Bar::new(rate * 0.94e6)))
                 .collect(),
         ),
         of(
@@ -365,14 +365,14 @@ fn three() -> Vec<Layer> {
                 .iter()
                 .enumerate()
                 .map(|(nth, rate)| {
-                    let singles: Vec<f64> = (0..6)
+                    let samples: Vec<f64> = (0..6)
                         .map(|_| rate * 1e6 * (0.95 + 0.03 * noise.normal()))
                         .collect();
-                    let mean = singles.iter().sum::<f64>() / 6.0;
+                    let mean = samples.iter().sum::<f64>() / 6.0;
                     (nth != 7).then_some(Bar {
                         value: mean,
                         interval: Some((mean * 0.96, mean * 1.04)),
-                        singles,
+                        samples,
                     })
                 })
                 .collect(),
@@ -398,7 +398,7 @@ fn bars_eight() -> Figure {
                     let value = 1e-3 * f64::from(1 + nth) * f64::from(1 + size * size);
                     Some(Bar {
                         interval: Some((value * 0.93, value * 1.1)),
-                        ..Bar::of(value)
+                        ..Bar::new(value)
                     })
                 })
                 .collect(),
@@ -513,7 +513,7 @@ fn forest() -> Figure {
     ];
     figure(
         "Change from run A to run B, with 95 % intervals",
-        Axis::linear("change", Quantity::Percent).holding(&[0.0]),
+        Axis::linear("change", Quantity::Percent).including(&[0.0]),
         Axis::categories(
             "",
             [

@@ -1,5 +1,5 @@
-//! Draws one figure of each kind, with data as measurements give them, for people to look at:
-//! `cargo run -p caudal --example gallery -- DIR` writes each as it is, at half width and in dark, and a page of all.
+//! Draws one figure of each kind, with data like that of measurements, for review:
+//! `cargo run -p caudal-plot --example gallery -- DIR` writes each at full and half width, light and dark, and a page of all.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
     let place = std::env::args().nth(1).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidInput,
-            "where to? name a directory for the figures",
+            "give a directory for the figures",
         )
     })?;
     fs::create_dir_all(&place)?;

@@ -1,6 +1,6 @@
-//! Figures are drawn as they were drawn and looked at: `tests/figures/NAME.svg` each, without the style sheet. After a change that is meant,
-//! `CAUDAL_DRAW=1 cargo test -p caudal --test figures` draws them anew; look at them before they go in.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Figures are drawn as they were reviewed: `tests/figures/NAME.svg` each, without the style sheet. After an intended change,
+//! `CAUDAL_DRAW=1 cargo test -p caudal-plot --test figures` writes them anew; look at them before committing.
+#![allow(clippy::unwrap_used, reason = "a failing test panics at its place")]
 
 #[path = "support/figures.rs"]
 mod examples;
@@ -10,23 +10,23 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn each_figure_is_drawn_as_it_was() {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/figures");
+fn each_figure_is_drawn_as_reviewed() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/figures");
     let mut changed = Vec::new();
     for (name, figure) in examples::all() {
         let mut sizes = vec![(name.to_owned(), Figure::SIZE)];
-        // Where names have to find room.
+        // Figures whose names need room.
         if ["lines", "boxes", "bars-lying", "bars-slanted"].contains(&name) {
             sizes.push((format!("{name}-half"), Figure::HALF));
         }
-        // The many points of one are looked at, not kept.
+        // The figure with many points is too large to keep.
         sizes.retain(|(name, _)| name != "many");
         for (name, size) in sizes {
             let figure = Figure {
                 size,
                 ..figure.clone()
             };
-            let file = place.join(format!("{name}.svg"));
+            let file = directory.join(format!("{name}.svg"));
             let svg = figure.inline_svg();
             if std::env::var_os("CAUDAL_DRAW").is_some() {
                 fs::write(&file, &svg).unwrap();
@@ -36,16 +36,16 @@ fn each_figure_is_drawn_as_it_was() {
             }
         }
     }
-    assert!(changed.is_empty(), "drawn otherwise: {changed:?}");
+    assert!(changed.is_empty(), "drawn differently: {changed:?}");
 }
 
 #[test]
-fn a_figure_for_a_page_is_the_same_without_its_style() {
+fn a_figure_for_a_page_is_the_same_without_its_style_sheet() {
     for (name, figure) in examples::all() {
-        let (lone, inline) = (figure.svg(), figure.inline_svg());
+        let (standalone, inline) = (figure.svg(), figure.inline_svg());
         assert!(!inline.contains("<style"), "{name}");
         assert_eq!(
-            lone,
+            standalone,
             inline.replacen(
                 "</desc>",
                 &format!("</desc><style>{STYLE_SHEET}</style>"),
@@ -60,7 +60,7 @@ fn a_figure_for_a_page_is_the_same_without_its_style() {
 }
 
 #[test]
-fn a_lone_dark_figure_asks_nobody() {
+fn a_dark_figure_depends_on_no_preference() {
     let (_, figure) = examples::all().remove(0);
     let dark = figure.dark_svg();
     assert!(!dark.contains("@media") && dark.contains(".b{fill:#15181c}"));
@@ -68,7 +68,7 @@ fn a_lone_dark_figure_asks_nobody() {
     assert!(
         STYLE_SHEET.contains("[data-theme=dark]") && STYLE_SHEET.contains("[data-theme=light]")
     );
-    // Outside screens, as on paper, no rule makes it dark.
+    // No rule makes it dark outside screens, for example in print.
     assert!(
         !STYLE_SHEET
             .split("@media")
