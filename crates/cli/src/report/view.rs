@@ -412,15 +412,15 @@ pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
 /// Each flow of a trial over time: its connections together. A flow that failed has no intervals.
 #[must_use]
 pub fn of_trial(trial: &Trial) -> Vec<Course> {
-    use caudal_experiment::KindFile;
+    use caudal_experiment::FlowKindFile;
     trial
         .flows
         .iter()
         .filter_map(|flow| {
             let kind = match flow.kind {
-                KindFile::Tcp => Kind::Tcp,
-                KindFile::Udp => Kind::Udp,
-                KindFile::Rtt | KindFile::RttUdp => return None,
+                FlowKindFile::Tcp => Kind::Tcp,
+                FlowKindFile::Udp => Kind::Udp,
+                FlowKindFile::Rtt | FlowKindFile::RttUdp => return None,
             };
             let offset_s = flow.offset_s.unwrap_or(0.0);
             let connections = flow

@@ -7,7 +7,7 @@ use caudal_core::framing::Framing;
 use caudal_core::plan::Transport;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_experiment::{Case, FlowSpec, KindFile, RateSpec};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, RateSpec};
 use caudal_predict::loss::LossResponse;
 use caudal_predict::topology::{FlowKind, FlowParameters, predict_flows};
 use caudal_predict::window::advertised_window;
@@ -159,8 +159,8 @@ fn sizes(flow: &FlowSpec) -> Vec<u32> {
 
 const fn transport(flow: &FlowSpec) -> Transport {
     match flow.kind {
-        KindFile::Udp | KindFile::RttUdp => Transport::Udp,
-        KindFile::Tcp | KindFile::Rtt => Transport::Tcp,
+        FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
+        FlowKindFile::Tcp | FlowKindFile::Rtt => Transport::Tcp,
     }
 }
 
@@ -183,8 +183,8 @@ fn formulas(case: &Case, place: &Place, net: &Net) -> BTreeMap<String, f64> {
         .iter()
         .filter(|flow| place::is_echo(flow))
         .collect();
-    let limited = |flow: &FlowSpec| flow.kind == KindFile::Tcp && flow.rate != RateSpec::Max;
-    let unlimited = |flow: &FlowSpec| flow.kind == KindFile::Udp && flow.rate == RateSpec::Max;
+    let limited = |flow: &FlowSpec| flow.kind == FlowKindFile::Tcp && flow.rate != RateSpec::Max;
+    let unlimited = |flow: &FlowSpec| flow.kind == FlowKindFile::Udp && flow.rate == RateSpec::Max;
     // What a limited TCP leaves to others, and what a sender without a limit offers, no formula here says.
     let apply = loads
         .iter()
@@ -264,7 +264,7 @@ fn loads_by_formula(
     for (nth, flow) in loads.iter().enumerate() {
         let offered = place::offered(flow, place).ok().flatten();
         let kind = match flow.kind {
-            KindFile::Udp => FlowKind::Udp {
+            FlowKindFile::Udp => FlowKind::Udp {
                 rate: BitRate::from_f64(offered.unwrap_or(0.0)).unwrap_or(BitRate::ZERO),
                 payload: place::datagram(flow, place),
             },
@@ -307,13 +307,13 @@ fn loads_by_formula(
         let Some(sum) = sum else { continue };
         all.insert(format!("{}.goodput", flow.name), sum);
         match (flow.kind, offered) {
-            (KindFile::Udp, Some(offered)) if offered > 0.0 => {
+            (FlowKindFile::Udp, Some(offered)) if offered > 0.0 => {
                 let lost = 1.0 - sum / (offered * f64::from(flow.count));
                 // Rates are whole bits per second, which is no loss.
                 let lost = if lost < WHOLE_BITS { 0.0 } else { lost };
                 all.insert(format!("{}.loss", flow.name), lost);
             }
-            (KindFile::Tcp, _) => {
+            (FlowKindFile::Tcp, _) => {
                 all.extend(rtt.map(|rtt| (format!("{}.rtt_min", flow.name), rtt)));
             }
             _ => {}
@@ -346,7 +346,7 @@ fn total_loss(case: &Case, place: &Place, all: &mut BTreeMap<String, f64>) {
     for flow in case
         .flows
         .iter()
-        .filter(|flow| flow.kind == KindFile::Udp && !flow.probe)
+        .filter(|flow| flow.kind == FlowKindFile::Udp && !flow.probe)
     {
         let loss = all.get(&format!("{}.loss", flow.name));
         let offered = place::offered(flow, place).ok().flatten();
@@ -393,16 +393,16 @@ fn simulation(
         }
         let tcp = tcp.unwrap_or_default();
         let traffic = match flow.kind {
-            KindFile::Tcp if flow.rate != RateSpec::Max => {
+            FlowKindFile::Tcp if flow.rate != RateSpec::Max => {
                 return not("the simulation has no TCP that is held to a rate");
             }
-            KindFile::Tcp => Traffic::Tcp {
+            FlowKindFile::Tcp => Traffic::Tcp {
                 settings: tcp,
                 bytes: flow
                     .bytes
                     .map(|bytes| ByteCount::new(bytes.get() / u64::from(flow.count.max(1)))),
             },
-            KindFile::Udp => {
+            FlowKindFile::Udp => {
                 let Some(rate) = place::offered(flow, place).ok().flatten() else {
                     return not("UDP without a rate is as fast as the machine");
                 };
@@ -412,7 +412,7 @@ fn simulation(
                     pattern: Pattern::Constant(BitRate::from_f64(rate).unwrap_or(BitRate::ZERO)),
                 })
             }
-            KindFile::Rtt | KindFile::RttUdp => {
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => {
                 let sizes = sizes(flow);
                 let [message] = sizes[..] else {
                     return not("echo of several sizes takes turns, which the simulation does not");
@@ -491,8 +491,11 @@ fn sent_by(flow: &FlowSpec, place: &Place, start: Duration) -> Option<Duration> 
         .ok()
         .flatten()
         .filter(|rate| *rate > 0.0)?;
-    let bytes =
-        flow.bytes.filter(|_| flow.kind == KindFile::Udp)?.as_f64() / f64::from(flow.count.max(1));
+    let bytes = flow
+        .bytes
+        .filter(|_| flow.kind == FlowKindFile::Udp)?
+        .as_f64()
+        / f64::from(flow.count.max(1));
     Duration::try_from_secs_f64(bytes * 8.0 / rate)
         .ok()
         .map(|takes| start + takes)
@@ -562,18 +565,18 @@ fn flow_simulated(
     let part = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
     let mean = (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64);
     match flow.kind {
-        KindFile::Tcp => {
+        FlowKindFile::Tcp => {
             put("retransmits", Some(retransmits as f64));
             put("retransmitted", part(retransmits, segments));
             put("timeouts", Some(timeouts as f64));
             put("rtt", mean);
             put("rtt_min", least.map(|time| time.as_secs_f64()));
         }
-        KindFile::Udp => {
+        FlowKindFile::Udp => {
             put("loss", part(lost, expected));
             put("reordered", part(reordered, received));
         }
-        KindFile::Rtt | KindFile::RttUdp => {
+        FlowKindFile::Rtt | FlowKindFile::RttUdp => {
             put("rtt", mean);
             put("lost", part(lost, expected));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use caudal_experiment::{Case, FlowSpec, KindFile};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
 use caudal_lab::{DirectionState, LabReport, LinkCounters};
 use caudal_stats::contention::{
     GoodputInterval, STARVATION_THRESHOLD, convergence_time, fair_shares, jain, longest_starvation,
@@ -37,7 +37,7 @@ pub fn of(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64
             }
         };
         match flow.kind {
-            KindFile::Rtt | KindFile::RttUdp => {
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => {
                 if let Some(raw) = carried.raw.get(&nth) {
                     round_trips(raw, &mut put);
                     if !spec.probe {
@@ -49,7 +49,7 @@ pub fn of(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64
                 let sent = number(&summary["messages"]);
                 put("lost", ratio(number(&summary["lost"]), sent));
             }
-            KindFile::Tcp | KindFile::Udp => {
+            FlowKindFile::Tcp | FlowKindFile::Udp => {
                 traffic(run, flow.kind, &mut put);
                 let stretches = stretches(run);
                 let window_s = WINDOW * case.interval.as_secs_f64();
@@ -132,7 +132,7 @@ fn of_one_size(run: &Value, put: &mut impl FnMut(&str, Option<f64>)) {
 }
 
 /// What a run over TCP or UDP tells.
-fn traffic(run: &Value, kind: KindFile, put: &mut impl FnMut(&str, Option<f64>)) {
+fn traffic(run: &Value, kind: FlowKindFile, put: &mut impl FnMut(&str, Option<f64>)) {
     let way = &run["summary"]["directions"][0];
     put("goodput", number(&way["goodput_bps"]["mean"]));
     let whole = number(&way["measured_s"]).zip(number(&way["omitted_s"]));
@@ -145,7 +145,7 @@ fn traffic(run: &Value, kind: KindFile, put: &mut impl FnMut(&str, Option<f64>))
         ),
     );
     put("bytes", number(&way["bytes"]));
-    if kind == KindFile::Udp {
+    if kind == FlowKindFile::Udp {
         let loss = &way["loss"];
         let sent = number(&loss["sent"]);
         put("loss", lost_of_sent(run).map(|(lost, sent)| lost / sent));
@@ -317,7 +317,7 @@ pub fn fair(case: &Case, place: &Place) -> Vec<Option<f64>> {
     let cost = |flow: &FlowSpec| {
         let framing = place::framing(flow, place);
         match flow.kind {
-            KindFile::Udp => {
+            FlowKindFile::Udp => {
                 let payload = place::datagram(flow, place);
                 let wire = framing
                     .udp_wire_bytes(payload)
@@ -471,8 +471,8 @@ fn collided_frames(direction: &DirectionState) -> u64 {
 /// Flows of a trial without their runs' intervals would be small; what a list shows of a trial.
 #[must_use]
 pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> caudal_store::Headline {
-    let loads = |kind: KindFile| flows.iter().filter(move |flow| flow.kind == kind);
-    let sum = |kind: KindFile, metric: &str| -> Option<f64> {
+    let loads = |kind: FlowKindFile| flows.iter().filter(move |flow| flow.kind == kind);
+    let sum = |kind: FlowKindFile, metric: &str| -> Option<f64> {
         let values: Vec<f64> = loads(kind)
             .filter_map(|flow| metrics.get(&format!("{}.{metric}", flow.name)).copied())
             .collect();
@@ -480,16 +480,16 @@ pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> caudal_
     };
     let echo = flows
         .iter()
-        .find(|flow| matches!(flow.kind, KindFile::Rtt | KindFile::RttUdp))
+        .find(|flow| matches!(flow.kind, FlowKindFile::Rtt | FlowKindFile::RttUdp))
         .and_then(|flow| metrics.get(&format!("{}.rtt", flow.name)));
-    let lossy = loads(KindFile::Udp)
+    let lossy = loads(FlowKindFile::Udp)
         .next()
         .and_then(|flow| metrics.get(&format!("{}.loss", flow.name)));
     caudal_store::Headline {
         goodput_bps: metrics.get("total.goodput").copied(),
         loss: lossy.copied(),
         rtt_us: echo.map(|seconds| seconds * 1e6),
-        retransmits: sum(KindFile::Tcp, "retransmits"),
+        retransmits: sum(FlowKindFile::Tcp, "retransmits"),
     }
 }
 

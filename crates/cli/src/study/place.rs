@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use caudal_core::framing::Framing;
 use caudal_core::units::BitRate;
-use caudal_experiment::{Case, FlowSpec, KindFile, PlaceFile, RateSpec};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, RateSpec, TestbedFile};
 use caudal_topology::{
     Balancing, Hop, Impairments, Location, PathStep, Preset, RateSetup, Topology, TopologyFile,
 };
@@ -85,9 +85,9 @@ impl Places {
         source: &mut Source,
         hosts: Option<&BTreeMap<String, Address>>,
     ) -> Result<Place, Failure> {
-        let net = self.net(&case.place, source)?;
+        let net = self.net(&case.testbed, source)?;
         let link_rate = case
-            .place
+            .testbed
             .link_rate
             .as_deref()
             .map(|text| {
@@ -100,7 +100,7 @@ impl Places {
                 })
             })
             .transpose()?;
-        let place = match (hosts, &case.place.hosts, net) {
+        let place = match (hosts, &case.testbed.hosts, net) {
             (Some(at), _, like) => Place::Hosts {
                 at: at.clone(),
                 like,
@@ -133,7 +133,11 @@ impl Places {
         Ok(place)
     }
 
-    fn net(&mut self, place: &PlaceFile, source: &mut Source) -> Result<Option<Rc<Net>>, Failure> {
+    fn net(
+        &mut self,
+        place: &TestbedFile,
+        source: &mut Source,
+    ) -> Result<Option<Rc<Net>>, Failure> {
         let name = serde_json::to_string(place).unwrap_or_default();
         if let Some(net) = self.known.get(&name) {
             return Ok(Some(Rc::clone(net)));
@@ -156,7 +160,7 @@ pub(super) fn key(keys: &[&str]) -> Location {
     )
 }
 
-fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failure> {
+fn made_out(place: &TestbedFile, source: &mut Source) -> Result<Option<Net>, Failure> {
     let (mut file, whose): (TopologyFile, Option<(String, String)>) =
         if let Some(name) = &place.preset {
             let preset = Preset::by_name(name).ok_or_else(|| {
@@ -306,7 +310,7 @@ fn fits(case: &Case, place: &Place, source: &Source) -> Result<(), Failure> {
                         "name another host",
                     ));
                 }
-                if let RateSpec::Part {
+                if let RateSpec::Share {
                     link: Some(link), ..
                 } = &flow.rate
                     && net.topology.link(link).is_none()
@@ -379,7 +383,7 @@ fn fits(case: &Case, place: &Place, source: &Source) -> Result<(), Failure> {
 /// Whether messages come back.
 #[must_use]
 pub fn is_echo(flow: &FlowSpec) -> bool {
-    matches!(flow.kind, KindFile::Rtt | KindFile::RttUdp)
+    matches!(flow.kind, FlowKindFile::Rtt | FlowKindFile::RttUdp)
 }
 
 /// The highest rate of one direction of a link; `None` without a limit.
@@ -435,10 +439,10 @@ pub fn datagram(flow: &FlowSpec, place: &Place) -> u32 {
 /// # Errors
 /// When it is a part of a link whose rate nobody knows.
 pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
-    let (of_one, link) = match &flow.rate {
+    let (fraction, link) = match &flow.rate {
         RateSpec::Max => return Ok(None),
         RateSpec::Payload(rate) => return Ok(Some(rate.as_f64())),
-        RateSpec::Part { of_one, link } => (*of_one, link.as_deref()),
+        RateSpec::Share { fraction, link } => (*fraction, link.as_deref()),
     };
     let unknown = || {
         format!(
@@ -476,10 +480,10 @@ pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
     };
     let framing = framing(flow, place);
     let carries = match flow.kind {
-        KindFile::Udp => framing.udp_ceiling(line, datagram(flow, place)),
+        FlowKindFile::Udp => framing.udp_ceiling(line, datagram(flow, place)),
         _ => framing.tcp_ceiling(line),
     };
-    Ok(Some((carries.as_f64() * of_one).round()))
+    Ok(Some((carries.as_f64() * fraction).round()))
 }
 
 impl Source {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use caudal_experiment::{Campaign, Case, KindFile};
+use caudal_experiment::{Campaign, Case, FlowKindFile};
 use caudal_lab::registry::Registry;
 use caudal_topology::Preset;
 
@@ -211,7 +211,7 @@ fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
         let name = format!("{}.goodput", flow.name);
         let predicted = expected.and_then(|expected| expected.predicted.get(&name).copied());
         let rate = match flow.kind {
-            KindFile::Udp => offered.or(predicted),
+            FlowKindFile::Udp => offered.or(predicted),
             _ => predicted.or(offered),
         };
         rate.unwrap_or(0.0) * seconds / 8.0

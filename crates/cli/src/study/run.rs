@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use caudal_experiment::{Case, Repeated};
+use caudal_experiment::{Case, RepetitionStatus};
 use caudal_sys::signal::Interrupt;
 use serde_json::{Value, json};
 
@@ -255,11 +255,11 @@ impl Study {
             return false;
         }
         let counted = self.counted(&case.key).count() as u64;
-        let repeated = self
-            .prepared
-            .campaign
-            .repeated(case, counted, &self.values(&case.key));
-        repeated == Repeated::NotEnough
+        let repeated =
+            self.prepared
+                .campaign
+                .repetition_status(case, counted, &self.values(&case.key));
+        repeated == RepetitionStatus::Incomplete
     }
 
     fn trials(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use caudal_experiment::{Campaign, ExperimentFile};
+use caudal_experiment::{Campaign, ExperimentFile, Variant};
 use caudal_topology::{Location, PathStep};
 use serde::{Deserialize, Serialize};
 
@@ -133,7 +133,12 @@ impl Source {
     /// Names file, line and key.
     pub fn campaign(&self) -> Result<Campaign, Failure> {
         let file = self.file()?;
-        Campaign::unfold(&file, self.quick)
+        let variant = if self.quick {
+            Variant::Quick
+        } else {
+            Variant::Full
+        };
+        Campaign::unfold(&file, variant)
             .map_err(|error| self.wrong(&error.at, &error.problem, &error.remedy))
     }
 

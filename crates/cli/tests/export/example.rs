@@ -6,7 +6,7 @@ use caudal_cli::study::findings::{
     StarvationStep, Table,
 };
 use caudal_cli::study::trial::{InterfaceSeries, SCHEMA as TRIAL, Trial, TrialFlow};
-use caudal_experiment::{FigureFile, FigureKind, KindFile, Scalar};
+use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
 use caudal_stats::{Estimate, mean_interval};
 use caudal_store::Series;
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ fn parameters(control: &str, load: &str) -> Vec<(String, Scalar)> {
 }
 
 fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
-    let part = caudal_experiment::number(load).unwrap();
+    let part = caudal_experiment::parse_number(load).unwrap();
     let seed = position * 100;
     let (tcp, udp) = shares(part);
     let tcp = tcp * (1.0 + 0.015 * noise(seed + 50)) * if control == "reno" { 0.98 } else { 1.0 };
@@ -100,7 +100,11 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         failure: None,
     };
     let hole = (position == 7).then_some(9);
-    let mut flows = vec![flow("tcp", KindFile::Tcp, run("tcp", tcp, 0.0, seed, hole))];
+    let mut flows = vec![flow(
+        "tcp",
+        FlowKindFile::Tcp,
+        run("tcp", tcp, 0.0, seed, hole),
+    )];
     let mut metrics = BTreeMap::from([
         ("tcp.goodput".to_owned(), tcp),
         ("tcp.share".to_owned(), (tcp / (LINK / 2.0)).min(1.0)),
@@ -110,7 +114,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         let offered = part * LINK;
         flows.push(flow(
             "udp",
-            KindFile::Udp,
+            FlowKindFile::Udp,
             run("udp", udp, offered, seed + 30, None),
         ));
         metrics.insert("udp.goodput".to_owned(), udp);
@@ -118,7 +122,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
     }
     flows.push(flow(
         "ping",
-        KindFile::RttUdp,
+        FlowKindFile::RttUdp,
         json!({"plan": {"kind": "rtt", "clients": 1, "schedule": {"every": {"period_ns": 5_000_000, "poisson": false}}}}),
     ));
     Trial {

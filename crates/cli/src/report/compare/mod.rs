@@ -285,7 +285,7 @@ fn shown(unit: Option<Unit>, value: f64) -> String {
 
 /// The word for being above or below.
 fn word(metric: &str, unit: Option<Unit>, above: bool) -> &'static str {
-    let about: Option<&Metric> = side::metric_of(metric);
+    let about: Option<&Metric> = side::find_metric(metric);
     let is_rate = unit == Some(Unit::BitPerSecond)
         || about.is_some_and(|metric| metric.unit == Unit::BitPerSecond);
     match (is_rate, unit, above) {

@@ -152,7 +152,7 @@ impl Side {
         let at = trial["zero_s"].as_f64().unwrap_or(f64::NAN);
         let metrics = trial["metrics"].as_object();
         for (name, value) in metrics.into_iter().flatten() {
-            self.put(case, name.clone(), unit_of(name), at, value.as_f64());
+            self.put(case, name.clone(), metric_unit(name), at, value.as_f64());
         }
     }
 
@@ -265,14 +265,14 @@ fn plain(value: &Value) -> String {
 }
 
 /// The metric behind a full name such as `tcp.goodput`.
-pub fn metric_of(name: &str) -> Option<&'static caudal_experiment::Metric> {
+pub fn find_metric(name: &str) -> Option<&'static caudal_experiment::Metric> {
     let last = name.rsplit('.').next()?;
     let last = last.split(' ').next()?;
     METRICS.iter().find(|metric| metric.name == last)
 }
 
-fn unit_of(name: &str) -> Option<Unit> {
-    metric_of(name).map(|metric| metric.unit)
+fn metric_unit(name: &str) -> Option<Unit> {
+    find_metric(name).map(|metric| metric.unit)
 }
 
 /// A condition in which the sides differ.

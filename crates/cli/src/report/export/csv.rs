@@ -215,7 +215,7 @@ pub fn study(findings: &Findings, trials: &[Trial]) -> String {
             }
         }
     }
-    let unit_of = |name: &String| {
+    let metric_unit = |name: &String| {
         let known = findings
             .cases
             .iter()
@@ -240,7 +240,7 @@ pub fn study(findings: &Findings, trials: &[Trial]) -> String {
                 kind: "trial",
                 flow,
                 metric,
-                unit: unit_of(name),
+                unit: metric_unit(name),
                 value: *value,
                 ..base.clone()
             };

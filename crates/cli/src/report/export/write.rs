@@ -312,7 +312,7 @@ fn findings(kept: &KeptStudy, trials: &[Trial]) -> Result<Findings, Failure> {
 fn until_now(kept: &KeptStudy, trials: &[Trial]) -> Option<Findings> {
     let file: ExperimentFile = serde_json::from_value(kept.experiment.clone()).ok()?;
     let quick = kept.campaign.get("quick").and_then(Value::as_bool);
-    let mut campaign = Campaign::unfold(&file, false).ok()?;
+    let mut campaign = Campaign::unfold(&file, caudal_experiment::Variant::Full).ok()?;
     campaign.quick = quick.unwrap_or(false);
     let meta = StudyMeta {
         id: kept.id.clone(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_experiment::{Case, FlowSpec, KindFile};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
 use caudal_topology::Impairments;
 
 use super::super::place::{self, Net, Place};
@@ -31,7 +31,7 @@ pub fn lead(case: &Case, place: &Place) -> Duration {
             let timed = case
                 .flows
                 .iter()
-                .any(|flow| flow.kind == KindFile::RttUdp && flow.every.is_some());
+                .any(|flow| flow.kind == FlowKindFile::RttUdp && flow.every.is_some());
             let looks = if timed { 2 } else { 1 };
             let clocks = (longest * 20).min(CLOCKS) * looks;
             own + clocks + longest * ROUND_TRIPS

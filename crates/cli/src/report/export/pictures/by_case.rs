@@ -6,12 +6,12 @@ use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, sp
 use crate::report::view;
 use crate::study::findings::{CaseFindings, MetricFindings};
 use caudal_core::quantity::Unit;
-use caudal_experiment::expression::metric_of;
+use caudal_experiment::expression::find_metric;
 use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
 use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
 /// How many cases stand side by side in one figure.
-const MOST_CASES: usize = 24;
+const MAX_CASES: usize = 24;
 /// From so many cases on they stand one under the other, where their names have room.
 const UPRIGHT: usize = 7;
 /// So many values are all drawn as dots.
@@ -64,7 +64,7 @@ pub(super) fn plates(
     let mut notes = Vec::new();
     for metric in metrics(material, figure, cases) {
         let known = knowing(cases, &metric);
-        let (picked, more) = spread(&known, MOST_CASES);
+        let (picked, more) = spread(&known, MAX_CASES);
         let drawn = match figure.kind {
             FigureKind::Boxes => boxes(&metric, &picked),
             _ => bars(&metric, &picked),
@@ -178,7 +178,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
 /// The interval to draw, as far as the metric can be, however wide that of a few trials is.
 fn has_interval(name: &str, metric: &MetricFindings) -> Option<(f64, f64)> {
     let estimate = metric.observed.filter(|one| one.confidence > 0.0)?;
-    let known = metric_of(name).map(Metric::range);
+    let known = find_metric(name).map(Metric::range);
     let estimate = known.map_or(estimate, |range| estimate.clamped_to(range));
     Some((estimate.low, estimate.high))
 }

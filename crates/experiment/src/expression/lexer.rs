@@ -1,59 +1,60 @@
-//! The words, numbers and signs a formula is written in.
+//! The lexer: from text to numbers, quoted texts, words and symbols.
 
-use super::error::{ExpressionError, wrong};
-use crate::scalar::number;
+use std::fmt;
 
-/// What a token is.
+use super::error::{ExpressionError, error};
+use crate::scalar::parse_number;
+
+/// The kind of a lexeme.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum LexemeKind {
     Number(String, f64),
     Text(String),
     Word(String),
-    Sign(&'static str),
+    Symbol(&'static str),
 }
 
-impl Kind {
-    /// As it is said in a sentence.
-    pub(super) fn words(&self) -> String {
+impl fmt::Display for LexemeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(text, _) | Self::Word(text) => text.clone(),
-            Self::Text(text) => format!("{text:?}"),
-            Self::Sign(sign) => (*sign).to_owned(),
+            Self::Number(text, _) | Self::Word(text) => f.write_str(text),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Symbol(symbol) => f.write_str(symbol),
         }
     }
 }
 
-/// The least part of a text that means something, and its place.
+/// A lexeme with its position.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct Lexeme {
+    pub(super) kind: LexemeKind,
     pub(super) at: usize,
 }
 
-/// Signs, the longer of two that begin alike first.
-const SIGNS: [&str; 13] = [
+/// The symbols; of two with a common start the longer one first.
+const SYMBOLS: [&str; 13] = [
     "<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "(", ")", ",",
 ];
 
-/// The tokens of a text.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
-    let mut tokens = Vec::new();
+/// Splits a text into lexemes.
+pub(super) fn lexemes(text: &str) -> Result<Vec<Lexeme>, ExpressionError> {
+    let mut lexemes = Vec::new();
     let mut rest = text;
     loop {
         rest = rest.trim_start();
         let at = text.len() - rest.len();
         let Some(first) = rest.chars().next() else {
-            return Ok(tokens);
+            return Ok(lexemes);
         };
         let (kind, length) = if first.is_ascii_digit() || first == '.' {
-            number_token(rest, at)?
+            number_lexeme(rest, at)?
         } else if first == '"' || first == '\'' {
-            text_token(rest, first, at)?
+            text_lexeme(rest, first, at)?
         } else if first.is_ascii_alphabetic() || first == '_' {
             let length = word_length(rest);
-            (Kind::Word(rest[..length].to_owned()), length)
-        } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            (Kind::Sign(sign), sign.len())
+            (LexemeKind::Word(rest[..length].to_owned()), length)
+        } else if let Some(sign) = SYMBOLS.iter().find(|sign| rest.starts_with(**sign)) {
+            (LexemeKind::Symbol(sign), sign.len())
         } else {
             let remedy = match first {
                 '=' => "write == to compare",
@@ -61,18 +62,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
                 '|' => "write or",
                 '!' => "write not",
                 _ => {
-                    "an expression has names, numbers, quoted texts, + - * / ( ) , and comparisons"
+                    "an expression consists of names, numbers, quoted texts, + - * / ( ) , and comparisons"
                 }
             };
-            return Err(wrong(at, format!("{first:?} is no sign"), remedy));
+            return Err(error(at, format!("{first:?} is not an operator"), remedy));
         };
-        tokens.push(Token { kind, at });
+        lexemes.push(Lexeme { kind, at });
         rest = &rest[length..];
     }
 }
 
-/// A number with the unit that stands directly behind it.
-fn number_token(rest: &str, at: usize) -> Result<(Kind, usize), ExpressionError> {
+/// A number with the unit that directly follows it.
+fn number_lexeme(rest: &str, at: usize) -> Result<(LexemeKind, usize), ExpressionError> {
     let digits = |text: &str| {
         text.len()
             - text
@@ -92,32 +93,32 @@ fn number_token(rest: &str, at: usize) -> Result<(Kind, usize), ExpressionError>
             .unwrap_or(text.len())
     };
     length += unit(&rest[length..]);
-    // The one unit with a stroke in it.
+    // The only unit with a slash.
     if rest[..length].ends_with("bit") && rest[length..].starts_with("/s") {
         length += 2;
     }
     let text = &rest[..length];
-    match number(text) {
-        Some(value) => Ok((Kind::Number(text.to_owned(), value), length)),
-        None => Err(wrong(
+    match parse_number(text) {
+        Some(value) => Ok((LexemeKind::Number(text.to_owned(), value), length)),
+        None => Err(error(
             at,
-            format!("{text} is no number"),
+            format!("{text} is not a number"),
             "write for example 250M, 5%, 20ms or 64Ki",
         )),
     }
 }
 
-fn text_token(rest: &str, quote: char, at: usize) -> Result<(Kind, usize), ExpressionError> {
+fn text_lexeme(rest: &str, quote: char, at: usize) -> Result<(LexemeKind, usize), ExpressionError> {
     let mut text = String::new();
     let mut escaped = false;
-    for (place, letter) in rest.char_indices().skip(1) {
+    for (position, letter) in rest.char_indices().skip(1) {
         match letter {
             '\\' if !escaped => escaped = true,
             _ if letter == quote && !escaped => {
-                return Ok((Kind::Text(text), place + letter.len_utf8()));
+                return Ok((LexemeKind::Text(text), position + letter.len_utf8()));
             }
             _ => {
-                // Only a quote and a stroke need to be escaped; before others the stroke is itself.
+                // Only a quote and a backslash need to be escaped; before others the backslash is literal.
                 if escaped && letter != quote && letter != '\\' {
                     text.push('\\');
                 }
@@ -126,10 +127,10 @@ fn text_token(rest: &str, quote: char, at: usize) -> Result<(Kind, usize), Expre
             }
         }
     }
-    Err(wrong(at, "the quoted text has no end", "close the quotes"))
+    Err(error(at, "the quoted text has no end", "close the quotes"))
 }
 
-/// A name with its dots; behind `links.` a link's name may hold dashes.
+/// The length of a name with its dots; after `links.` a link's name may contain dashes.
 fn word_length(rest: &str) -> usize {
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let dashes = rest.starts_with("links.");

@@ -1,14 +1,14 @@
-//! The place of a case: the network its flows are on.
+//! The network of a case.
 
-use super::super::file::PlaceFile;
-use super::super::scalar::Scalar;
 use super::error::{ExperimentError, Result, element, top};
 use super::filler::Filler;
+use crate::file::TestbedFile;
+use crate::scalar::Scalar;
 use caudal_core::units::BitRate;
 use caudal_topology::{Location, TopologyFile};
 
-/// The place as written, with the parameters in place.
-pub(super) fn place(written: &PlaceFile, filler: &mut Filler<'_>) -> Result<PlaceFile> {
+/// The network with the parameters filled in.
+pub(super) fn fill_testbed(written: &TestbedFile, filler: &mut Filler<'_>) -> Result<TestbedFile> {
     let at = top("topology");
     let kinds = [
         written.preset.is_some(),
@@ -20,38 +20,38 @@ pub(super) fn place(written: &PlaceFile, filler: &mut Filler<'_>) -> Result<Plac
     if kinds.iter().filter(|given| **given).count() != 1 {
         return Err(ExperimentError::new(
             at,
-            "the network is not said, or said twice",
+            "there is no network, or more than one",
             "give exactly one of preset, file, lab, hosts, and loopback = true",
         ));
     }
-    let mut place = written.clone();
-    place.preset = filler.optional(&at.key("preset"), written.preset.as_ref())?;
-    place.file = filler.optional(&at.key("file"), written.file.as_ref())?;
-    place.number = filler
-        .whole(&at.key("number"), written.number.as_ref(), 1..=100)?
-        .map(|number| Scalar::Whole(number as i64));
-    for (index, change) in place.set.iter_mut().enumerate() {
+    let mut testbed = written.clone();
+    testbed.preset = filler.optional(&at.key("preset"), written.preset.as_ref())?;
+    testbed.file = filler.optional(&at.key("file"), written.file.as_ref())?;
+    testbed.number = filler
+        .integer(&at.key("number"), written.number.as_ref(), 1..=100)?
+        .map(|number| Scalar::Integer(number as i64));
+    for (index, change) in testbed.set.iter_mut().enumerate() {
         let at = element(&at.key("set"), index);
         *change = filler.text(&at, change)?;
         if !change.contains('=') {
             return Err(ExperimentError::new(
                 at,
-                format!("{change:?} changes nothing"),
+                format!("{change:?} is not a change"),
                 "write it as bottleneck.rate=5M",
             ));
         }
     }
-    if let Some(hosts) = &mut place.hosts {
+    if let Some(hosts) = &mut testbed.hosts {
         for (name, host) in hosts {
             *host = filler.text(&at.key("hosts").key(name), host)?;
         }
     }
-    if let Some(lab) = &mut place.lab {
+    if let Some(lab) = &mut testbed.lab {
         fill_lab(lab, &at.key("lab"), filler)?;
     }
     let at = at.key("link_rate");
-    place.link_rate = filler.optional(&at, written.link_rate.as_ref())?;
-    if let Some(rate) = &place.link_rate
+    testbed.link_rate = filler.optional(&at, written.link_rate.as_ref())?;
+    if let Some(rate) = &testbed.link_rate
         && !rate.parse::<BitRate>().is_ok_and(|rate| rate.bps() > 0)
     {
         return Err(ExperimentError::new(
@@ -60,7 +60,7 @@ pub(super) fn place(written: &PlaceFile, filler: &mut Filler<'_>) -> Result<Plac
             "write for example 100M",
         ));
     }
-    Ok(place)
+    Ok(testbed)
 }
 
 fn fill_lab(lab: &mut TopologyFile, at: &Location, filler: &mut Filler<'_>) -> Result<()> {

@@ -1,49 +1,50 @@
-//! The formulas and sentences of a file, held against the names there are.
+//! Checks of the expressions and sentences of a file.
 
-use super::super::expression::{Expression, Named, Scope, Template, Which};
-use super::super::file::{ExperimentFile, KindFile};
-use super::super::scalar::number;
-use super::condition::{before, condition};
+use super::check_names::parameter_names;
+use super::condition::{condition, parameter_scope};
 use super::error::{ExperimentError, Result, element, no_case, no_link, no_parameter, top};
-use super::matrix::{Point, describes};
-use super::names::parameter_names;
+use super::matrix::Point;
+use crate::case::is_named_by;
+use crate::expression::{Expression, ExpressionName, MetricValue, Scope, Template};
+use crate::file::{ExperimentFile, FlowKindFile};
+use crate::scalar::parse_number;
 use caudal_topology::Location;
 
-/// Holds every formula of the file against the names there are; against links only where they are known.
-pub(super) fn check_texts(
+/// Checks the names in every expression of the file; those of links only where they are known.
+pub(super) fn check_expressions(
     file: &ExperimentFile,
-    whole: &[Point],
+    points: &[Point],
     links: Option<&[&str]>,
 ) -> Result<()> {
     let parameters = parameter_names(file);
-    let flows: Vec<(&str, KindFile)> = file
+    let flows: Vec<(&str, FlowKindFile)> = file
         .flow
         .iter()
         .map(|flow| (flow.name.as_str(), flow.kind))
         .collect();
-    let texts = Texts {
+    let checker = ExpressionChecker {
         file,
-        whole,
+        points,
         measured: Scope {
             parameters: &parameters,
             flows: Some(&flows),
             links,
             contention: file.contention.is_some(),
         },
-        before: before(&parameters),
+        parameters: parameter_scope(&parameters),
     };
-    texts.all()
+    checker.check()
 }
 
-struct Texts<'a> {
+struct ExpressionChecker<'a> {
     file: &'a ExperimentFile,
-    whole: &'a [Point],
+    points: &'a [Point],
     measured: Scope<'a>,
-    before: Scope<'a>,
+    parameters: Scope<'a>,
 }
 
-impl Texts<'_> {
-    fn all(&self) -> Result<()> {
+impl ExpressionChecker<'_> {
+    fn check(&self) -> Result<()> {
         self.repeat()?;
         self.expectations()?;
         self.published()?;
@@ -75,9 +76,10 @@ impl Texts<'_> {
             if let Some(case) = &published.case
                 && !self.names_case(case)
             {
-                // By name, or else by an expression; a word that is neither was meant as a name.
+                // By name, otherwise by an expression; a word that is neither is taken for a name.
                 let expression = Expression::condition(case);
-                let checked = expression.is_ok_and(|it| it.check(&self.before).is_ok());
+                let checked =
+                    expression.is_ok_and(|expression| expression.check(&self.parameters).is_ok());
                 if !checked {
                     self.case(&at.key("case"), case)?;
                 }
@@ -93,7 +95,7 @@ impl Texts<'_> {
                 {
                     return Err(ExperimentError::new(
                         at.key(key),
-                        format!("{:?} is no number", value.to_string()),
+                        format!("{:?} is not a number", value.to_string()),
                         "write it in the metric's base unit or with a unit, as 8.17M or 1.94%",
                     ));
                 }
@@ -101,12 +103,12 @@ impl Texts<'_> {
             if published.value.is_none() && published.predicted.is_none() {
                 return Err(ExperimentError::new(
                     at,
-                    "this publishes nothing",
+                    "this has no published value",
                     "give value or predicted",
                 ));
             }
             if let Some(within) = &published.within {
-                self.part(at.key("within"), within)?;
+                self.fraction(at.key("within"), within)?;
             }
         }
         Ok(())
@@ -118,14 +120,14 @@ impl Texts<'_> {
             self.metric(at.key("victim"), &format!("{}.goodput", contention.victim))?;
             self.parameter(at.key("load"), &contention.load)?;
             if let Some(below) = &contention.below {
-                self.part(at.key("below"), below)?;
+                self.fraction(at.key("below"), below)?;
             }
             if let (Some(link), Some(links)) = (&contention.link, self.measured.links)
                 && !links.contains(&link.as_str())
             {
                 return Err(no_link(at.key("link"), link, links));
             }
-            for point in self.whole {
+            for point in self.points {
                 let load = point
                     .parameters
                     .iter()
@@ -136,10 +138,10 @@ impl Texts<'_> {
                     return Err(ExperimentError::new(
                         at.key("load"),
                         format!(
-                            "{} has the value {value}, which is no number",
+                            "{} has the value {value}, which is not a number",
                             contention.load
                         ),
-                        "take a parameter of rates or parts, as 50M or 80%",
+                        "use a parameter of rates or percentages, as 50M or 80%",
                     ));
                 }
             }
@@ -155,13 +157,13 @@ impl Texts<'_> {
             } else if conclude.otherwise.is_some() {
                 return Err(ExperimentError::new(
                     at.key("else"),
-                    "else stands without if",
+                    "there is an else without an if",
                     "write if",
                 ));
             }
-            self.say(&at.key("say"), &conclude.say)?;
+            self.template(&at.key("say"), &conclude.say)?;
             if let Some(otherwise) = &conclude.otherwise {
-                self.say(&at.key("else"), otherwise)?;
+                self.template(&at.key("else"), otherwise)?;
             }
         }
         Ok(())
@@ -171,8 +173,8 @@ impl Texts<'_> {
         for (index, table) in self.file.table.iter().enumerate() {
             let at = Location::element("table", index);
             self.when(&at, table.when.as_ref())?;
-            for (place, metric) in table.metrics.iter().enumerate() {
-                self.metric(element(&at.key("metrics"), place), metric)?;
+            for (number, metric) in table.metrics.iter().enumerate() {
+                self.metric(element(&at.key("metrics"), number), metric)?;
             }
         }
         Ok(())
@@ -182,8 +184,8 @@ impl Texts<'_> {
         for (index, figure) in self.file.figure.iter().enumerate() {
             let at = Location::element("figure", index);
             self.when(&at, figure.when.as_ref())?;
-            for (place, metric) in figure.metrics.iter().enumerate() {
-                self.metric(element(&at.key("metrics"), place), metric)?;
+            for (number, metric) in figure.metrics.iter().enumerate() {
+                self.metric(element(&at.key("metrics"), number), metric)?;
             }
             for (key, name) in [("over", &figure.over), ("by", &figure.by)] {
                 if let Some(name) = name {
@@ -194,10 +196,10 @@ impl Texts<'_> {
         Ok(())
     }
 
-    fn fits(&self, at: &Location, text: &str, expression: &Expression) -> Result<()> {
+    fn check_expression(&self, at: &Location, text: &str, expression: &Expression) -> Result<()> {
         expression
             .check(&self.measured)
-            .map_err(|error| ExperimentError::of_expression(at.clone(), error, text))?;
+            .map_err(|error| ExperimentError::from_expression(at.clone(), error, text))?;
         self.cases(at, expression)
     }
 
@@ -206,10 +208,10 @@ impl Texts<'_> {
         self.cases(at, &expression)
     }
 
-    /// Holds the cases that an expression names against those there are.
+    /// Checks the cases named in an expression.
     fn cases(&self, at: &Location, expression: &Expression) -> Result<()> {
         for name in expression.names() {
-            if let Named::Case(case) = name {
+            if let ExpressionName::Case(case) = name {
                 self.case(at, case)?;
             }
         }
@@ -217,9 +219,9 @@ impl Texts<'_> {
     }
 
     fn names_case(&self, text: &str) -> bool {
-        self.whole
+        self.points
             .iter()
-            .any(|point| describes(text, &point.key(), point.name.as_deref(), &point.parameters))
+            .any(|point| is_named_by(text, &point.key(), point.name.as_deref(), &point.parameters))
     }
 
     fn case(&self, at: &Location, case: &str) -> Result<()> {
@@ -227,7 +229,7 @@ impl Texts<'_> {
             return Ok(());
         }
         let mut known: Vec<String> = self
-            .whole
+            .points
             .iter()
             .flat_map(|point| point.name.clone().into_iter().chain([point.key()]))
             .collect();
@@ -236,50 +238,53 @@ impl Texts<'_> {
     }
 
     fn metric(&self, at: Location, text: &str) -> Result<()> {
-        let wrong = |error| ExperimentError::of_expression(at.clone(), error, text);
-        let expression = Expression::parse(text).map_err(wrong)?;
-        if !matches!(expression.as_metric(), Some((None, Which::Observed, _))) {
+        let located = |error| ExperimentError::from_expression(at.clone(), error, text);
+        let expression = Expression::parse(text).map_err(located)?;
+        if !matches!(
+            expression.as_metric(),
+            Some((None, MetricValue::Observed, _))
+        ) {
             return Err(ExperimentError::new(
                 at,
-                format!("{text:?} is no metric"),
+                format!("{text:?} is not a metric"),
                 "write FLOW.METRIC, total.METRIC or links.NAME.METRIC",
             ));
         }
-        self.fits(&at, text, &expression)
+        self.check_expression(&at, text, &expression)
     }
 
     fn when(&self, at: &Location, text: Option<&String>) -> Result<()> {
         text.map_or(Ok(()), |text| {
-            condition(&at.key("when"), text, &self.before).map(drop)
+            condition(&at.key("when"), text, &self.parameters).map(drop)
         })
     }
 
     fn parameter(&self, at: Location, name: &str) -> Result<()> {
-        if self.before.parameters.contains(&name) {
+        if self.parameters.parameters.contains(&name) {
             return Ok(());
         }
         Err(no_parameter(
             at,
             name,
-            self.before.parameters.iter().copied(),
+            self.parameters.parameters.iter().copied(),
         ))
     }
 
-    fn say(&self, at: &Location, text: &str) -> Result<()> {
-        let wrong = |error| ExperimentError::of_expression(at.clone(), error, text);
-        let template = Template::parse(text).map_err(wrong)?;
+    fn template(&self, at: &Location, text: &str) -> Result<()> {
+        let located = |error| ExperimentError::from_expression(at.clone(), error, text);
+        let template = Template::parse(text).map_err(located)?;
         for expression in template.expressions() {
-            self.fits(at, "", expression)?;
+            self.check_expression(at, "", expression)?;
         }
         Ok(())
     }
 
-    fn part(&self, at: Location, text: &str) -> Result<()> {
-        match number(text) {
-            Some(part) if (0.0..=1e6).contains(&part) => Ok(()),
+    fn fraction(&self, at: Location, text: &str) -> Result<()> {
+        match parse_number(text) {
+            Some(fraction) if (0.0..=1e6).contains(&fraction) => Ok(()),
             _ => Err(ExperimentError::new(
                 at,
-                format!("{text:?} is no part"),
+                format!("{text:?} is not a fraction"),
                 "write for example 5%",
             )),
         }
