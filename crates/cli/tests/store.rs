@@ -209,7 +209,7 @@ fn filters() {
         .failed(2, &["\"soon\" is no date"]);
     place
         .says("report list --study nowhere")
-        .failed(2, &["nothing is kept under \"nowhere\""]);
+        .failed(2, &["there is no run or study \"nowhere\""]);
     let text = place.says("report list no such words").done().stdout;
     assert_eq!(text, "nothing that was kept is like that\n");
     let text = place.says("report list -n 1").done().stdout;
@@ -259,18 +259,18 @@ fn ids() {
     assert!(shown.starts_with("tcp abcd1111"), "{shown}");
     place.says("report show abcd").failed(
         2,
-        &["\"abcd\" may be any of abcd1111, abcd2222; give more of it"],
+        &["\"abcd\" is ambiguous: abcd1111, abcd2222; give more of it"],
     );
     place.says("report show ffffffff0000").failed(
         2,
-        &["nothing is kept under \"ffffffff0000\"", "report list"],
+        &["there is no run or study \"ffffffff0000\"", "report list"],
     );
     place
         .says("report show abc")
         .failed(2, &["4 to 32 hexadecimal digits"]);
     place
         .says("report tag abcd x")
-        .failed(2, &["may be any of"]);
+        .failed(2, &["is ambiguous: "]);
 }
 
 fn two_at_once() {
@@ -431,7 +431,7 @@ fn damaged() {
         (&bad, "is damaged", ".recover"),
         (
             b"#!/bin/sh\necho this is no store at all, and long enough to look like something\n",
-            "no store of caudal's",
+            "not a caudal store",
             "was left alone",
         ),
         (&good[..100], "", "--store FILE"),
@@ -461,11 +461,11 @@ fn newer() {
         .pragma_update(None, "user_version", 1000)
         .unwrap();
     let ended = place.says(QUICK);
-    shown_but_not_kept(&ended, &["is of version 1000", "update this program"]);
+    shown_but_not_kept(&ended, &["has version 1000", "update this program"]);
     place.says("report list").failed(
         1,
         &[
-            "is of version 1000, and this program knows versions up to",
+            "has version 1000, and this program supports versions up to",
             "update",
         ],
     );
@@ -564,7 +564,7 @@ fn full_disk() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
     for line in &lines[..2] {
-        assert!(line.contains("no room is left for the store"), "{line}");
+        assert!(line.contains("the disk of the store"), "{line}");
         assert!(line.contains("what is in it is safe"), "{line}");
     }
     let listed = ended

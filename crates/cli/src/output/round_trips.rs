@@ -10,7 +10,7 @@ use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{Compared, far};
 use caudal_core::run::{RoundTripSummary, Run};
 use caudal_stats::DistributionSummary;
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use std::collections::BTreeMap;
 
 /// Digits a number of the table may take.
@@ -599,13 +599,13 @@ pub fn raw(record: &EchoRecord) -> impl Iterator<Item = String> + '_ {
 /// `late` and, where they were measured, the ways `up` and `down`, each with its size, as `rtt 64 B`; for each client
 /// `first`, the round trips of the first messages in the order of the sizes, which count apart.
 #[must_use]
-pub fn series(record: &EchoRecord) -> Vec<Series> {
+pub fn series(record: &EchoRecord) -> Vec<SampleSeries> {
     let ns = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
     let mut all = Vec::new();
     let mut firsts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for one in &record.series {
         let mut put = |name: &str, values: Vec<f64>| {
-            all.push(Series {
+            all.push(SampleSeries {
                 flow: one.client,
                 name: format!("{name} {} B", one.size),
                 unit: "ns".to_owned(),
@@ -638,7 +638,7 @@ pub fn series(record: &EchoRecord) -> Vec<Series> {
             firsts.entry(one.client).or_default().push(ns(first.ns()));
         }
     }
-    all.extend(firsts.into_iter().map(|(client, values)| Series {
+    all.extend(firsts.into_iter().map(|(client, values)| SampleSeries {
         flow: client,
         name: "first".to_owned(),
         unit: "ns".to_owned(),

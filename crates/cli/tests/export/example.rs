@@ -8,7 +8,7 @@ use caudal_cli::study::findings::{
 use caudal_cli::study::trial::{InterfaceSeries, SCHEMA as TRIAL, Trial, TrialFlow};
 use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
 use caudal_stats::{Estimate, mean_interval};
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ fn key(control: &str, load: &str) -> String {
 }
 
 /// The raw round trips beside the load.
-pub fn series(trial: &str) -> Vec<Series> {
+pub fn series(trial: &str) -> Vec<SampleSeries> {
     let position = u64::from_str_radix(&trial[24..], 16).unwrap_or(0);
     let flow = if (position - 1).is_multiple_of(6) {
         1
@@ -179,7 +179,7 @@ pub fn series(trial: &str) -> Vec<Series> {
         base * (1.0 + 0.3 * noise(position * 1000 + nth).powi(3))
             + if nth % 97 == 0 { 4e6 } else { 0.0 }
     });
-    vec![Series {
+    vec![SampleSeries {
         flow,
         name: "rtt".to_owned(),
         unit: "ns".to_owned(),
@@ -470,7 +470,7 @@ pub fn figures() -> Vec<FigureFile> {
 }
 
 /// A run of round trips by size, as `caudal rtt --json` prints it, and its samples.
-pub fn echo() -> (Value, Vec<Series>) {
+pub fn echo() -> (Value, Vec<SampleSeries>) {
     let sizes: Vec<f64> = (0..=16).map(|power| f64::from(1 << power)).collect();
     let mut series = Vec::new();
     let mut rows = Vec::new();
@@ -494,7 +494,7 @@ pub fn echo() -> (Value, Vec<Series>) {
             "observed": mean / 1e6, "difference": mean * 1e3 / base - 1.0, "holds": true,
         }));
         for client in 0..2 {
-            series.push(Series {
+            series.push(SampleSeries {
                 flow: client,
                 name: format!("rtt {size} B"),
                 unit: "ns".to_owned(),
@@ -508,7 +508,7 @@ pub fn echo() -> (Value, Vec<Series>) {
         }
     }
     for client in 0..2 {
-        series.push(Series {
+        series.push(SampleSeries {
             flow: client,
             name: "first".to_owned(),
             unit: "ns".to_owned(),

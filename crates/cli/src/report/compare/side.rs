@@ -4,7 +4,7 @@ use crate::study::trial;
 use caudal_core::quantity::Unit;
 use caudal_experiment::METRICS;
 use caudal_stats::TimedValue;
-use caudal_store::{Filter, Kept, KeptRun, Store};
+use caudal_store::{Filter, Store, StoredItem, StoredRun};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,11 +65,11 @@ pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError
                 continue;
             }
             match store.find(&id)? {
-                Kept::Run(run) => {
+                StoredItem::Run(run) => {
                     side.run(&run);
                     runs += 1;
                 }
-                Kept::Study(study) => {
+                StoredItem::Study(study) => {
                     side.condition("experiment", &study.experiment, &[]);
                     for run in store.trials(&study.id)? {
                         side.run(&run);
@@ -94,7 +94,7 @@ pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError
 }
 
 impl Side {
-    fn run(&mut self, run: &KeptRun) {
+    fn run(&mut self, run: &StoredRun) {
         self.kinds.insert(run.kind.clone());
         if run.outcome != "done" {
             let why = if run.outcome == "failed" {

@@ -10,7 +10,7 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
 use caudal_stats::{Estimate, IntervalMethod, mean_interval};
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 
 /// As many points as a line needs to look whole.
 const POINTS: usize = 1000;
@@ -483,7 +483,7 @@ pub fn first_figure(title: &str, series: &[RoundTrips]) -> Option<Drawn> {
 
 /// Round trips of a trial's echo flows over time: median and the band from the 5th to the 95th percentile. `None` where no
 /// times can be told.
-pub(super) fn band(title: &str, trial: &Trial, series: &[Series]) -> Option<Drawn> {
+pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<Drawn> {
     let mut layers = Vec::new();
     let mut said = Vec::new();
     for (number, flow) in echoes(trial) {
@@ -575,7 +575,7 @@ fn bands(points: &[(f64, f64)], parts: usize) -> Banded {
 }
 
 /// Each round trip of an echo flow with the time it began: told, by its schedule, or one after the other.
-fn timed(number: u32, flow: &TrialFlow, series: &[Series]) -> Option<Vec<(f64, f64)>> {
+fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(f64, f64)>> {
     let offset = flow.offset_s.unwrap_or(0.0);
     let trips = view::round_trips(series);
     let mine: Vec<&RoundTrips> = trips.iter().filter(|one| one.flow == number).collect();

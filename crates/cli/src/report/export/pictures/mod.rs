@@ -14,7 +14,7 @@ use crate::study::findings::{CaseFindings, Findings};
 use crate::study::trial::Trial;
 use caudal_experiment::expression::Expression;
 use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 
 /// How many cases a kind of picture over time is drawn for.
 const MOST_PANELS: usize = 6;
@@ -28,7 +28,7 @@ pub struct Material<'a> {
     /// All trials.
     pub trials: &'a [Trial],
     /// Fetches the raw samples of a trial.
-    pub series: &'a dyn Fn(&str) -> Vec<Series>,
+    pub series: &'a dyn Fn(&str) -> Vec<SampleSeries>,
 }
 
 /// The figures that the experiment asks for, or those that suit it.

@@ -1,9 +1,9 @@
-//! How fast a store is that has grown large: `cargo run --release -p caudal --example store_speed [RUNS [SAMPLES]]`.
+//! Measures a large store: `cargo run --release -p caudal-store --example store_speed [RUNS [SAMPLES]]`.
 //!
-//! Builds a store of 10 000 runs with 500 samples each in the temporary directory, and prints how long keeping,
+//! Builds a store of 10 000 runs with 500 samples each in the temporary directory, and prints how long recording,
 //! listing, finding and searching take.
 
-use caudal_store::{Filter, Headline, KeptRun, Series, Store, StoreError};
+use caudal_store::{Filter, Headline, SampleSeries, Store, StoreError, StoredRun};
 use serde_json::json;
 use std::time::Instant;
 
@@ -15,19 +15,19 @@ fn main() -> Result<(), StoreError> {
     let began = Instant::now();
     let mut store = Store::open(&at)?;
     for nth in 0..runs {
-        store.keep(&run(nth, samples))?;
+        store.record(&run(nth, samples))?;
     }
     let took = began.elapsed();
-    let amounts = store.amounts()?;
+    let summary = store.summary()?;
     println!(
-        "kept {} runs with {} samples in {took:.2?}: {:.2?} each, {:.1} MB",
-        amounts.runs,
-        amounts.samples,
+        "recorded {} runs with {} samples in {took:.2?}: {:.2?} each, {:.1} MB",
+        summary.runs,
+        summary.samples,
         took / u32::try_from(runs.max(1)).unwrap_or(u32::MAX),
-        amounts.bytes as f64 / 1e6
+        summary.bytes as f64 / 1e6
     );
     drop(store);
-    // As a command comes to it: opening counts.
+    // As commands do it: opening the store counts.
     let timed = |what: &str, filter: &Filter| -> Result<(), StoreError> {
         let began = Instant::now();
         let found = Store::open_to_read(&at)?.list(filter)?.len();
@@ -64,8 +64,8 @@ fn main() -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A run as large as a usual one of ten seconds.
-fn run(nth: u64, samples: u64) -> KeptRun {
+/// A run of the size of a typical one of ten seconds.
+fn run(nth: u64, samples: u64) -> StoredRun {
     let spread = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let machine =
         json!({"name": "here", "kernel": "6.1.0", "cpus": 8, "load_average": nth as f64 / 7.0});
@@ -83,7 +83,7 @@ fn run(nth: u64, samples: u64) -> KeptRun {
             .wrapping_add(1);
         50_000.0 + (state >> 50) as f64
     });
-    KeptRun {
+    StoredRun {
         id: format!("{spread:016x}{nth:016x}"),
         kind: if nth.is_multiple_of(3) { "rtt" } else { "tcp" }.to_owned(),
         started_ns: 1_700_000_000_000_000_000 + nth as i64 * 1_000_000_000,
@@ -92,7 +92,7 @@ fn run(nth: u64, samples: u64) -> KeptRun {
         title: None,
         command: format!("caudal tcp far{}.example -t 10s -P 4 --omit auto", nth % 10),
         outcome: "done".to_owned(),
-        of: None,
+        trial: None,
         headline: Headline {
             goodput_bps: Some((spread >> 34) as f64),
             ..Headline::default()
@@ -100,7 +100,7 @@ fn run(nth: u64, samples: u64) -> KeptRun {
         environment: json!({"client": machine, "server": machine}),
         document: json!({"schema": "caudal.run/1", "environment": {"client": machine, "server": machine},
             "flows": [{"id": 0, "intervals": intervals}], "summary": {"directions": []}}),
-        series: vec![Series {
+        series: vec![SampleSeries {
             flow: 0,
             name: "rtt 64 B".to_owned(),
             unit: "ns".to_owned(),

@@ -1,30 +1,34 @@
-//! Keeping runs, studies and what happens to them.
+//! Recording runs, studies and the events of studies.
 
 use rusqlite::params;
 use serde_json::Value;
 
-use super::environment::{Environment, without_machines};
-use super::pack::{self, Packed};
-use super::{KeptRun, KeptStudy, Store, StoreError};
+use crate::environment::{PackedEnvironment, without_machines};
+use crate::error::StoreError;
+use crate::pack::Packed;
+use crate::samples;
+use crate::store::Store;
+use crate::store::now_ns;
+use crate::stored::{StoredRun, StoredStudy};
 
 impl Store {
-    /// Keeps a run, in one transaction; it is on the disk when this returns.
+    /// Records a run in one transaction; it is durable when this returns.
     ///
     /// # Errors
-    /// When it cannot be written, or something is kept under its id already.
-    pub fn keep(&mut self, run: &KeptRun) -> Result<(), StoreError> {
-        // All that takes time comes before the file is taken from others.
+    /// When it cannot be written, or its id is taken.
+    pub fn record(&mut self, run: &StoredRun) -> Result<(), StoreError> {
+        // Everything slow is done before the file is locked.
         let (machines, document) = without_machines(&run.document, &run.environment);
-        let document = Packed::of(&document);
-        let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(pack::pack_series).collect();
-        let environment = Environment::of(&run.environment);
-        self.write(|store| {
-            store.enter(&run.id, run.started_ns)?;
-            store.environment(&environment)?;
-            let of = run.of.as_ref();
+        let document = Packed::from_json(&document);
+        let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(samples::pack_series).collect();
+        let environment = PackedEnvironment::new(&run.environment);
+        self.write(|writer| {
+            writer.enter(&run.id, run.started_ns)?;
+            writer.environment(&environment)?;
+            let trial = run.trial.as_ref();
             let headline = &run.headline;
-            store
-                .run(
+            writer
+                .execute(
                     "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
@@ -34,11 +38,11 @@ impl Store {
                         run.title,
                         run.command,
                         run.outcome,
-                        of.map(|of| &of.study),
-                        of.map(|of| &of.case),
-                        of.map(|of| of.repeat),
-                        of.map(|of| of.position),
-                        of.map(|of| of.baseline),
+                        trial.map(|trial| &trial.study),
+                        trial.map(|trial| &trial.case),
+                        trial.map(|trial| trial.repeat),
+                        trial.map(|trial| trial.position),
+                        trial.map(|trial| trial.baseline),
                         headline.goodput_bps,
                         headline.loss,
                         headline.rtt_us,
@@ -47,16 +51,16 @@ impl Store {
                         environment.varying,
                     ],
                 )
-                .map_err(|trouble| match of {
-                    Some(of) => trouble.about_study(&of.study),
-                    None => trouble,
+                .map_err(|error| match trial {
+                    Some(trial) => error.about_study(&trial.study),
+                    None => error,
                 })?;
-            store.run(
+            writer.execute(
                 "INSERT INTO document VALUES (?, ?, ?, ?)",
                 params![run.id, machines, document.size as i64, document.bytes],
             )?;
             for (nth, (series, (size, packed))) in run.series.iter().zip(&series).enumerate() {
-                store.run(
+                writer.execute(
                     "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
@@ -74,18 +78,18 @@ impl Store {
         })
     }
 
-    /// Keeps a study that begins, with what has happened to it so far.
+    /// Records a study that starts, with its events so far.
     ///
     /// # Errors
-    /// When it cannot be written, or something is kept under its id already.
-    pub fn begin_study(&mut self, study: &KeptStudy) -> Result<(), StoreError> {
-        let environment = Environment::of(&study.environment);
-        let experiment = Packed::of(&study.experiment);
-        let campaign = Packed::of(&study.campaign);
-        self.write(|store| {
-            store.enter(&study.id, study.started_ns)?;
-            store.environment(&environment)?;
-            store.run(
+    /// When it cannot be written, or its id is taken.
+    pub fn record_study(&mut self, study: &StoredStudy) -> Result<(), StoreError> {
+        let environment = PackedEnvironment::new(&study.environment);
+        let experiment = Packed::from_json(&study.experiment);
+        let campaign = Packed::from_json(&study.campaign);
+        self.write(|writer| {
+            writer.enter(&study.id, study.started_ns)?;
+            writer.environment(&environment)?;
+            writer.execute(
                 "INSERT INTO study VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     study.id,
@@ -102,40 +106,41 @@ impl Store {
                 ],
             )?;
             for (at_ns, event, detail) in &study.events {
-                store.event(&study.id, *at_ns, event, detail)?;
+                writer.event(&study.id, *at_ns, event, detail)?;
             }
             Ok(())
         })
     }
 
-    /// Keeps what happened to a study just now: `interrupted`, `resumed`, `done`, `failed`, `findings` and the like.
+    /// Records an event of a study at the current time: `interrupted`, `resumed`, `done`, `failed`, `findings` and the like.
     ///
     /// # Errors
     /// When it cannot be written, or no study has this id.
-    pub fn note(&mut self, study: &str, event: &str, detail: &Value) -> Result<(), StoreError> {
+    pub fn record_event(
+        &mut self,
+        study: &str,
+        event: &str,
+        detail: &Value,
+    ) -> Result<(), StoreError> {
         let now = now_ns();
-        self.write(|store| {
-            store
+        self.write(|writer| {
+            writer
                 .event(study, now, event, detail)
-                .map_err(|trouble| trouble.about_study(study))
+                .map_err(|error| error.about_study(study))
         })
     }
 }
 
-pub(super) fn now_ns() -> i64 {
-    i64::try_from(caudal_sys::clock::realtime_ns()).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Place, count, found, id, is_whole, run, study, trial};
     use super::*;
+    use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
     use serde_json::json;
 
     #[test]
-    fn what_is_kept_is_found_as_it_was() {
-        let place = Place::new("found");
-        let mut store = place.store();
+    fn a_recorded_run_is_found_unchanged() {
+        let directory = TestDirectory::new("found");
+        let mut store = directory.open();
         let mut odd = run(2);
         // Machines of its own in the document, no machines at all in the environment.
         odd.environment = Value::Null;
@@ -144,27 +149,30 @@ mod tests {
         let mut bare = run(3);
         bare.document = json!("no object");
         bare.environment = json!({"machine": {"steal": 1, "load": 2, "load_average": 3}});
-        for kept in [run(1), odd, bare] {
-            store.keep(&kept).unwrap();
-            assert_eq!(found(&store, &kept.id), kept);
-            assert_eq!(found(&place.store(), &kept.id[..12]), kept);
+        for stored in [run(1), odd, bare] {
+            store.record(&stored).unwrap();
+            assert_eq!(found(&store, &stored.id), stored);
+            assert_eq!(found(&directory.open(), &stored.id[..12]), stored);
         }
-        is_whole(&place.file());
+        assert_integrity(&directory.store_path());
     }
 
     #[test]
-    fn an_id_is_kept_once() {
-        let place = Place::new("exists");
-        let mut store = place.store();
-        store.keep(&run(1)).unwrap();
-        let again = KeptRun {
+    fn an_id_is_recorded_once() {
+        let directory = TestDirectory::new("exists");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
+        let again = StoredRun {
             outcome: "failed".into(),
             ..run(1)
         };
-        assert!(matches!(store.keep(&again), Err(StoreError::Exists { .. })));
+        assert!(matches!(
+            store.record(&again),
+            Err(StoreError::Exists { .. })
+        ));
         let same = study(1, "echo");
         assert!(matches!(
-            store.begin_study(&same),
+            store.record_study(&same),
             Err(StoreError::Exists { .. })
         ));
         assert_eq!(found(&store, &id(1)), run(1));
@@ -174,12 +182,12 @@ mod tests {
             "G0000000000000000000000000000000",
             "A0000000000000000000000000000000",
         ] {
-            let kept = KeptRun {
+            let stored = StoredRun {
                 id: bad.into(),
                 ..run(2)
             };
             assert!(
-                matches!(store.keep(&kept), Err(StoreError::NoId { .. })),
+                matches!(store.record(&stored), Err(StoreError::InvalidId { .. })),
                 "{bad}"
             );
         }
@@ -187,15 +195,15 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_study_that_is_not_there_is_refused() {
-        let place = Place::new("orphan");
-        let mut store = place.store();
+    fn a_trial_or_event_of_an_unknown_study_is_rejected() {
+        let directory = TestDirectory::new("orphan");
+        let mut store = directory.open();
         assert!(matches!(
-            store.keep(&trial(1, 100, 0)),
+            store.record(&trial(1, 100, 0)),
             Err(StoreError::Unknown { .. })
         ));
         assert!(matches!(
-            store.note(&id(100), "done", &Value::Null),
+            store.record_event(&id(100), "done", &Value::Null),
             Err(StoreError::Unknown { .. })
         ));
         assert_eq!((count(&store, "entry"), count(&store, "event")), (0, 0));

@@ -1,4 +1,4 @@
-//! Where the store's file is, and how it comes to be there.
+//! The location of the store's file, and its creation.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -6,18 +6,18 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 
-/// The file in a user's data directory.
+/// The path of the store in the user's data directory.
 const FILE: &str = "caudal/store.db";
 
-/// Where the store is: by flag, environment, and home directory.
+/// Locates the store: explicitly, by environment, or in the home directory.
 ///
-/// Source of the data directory: XDG Base Directory Specification 0.8, which has relative paths ignored.
-pub(super) fn path(
-    flag: Option<&Path>,
+/// Source of the data directory: XDG Base Directory Specification 0.8, by which relative paths are ignored.
+pub(super) fn locate(
+    explicit: Option<&Path>,
     variable: impl Fn(&str) -> Option<OsString>,
     home: impl Fn() -> Option<PathBuf>,
 ) -> Option<PathBuf> {
-    if let Some(path) = flag {
+    if let Some(path) = explicit {
         return Some(path.to_owned());
     }
     if let Some(named) = variable("CAUDAL_STORE") {
@@ -31,11 +31,11 @@ pub(super) fn path(
         .map(|data| data.join(FILE))
 }
 
-/// Makes an empty file for its owner alone, and the directories above it, where there are none.
+/// Creates an empty file for its owner alone, and the directories above it, where they do not exist.
 ///
-/// What the superuser makes in another's directory belongs to that other: a `sudo` that keeps the user's
-/// home must not lock the user out.
-pub(super) fn make(at: &Path) -> io::Result<()> {
+/// A file that the superuser creates in another user's directory belongs to that user: a `sudo` that keeps the user's
+/// home directory must not lock the user out.
+pub(super) fn create(at: &Path) -> io::Result<()> {
     match fs::metadata(at) {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(_) => return Ok(()),
@@ -52,7 +52,7 @@ pub(super) fn make(at: &Path) -> io::Result<()> {
         .collect();
     while let Some(directory) = missing.pop() {
         match DirBuilder::new().mode(0o700).create(directory) {
-            Ok(()) => give(directory)?,
+            Ok(()) => give_to_owner_of_directory(directory)?,
             // Another process may have been faster.
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
             Err(cause) => return Err(cause),
@@ -64,15 +64,15 @@ pub(super) fn make(at: &Path) -> io::Result<()> {
         .mode(0o600)
         .open(at);
     match made {
-        Ok(_) => give(at),
+        Ok(_) => give_to_owner_of_directory(at),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(cause) => Err(cause),
     }
 }
 
-/// Gives what the superuser has made to the owner of the directory it is in.
-fn give(made: &Path) -> io::Result<()> {
-    if !caudal_sys::host::is_root() {
+/// Gives a file created by the superuser to the owner of its directory.
+fn give_to_owner_of_directory(made: &Path) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
     let above = match made.parent() {
@@ -80,28 +80,28 @@ fn give(made: &Path) -> io::Result<()> {
         _ => Path::new("."),
     };
     let owner = fs::metadata(above)?;
-    // A directory for everybody, such as /tmp, is nobody's home.
+    // A world-writable directory such as /tmp belongs to no user.
     if owner.uid() == 0 || owner.mode() & 0o002 != 0 {
         return Ok(());
     }
     chown(made, Some(owner.uid()), Some(owner.gid()))
 }
 
-/// A file that SQLite keeps beside the store.
-fn beside(at: &Path, suffix: &str) -> PathBuf {
+/// The path of a file that SQLite creates beside the store.
+fn sibling(at: &Path, suffix: &str) -> PathBuf {
     let mut name = at.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Whether all of the store is in its file, and nothing waits beside it to be merged.
-pub(super) fn is_whole(at: &Path) -> bool {
-    fs::metadata(beside(at, "-wal")).map_or(true, |meta| meta.len() == 0)
+/// `true` when the write-ahead log is empty, so that the file is complete.
+pub(super) fn is_complete(at: &Path) -> bool {
+    fs::metadata(sibling(at, "-wal")).map_or(true, |meta| meta.len() == 0)
 }
 
-/// What the store takes on the disk, bytes.
+/// The size of the store on disk, bytes.
 pub(super) fn bytes(at: &Path) -> u64 {
-    [at.to_owned(), beside(at, "-wal")]
+    [at.to_owned(), sibling(at, "-wal")]
         .iter()
         .filter_map(|path| fs::metadata(path).ok())
         .map(|meta| meta.len())
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_flag_goes_before_the_environment_and_that_before_the_home_directory() {
+    fn the_explicit_path_precedes_the_environment_and_that_the_home_directory() {
         let data = "XDG_DATA_HOME";
         let store = "CAUDAL_STORE";
         type Case<'a> = (
@@ -161,7 +161,7 @@ mod tests {
             (None, &[], None, None),
         ];
         for (flag, variables, home, expected) in cases {
-            let found = path(
+            let found = locate(
                 flag.map(Path::new),
                 |name| {
                     let mut all = variables.iter();

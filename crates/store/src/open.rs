@@ -1,24 +1,26 @@
-//! Opening the file: made where there is none, brought up to this version, left alone where it is not ours.
+//! Opening the store: it is created where there is none, migrated, or left alone where it is not ours.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::schema::{Found, STEPS, look, migrate};
-use super::{Store, StoreError, place};
+use crate::error::StoreError;
+use crate::location;
+use crate::schema::{FileState, MIGRATIONS, file_state, migrate};
+use crate::store::Store;
 
-/// How long others may hold the file before one gives up. Each holds it for one short transaction.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time to wait for a lock that others hold. Each holds it for one short transaction.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Store {
-    /// Opens the store at `at`; makes it, and the directories above it, where there is none, and brings one of an
-    /// earlier version up to this.
+    /// Opens the store at `at`. Creates it, and the directories above it, where there is none, and migrates one of an
+    /// earlier version.
     ///
     /// # Errors
-    /// When it cannot be made or read, is no store of ours or a later version's: it is left as it is then.
+    /// When it cannot be created or read, is not a store, or is one of a later version: such a file is left unchanged.
     pub fn open(at: &Path) -> Result<Self, StoreError> {
-        place::make(at).map_err(|cause| StoreError::Open {
+        location::create(at).map_err(|cause| StoreError::Open {
             at: at.to_owned(),
             cause,
         })?;
@@ -26,7 +28,7 @@ impl Store {
         Self::prepare(connection, at)
     }
 
-    /// Opens a store that exists, to look at it; also one that may only be read.
+    /// Opens an existing store for reading, including one on a read-only file system.
     ///
     /// # Errors
     /// [`StoreError::Missing`] where there is none; otherwise as [`open`](Self::open).
@@ -44,16 +46,18 @@ impl Store {
         let opened = connect(at, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .and_then(|connection| Self::prepare(connection, at));
         match opened {
-            Err(StoreError::ReadOnly { .. } | StoreError::Sqlite { .. }) if place::is_whole(at) => {
-                // Where nothing can be written, what is shared between processes cannot be made either. Nobody
-                // can change the file meanwhile, and nothing waits beside it, so it can be read as it is.
+            Err(StoreError::ReadOnly { .. } | StoreError::Sqlite { .. })
+                if location::is_complete(at) =>
+            {
+                // Where nothing can be written, the shared memory of processes cannot be created either. Nobody can change the
+                // file then, and its log is empty, so it can be read as it is.
                 let connection = connect_immutable(at)?;
                 let store = Self {
                     connection,
                     at: at.to_owned(),
                 };
-                match store.look()? {
-                    Found::Version(version) if version == STEPS.len() as i64 => Ok(store),
+                match store.file_state()? {
+                    FileState::Version(version) if version == MIGRATIONS.len() as i64 => Ok(store),
                     _ => Err(StoreError::ReadOnly { at: at.to_owned() }),
                 }
             }
@@ -61,47 +65,47 @@ impl Store {
         }
     }
 
-    /// Opens a store to add to it, by the file's own rules of caution.
+    /// Checks the version of the file, configures the connection, and migrates the schema.
     fn prepare(connection: Connection, at: &Path) -> Result<Self, StoreError> {
         let mut store = Self {
             connection,
             at: at.to_owned(),
         };
-        let known = STEPS.len() as i64;
-        let found = store.look()?;
+        let known = MIGRATIONS.len() as i64;
+        let found = store.file_state()?;
         match found {
-            Found::Version(theirs) if theirs > known => {
+            FileState::Version(theirs) if theirs > known => {
                 return Err(StoreError::Newer {
                     at: at.to_owned(),
                     theirs,
                     ours: known,
                 });
             }
-            Found::Foreign => return Err(StoreError::Foreign { at: at.to_owned() }),
-            Found::Empty | Found::Version(_) => {}
+            FileState::Foreign => return Err(StoreError::Foreign { at: at.to_owned() }),
+            FileState::Empty | FileState::Version(_) => {}
         }
-        let settings = store.settle();
-        store.told(settings)?;
-        if found != Found::Version(known) {
-            let migrated = migrate(&mut store.connection, &STEPS);
-            store.told(migrated)?;
-            // Somebody else may have made something else of an empty file meanwhile.
-            match store.look()? {
-                Found::Version(version) if version >= known => {}
+        let configured = store.configure();
+        store.sqlite_result(configured)?;
+        if found != FileState::Version(known) {
+            let migrated = migrate(&mut store.connection, &MIGRATIONS);
+            store.sqlite_result(migrated)?;
+            // Another process may have made something else of an empty file meanwhile.
+            match store.file_state()? {
+                FileState::Version(version) if version >= known => {}
                 _ => return Err(StoreError::Foreign { at: at.to_owned() }),
             }
         }
         Ok(store)
     }
 
-    /// How the file is written: readers and one writer at once, each transaction on the disk when it ends.
-    fn settle(&self) -> rusqlite::Result<()> {
+    /// Configures the connection: concurrent readers and one writer, each transaction durable when it ends.
+    fn configure(&self) -> rusqlite::Result<()> {
         let connection = &self.connection;
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if mode != "wal" {
-            // Whoever changes the mode wants the file alone, and SQLite does not wait for that by itself. On a file
-            // system without shared memory the mode stays as it was, which is slower and as safe.
-            let until = Instant::now() + PATIENCE;
+            // Changing the mode needs an exclusive lock, and SQLite does not wait for that by itself. On a file
+            // system without shared memory the mode stays unchanged, which is slower but as safe.
+            let until = Instant::now() + LOCK_TIMEOUT;
             loop {
                 let changed = connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()));
                 match changed {
@@ -116,22 +120,22 @@ impl Store {
         connection.pragma_update(None, "foreign_keys", true)
     }
 
-    fn look(&self) -> Result<Found, StoreError> {
-        self.read(look)
+    fn file_state(&self) -> Result<FileState, StoreError> {
+        self.read(file_state)
     }
 }
 
 fn connect(at: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let connection = Connection::open_with_flags(at, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|cause| opening(at, cause))?;
+        .map_err(|cause| open_error(at, cause))?;
     connection
-        .busy_timeout(PATIENCE)
-        .map_err(|cause| StoreError::of(at, cause))?;
+        .busy_timeout(LOCK_TIMEOUT)
+        .map_err(|cause| StoreError::from_sqlite(at, cause))?;
     Ok(connection)
 }
 
-/// Why the file could not be opened: what the system says of it tells more than SQLite does.
-fn opening(at: &Path, cause: rusqlite::Error) -> StoreError {
+/// The reason why the file could not be opened: the system's error is more specific than SQLite's.
+fn open_error(at: &Path, cause: rusqlite::Error) -> StoreError {
     match std::fs::OpenOptions::new().read(true).open(at) {
         Err(cause) => StoreError::Open {
             at: at.to_owned(),
@@ -141,11 +145,11 @@ fn opening(at: &Path, cause: rusqlite::Error) -> StoreError {
             at: at.to_owned(),
             cause: std::io::ErrorKind::IsADirectory.into(),
         },
-        Ok(_) => StoreError::of(at, cause),
+        Ok(_) => StoreError::from_sqlite(at, cause),
     }
 }
 
-/// A connection that takes the file for one that nobody changes.
+/// A connection that treats the file as immutable.
 fn connect_immutable(at: &Path) -> Result<Connection, StoreError> {
     use std::os::unix::ffi::OsStrExt;
     let escaped: String = at
@@ -162,7 +166,7 @@ fn connect_immutable(at: &Path) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
-        .map_err(|cause| opening(at, cause))
+        .map_err(|cause| open_error(at, cause))
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
@@ -175,37 +179,37 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Filter;
-    use super::super::fixture::{Place, found, id, run};
     use super::*;
+    use crate::filter::Filter;
+    use crate::fixture::{TestDirectory, found, id, run};
     use std::fs;
 
     #[test]
     fn a_store_of_a_newer_version_is_left_alone() {
-        let place = Place::new("newer");
-        place.store().keep(&run(1)).unwrap();
-        let newer = Connection::open(place.file()).unwrap();
+        let directory = TestDirectory::new("newer");
+        directory.open().record(&run(1)).unwrap();
+        let newer = Connection::open(directory.store_path()).unwrap();
         newer.pragma_update(None, "user_version", 99).unwrap();
         drop(newer);
-        let before = fs::read(place.file()).unwrap();
+        let before = fs::read(directory.store_path()).unwrap();
         for opened in [
-            Store::open(&place.file()),
-            Store::open_to_read(&place.file()),
+            Store::open(&directory.store_path()),
+            Store::open_to_read(&directory.store_path()),
         ] {
             match opened {
                 Err(StoreError::Newer { theirs, ours, .. }) => assert_eq!((theirs, ours), (99, 2)),
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(fs::read(place.file()).unwrap(), before);
+        assert_eq!(fs::read(directory.store_path()).unwrap(), before);
     }
 
     #[test]
-    fn what_is_no_store_is_left_alone() {
-        let place = Place::new("foreign");
-        let text = place.0.join("notes.txt");
+    fn a_file_that_is_not_a_store_is_left_alone() {
+        let directory = TestDirectory::new("foreign");
+        let text = directory.0.join("notes.txt");
         fs::write(&text, "Dear diary, ".repeat(200)).unwrap();
-        let other = place.0.join("other.db");
+        let other = directory.0.join("other.db");
         let connection = Connection::open(&other).unwrap();
         connection
             .execute_batch("CREATE TABLE bookmarks (url)")
@@ -221,33 +225,33 @@ mod tests {
             }
             assert_eq!(fs::read(&at).unwrap(), before);
         }
-        let opened = Store::open(&place.0);
+        let opened = Store::open(&directory.0);
         assert!(matches!(opened, Err(StoreError::Open { .. })), "{opened:?}");
-        let missing = Store::open_to_read(&place.file());
+        let missing = Store::open_to_read(&directory.store_path());
         assert!(
             matches!(missing, Err(StoreError::Missing { .. })),
             "{missing:?}"
         );
-        assert!(!place.file().exists());
+        assert!(!directory.store_path().exists());
     }
 
     #[test]
-    fn a_damaged_store_is_told_from_a_good_one_and_left_as_it_is() {
-        let place = Place::new("corrupt");
-        let mut store = place.store();
+    fn a_damaged_store_is_detected_and_left_unchanged() {
+        let directory = TestDirectory::new("corrupt");
+        let mut store = directory.open();
         for nth in 0..200 {
-            store.keep(&run(nth)).unwrap();
+            store.record(&run(nth)).unwrap();
         }
         drop(store);
-        let good = fs::read(place.file()).unwrap();
+        let good = fs::read(directory.store_path()).unwrap();
         let page = 4096;
         assert!(good.len() > 20 * page);
         let mut damaged = 0;
         for at in 1..good.len() / page {
             let mut bytes = good.clone();
             bytes[at * page..(at + 1) * page].fill(0xa5);
-            fs::write(place.file(), &bytes).unwrap();
-            let all = Store::open_to_read(&place.file()).and_then(|store| {
+            fs::write(directory.store_path(), &bytes).unwrap();
+            let all = Store::open_to_read(&directory.store_path()).and_then(|store| {
                 let entries = store.list(&Filter::default())?;
                 entries
                     .iter()
@@ -256,45 +260,49 @@ mod tests {
             match all {
                 Ok(()) => {}
                 Err(StoreError::Corrupt { .. }) => damaged += 1,
-                // A page of the table of ids that is gone may also hide ids.
+                // A damaged page of the table of ids may also hide ids.
                 Err(StoreError::Unknown { .. }) => {}
                 Err(other) => panic!("page {at}: {other:?}"),
             }
-            assert_eq!(fs::read(place.file()).unwrap(), bytes, "page {at}");
+            assert_eq!(
+                fs::read(directory.store_path()).unwrap(),
+                bytes,
+                "page {at}"
+            );
         }
         assert!(damaged > good.len() / page / 2, "{damaged}");
-        fs::write(place.file(), &good[..good.len() / 2]).unwrap();
-        let cut = Store::open(&place.file()).and_then(|mut store| {
+        fs::write(directory.store_path(), &good[..good.len() / 2]).unwrap();
+        let cut = Store::open(&directory.store_path()).and_then(|mut store| {
             store.list(&Filter::default())?;
-            store.keep(&run(1000))
+            store.record(&run(1000))
         });
         assert!(matches!(cut, Err(StoreError::Corrupt { .. })), "{cut:?}");
     }
 
     #[test]
-    fn the_file_is_its_owners_alone() {
+    fn only_the_owner_can_access_the_file() {
         use std::os::unix::fs::PermissionsExt;
-        let place = Place::new("private");
-        let at = place.0.join("data/caudal/store.db");
+        let directory = TestDirectory::new("private");
+        let at = directory.0.join("data/caudal/store.db");
         let mut store = Store::open(&at).unwrap();
-        store.keep(&run(1)).unwrap();
+        store.record(&run(1)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&at), 0o600);
-        assert_eq!(mode(&place.0.join("data/caudal/store.db-wal")), 0o600);
-        assert_eq!(mode(&place.0.join("data/caudal")), 0o700);
-        assert_eq!(mode(&place.0.join("data")), 0o700);
+        assert_eq!(mode(&directory.0.join("data/caudal/store.db-wal")), 0o600);
+        assert_eq!(mode(&directory.0.join("data/caudal")), 0o700);
+        assert_eq!(mode(&directory.0.join("data")), 0o700);
     }
 
     #[test]
-    fn a_file_that_nobody_may_change_can_still_be_read() {
-        let place = Place::new("name ? # % of it");
-        let mut store = place.store();
-        store.keep(&run(1)).unwrap();
+    fn a_read_only_file_can_still_be_read() {
+        let directory = TestDirectory::new("name ? # % of it");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
         drop(store);
-        let connection = connect_immutable(&place.file()).unwrap();
+        let connection = connect_immutable(&directory.store_path()).unwrap();
         let store = Store {
             connection,
-            at: place.file(),
+            at: directory.store_path(),
         };
         assert_eq!(found(&store, &id(1)), run(1));
         assert!(store.list(&Filter::default()).unwrap().len() == 1);
