@@ -208,7 +208,7 @@ impl Layer {
         }
     }
 
-    /// Whether a series has nothing to show in a layer.
+    /// Returns whether a series has nothing to show in a layer.
     pub(crate) fn is_empty(&self, series: &str) -> bool {
         match self {
             Self::Line { points, .. } | Self::Step { points, .. } | Self::Points { points, .. } => {

@@ -25,80 +25,92 @@ pub(crate) fn legend(
     figure_width: f64,
     top: f64,
 ) -> (String, f64) {
-    let mut out = String::new();
-    let mut x = MARGIN;
-    let mut y = top + TEXT_SIZE;
-    let mut next_entry = |text: &str| {
-        let text = cut(text, TEXT_SIZE, figure_width - 2.0 * MARGIN - SAMPLE - 6.0);
-        let entry_width = SAMPLE + 6.0 + width(&text, TEXT_SIZE);
-        if x > MARGIN && x + entry_width > figure_width - MARGIN {
-            x = MARGIN;
-            y += TEXT_SIZE * LINE_HEIGHT;
-        }
-        let at = (x, y);
-        x += entry_width + 18.0;
-        (at, text)
-    };
-    let mut has_entries = false;
+    let mut entries = Entries::new(figure_width, top);
     for name in series.names.iter().filter(|name| !name.is_empty()) {
-        has_entries = true;
-        let layers_of_series: Vec<&Layer> = figure
-            .layers
-            .iter()
-            .filter(|layer| layer.names().contains(name))
-            .collect();
-        let empty = layers_of_series.iter().all(|layer| layer.is_empty(name));
-        let text = if empty {
-            format!("{name} (no data)")
-        } else {
-            (*name).to_owned()
-        };
-        let (at, text) = next_entry(&text);
-        for layer in layers_of_series {
-            sample(&mut out, layer, series.class(name), at);
-        }
-        text_element(
-            &mut out,
-            ("n", TEXT_SIZE, "start"),
-            (at.0 + SAMPLE + 6.0, at.1),
-            &text,
-        );
+        add_series(&mut entries, figure, name, series.class(name));
     }
-    if figure
-        .layers
-        .iter()
-        .any(|layer| layer.has_missing(&figure.x, &figure.y))
-    {
-        has_entries = true;
-        let (at, text) = next_entry("no data");
-        let _ = writeln!(
-            out,
-            "<path class=\"c m\" d=\"M{} {}h10\"/>",
-            coordinate(at.0 + SAMPLE / 2.0 - 5.0),
-            coordinate(at.1 - TEXT_SIZE * 0.35)
-        );
-        text_element(
-            &mut out,
-            ("n", TEXT_SIZE, "start"),
-            (at.0 + SAMPLE + 6.0, at.1),
-            &text,
-        );
+    let mut layers = figure.layers.iter();
+    if layers.any(|layer| layer.has_missing(&figure.x, &figure.y)) {
+        entries.add("no data", missing_sample);
     }
     for (index, layer) in figure.layers.iter().enumerate() {
         if let Some(text) = annotation_text(figure, layer).filter(|_| in_legend.contains(&index)) {
-            has_entries = true;
-            let (at, text) = next_entry(&text);
-            sample(&mut out, layer, 0, at);
-            text_element(
-                &mut out,
-                ("n", TEXT_SIZE, "start"),
-                (at.0 + SAMPLE + 6.0, at.1),
-                &text,
-            );
+            entries.add(&text, |out, at| sample(out, layer, 0, at));
         }
     }
-    let end = if has_entries { y } else { top - 6.0 };
-    (out, end)
+    let end = if entries.svg.is_empty() {
+        top - 6.0
+    } else {
+        entries.y
+    };
+    (entries.svg, end)
+}
+
+/// The entries drawn so far, and the place of the next.
+struct Entries {
+    svg: String,
+    figure_width: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Entries {
+    fn new(figure_width: f64, top: f64) -> Self {
+        Self {
+            svg: String::new(),
+            figure_width,
+            x: MARGIN,
+            y: top + TEXT_SIZE,
+        }
+    }
+
+    /// Adds an entry to the row, or to a new row where it does not fit. `sample` draws in front of the text.
+    fn add(&mut self, text: &str, sample: impl FnOnce(&mut String, (f64, f64))) {
+        let available = self.figure_width - 2.0 * MARGIN - SAMPLE - 6.0;
+        let text = cut(text, TEXT_SIZE, available);
+        let entry_width = SAMPLE + 6.0 + width(&text, TEXT_SIZE);
+        if self.x > MARGIN && self.x + entry_width > self.figure_width - MARGIN {
+            self.x = MARGIN;
+            self.y += TEXT_SIZE * LINE_HEIGHT;
+        }
+        sample(&mut self.svg, (self.x, self.y));
+        text_element(
+            &mut self.svg,
+            ("n", TEXT_SIZE, "start"),
+            (self.x + SAMPLE + 6.0, self.y),
+            &text,
+        );
+        self.x += entry_width + 18.0;
+    }
+}
+
+/// Adds a series with the samples of all layers that draw it.
+fn add_series(entries: &mut Entries, figure: &Figure, name: &str, class: usize) {
+    let layers: Vec<&Layer> = figure
+        .layers
+        .iter()
+        .filter(|layer| layer.names().contains(&name))
+        .collect();
+    let text = if layers.iter().all(|layer| layer.is_empty(name)) {
+        format!("{name} (no data)")
+    } else {
+        name.to_owned()
+    };
+    entries.add(&text, |out, at| {
+        for layer in layers {
+            sample(out, layer, class, at);
+        }
+    });
+}
+
+/// Draws a sample of the mark of missing values.
+fn missing_sample(out: &mut String, (x, y): (f64, f64)) {
+    let _ = writeln!(
+        out,
+        "<path class=\"c m\" d=\"M{} {}h10\"/>",
+        coordinate(x + SAMPLE / 2.0 - 5.0),
+        coordinate(y - TEXT_SIZE * 0.35)
+    );
 }
 
 /// The text of an annotation with its values; `None` for other layers.
@@ -119,87 +131,59 @@ fn annotation_text(figure: &Figure, layer: &Layer) -> Option<String> {
     }
 }
 
-/// Draws a sample of a layer beside its name.
+/// Draws a sample of a layer in front of its name.
 fn sample(out: &mut String, layer: &Layer, class: usize, (x, y): (f64, f64)) {
-    let middle = y - TEXT_SIZE * 0.35;
+    let center_x = x + SAMPLE / 2.0;
+    let center_y = y - TEXT_SIZE * 0.35;
+    let move_to = |x: f64, y: f64| format!("M{} {}", coordinate(x), coordinate(y));
+    let top_left = (x, center_y - 6.0);
+    let bottom_right = (x + SAMPLE, center_y + 6.0);
+    let mut path = |style: &str, d: &str| {
+        let _ = write!(out, "<path class=\"{style}\" d=\"{d}\"/>");
+    };
     match layer {
         Layer::Line { .. } | Layer::Step { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"l s{class}\" d=\"M{} {}h{SAMPLE}\"/>",
-                coordinate(x),
-                coordinate(middle)
+            path(
+                &format!("l s{class}"),
+                &format!("{}h{SAMPLE}", move_to(x, center_y)),
             );
         }
         Layer::Band { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"a s{class}\" d=\"M{} {}h{SAMPLE}v12h-{SAMPLE}z\"/>",
-                coordinate(x),
-                coordinate(middle - 6.0)
+            let start = move_to(x, center_y - 6.0);
+            path(
+                &format!("a s{class}"),
+                &format!("{start}h{SAMPLE}v12h-{SAMPLE}z"),
             );
         }
-        Layer::Stack { .. } => {
-            layers::area::sample(out, class, (x, middle - 6.0), (x + SAMPLE, middle + 6.0));
-        }
-        Layer::Bars { .. } => {
-            layers::bars::body(
-                out,
-                class,
-                (x, middle - 6.0),
-                (x + SAMPLE, middle + 6.0),
-                "",
-            );
-        }
+        Layer::Stack { .. } => return layers::area::sample(out, class, top_left, bottom_right),
+        Layer::Bars { .. } => return layers::bars::body(out, class, top_left, bottom_right, ""),
         Layer::Boxes { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"a s{class}\" d=\"M{0} {1}h{SAMPLE}v10h-{SAMPLE}z\"/>\
-                 <path class=\"c s{class}\" d=\"M{0} {1}h{SAMPLE}v10h-{SAMPLE}zm{2} 0v10\"/>",
-                coordinate(x),
-                coordinate(middle - 5.0),
-                SAMPLE / 2.0
+            let outline = format!("{}h{SAMPLE}v10h-{SAMPLE}z", move_to(x, center_y - 5.0));
+            path(&format!("a s{class}"), &outline);
+            path(
+                &format!("c s{class}"),
+                &format!("{outline}m{} 0v10", SAMPLE / 2.0),
             );
         }
-        Layer::Points { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"p s{class}\" d=\"{}\"/>",
-                marker(class, x + SAMPLE / 2.0, middle)
-            );
-        }
+        Layer::Points { .. } => path(&format!("p s{class}"), &marker(class, center_x, center_y)),
         Layer::Intervals { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"c s{class}\" d=\"M{} {}v14m-3 0h6m-6 -14h6\"/><path class=\"p s{class}\" d=\"{}\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle - 7.0),
-                marker(class, x + SAMPLE / 2.0, middle)
+            let start = move_to(center_x, center_y - 7.0);
+            path(
+                &format!("c s{class}"),
+                &format!("{start}v14m-3 0h6m-6 -14h6"),
             );
+            path(&format!("p s{class}"), &marker(class, center_x, center_y));
         }
-        Layer::Event { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"v\" d=\"M{} {}v14\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle - 7.0)
-            );
-        }
-        Layer::Rule { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"v\" d=\"M{} {}h{SAMPLE}\"/>",
-                coordinate(x),
-                coordinate(middle)
-            );
-        }
+        Layer::Event { .. } => path("v", &format!("{}v14", move_to(center_x, center_y - 7.0))),
+        Layer::Rule { .. } => path("v", &format!("{}h{SAMPLE}", move_to(x, center_y))),
         Layer::Mark { .. } => {
-            let _ = writeln!(
+            let _ = write!(
                 out,
                 "<circle class=\"d\" r=\"3.5\" cx=\"{}\" cy=\"{}\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle)
+                coordinate(center_x),
+                coordinate(center_y)
             );
         }
     }
+    out.push('\n');
 }

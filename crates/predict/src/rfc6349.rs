@@ -60,82 +60,96 @@ pub fn metrics(
     rtt: Duration,
     observed: &TransferObservation,
 ) -> Vec<Prediction> {
-    let mut all = Vec::new();
     let Some(ideal) = ideal_transfer_time(bytes, goodput) else {
-        return all;
+        return Vec::new();
     };
-    all.push(
-        Prediction::new(
-            "ideal_time",
-            "ideal transfer time",
-            ideal.as_secs_f64(),
-            Unit::Seconds,
-        )
-        .detail("RFC 6349, without handshake and slow start".to_owned())
-        .assumes("the link is full from the first byte to the last")
-        .source("RFC 6349 section 4.1")
-        .step(format!(
-            "{} × 8 / {} = {}",
-            size(bytes),
-            rate(goodput),
-            time(ideal)
-        )),
+    let mut all = vec![ideal_time_metric(bytes, goodput, ideal)];
+    all.extend(
+        observed
+            .duration
+            .and_then(|duration| transfer_time_metric(duration, ideal)),
     );
-    if let Some((duration, ratio)) = observed
-        .duration
-        .and_then(|duration| Some((duration, transfer_time_ratio(duration, ideal)?)))
-    {
-        all.push(
-            Prediction::new(
-                "transfer_time_ratio",
-                "transfer time ratio",
-                ratio,
-                Unit::Ratio,
-            )
-            .detail(format!("took {}", time(duration)))
-            .assumes("the time is that of the same amount")
-            .source("RFC 6349 section 4.1")
-            .within(Tolerance::SHARE)
-            .step(format!("{} / {} = {ratio:.4}", time(duration), time(ideal))),
-        );
-    }
-    if let Some(retransmitted) = observed.retransmitted {
-        let sent = bytes + retransmitted;
-        if let Some(share) = tcp_efficiency(sent, retransmitted) {
-            all.push(
-                Prediction::new("tcp_efficiency", "TCP efficiency", share, Unit::Share)
-                    .detail(format!("{} retransmitted", size(retransmitted)))
-                    .assumes("the bytes retransmitted are those of retransmitted segments")
-                    .source("RFC 6349 section 4.2")
-                    .step(format!(
-                        "({} − {}) / {} = {}",
-                        sent.get(),
-                        retransmitted.get(),
-                        sent.get(),
-                        Unit::Share.show(share)
-                    )),
-            );
-        }
-    }
-    if let Some((loaded, share)) = observed
-        .loaded_rtt
-        .and_then(|loaded| Some((loaded, buffer_delay(loaded, rtt)?)))
-    {
-        all.push(
-            Prediction::new("buffer_delay", "buffer delay", share, Unit::Share)
-                .detail(format!("{} loaded, {} idle", time(loaded), time(rtt)))
-                .assumes("the round-trip time given is that of the idle path")
-                .source("RFC 6349 section 4.3")
-                .step(format!(
-                    "({} − {}) / {} = {}",
-                    time(loaded),
-                    time(rtt),
-                    time(rtt),
-                    Unit::Share.show(share)
-                )),
-        );
-    }
+    all.extend(
+        observed
+            .retransmitted
+            .and_then(|retransmitted| efficiency_metric(bytes, retransmitted)),
+    );
+    all.extend(
+        observed
+            .loaded_rtt
+            .and_then(|loaded| buffer_delay_metric(loaded, rtt)),
+    );
     all
+}
+
+fn ideal_time_metric(bytes: ByteCount, goodput: BitRate, ideal: Duration) -> Prediction {
+    Prediction::new(
+        "ideal_time",
+        "ideal transfer time",
+        ideal.as_secs_f64(),
+        Unit::Seconds,
+    )
+    .detail("RFC 6349, without handshake and slow start".to_owned())
+    .assumes("the link is full from the first byte to the last")
+    .source("RFC 6349 section 4.1")
+    .step(format!(
+        "{} × 8 / {} = {}",
+        size(bytes),
+        rate(goodput),
+        time(ideal)
+    ))
+}
+
+fn transfer_time_metric(duration: Duration, ideal: Duration) -> Option<Prediction> {
+    let ratio = transfer_time_ratio(duration, ideal)?;
+    Some(
+        Prediction::new(
+            "transfer_time_ratio",
+            "transfer time ratio",
+            ratio,
+            Unit::Ratio,
+        )
+        .detail(format!("took {}", time(duration)))
+        .assumes("the time is that of the same amount")
+        .source("RFC 6349 section 4.1")
+        .within(Tolerance::SHARE)
+        .step(format!("{} / {} = {ratio:.4}", time(duration), time(ideal))),
+    )
+}
+
+fn efficiency_metric(bytes: ByteCount, retransmitted: ByteCount) -> Option<Prediction> {
+    let sent = bytes + retransmitted;
+    let share = tcp_efficiency(sent, retransmitted)?;
+    Some(
+        Prediction::new("tcp_efficiency", "TCP efficiency", share, Unit::Share)
+            .detail(format!("{} retransmitted", size(retransmitted)))
+            .assumes("the bytes retransmitted are those of retransmitted segments")
+            .source("RFC 6349 section 4.2")
+            .step(format!(
+                "({} − {}) / {} = {}",
+                sent.get(),
+                retransmitted.get(),
+                sent.get(),
+                Unit::Share.show(share)
+            )),
+    )
+}
+
+fn buffer_delay_metric(loaded: Duration, baseline: Duration) -> Option<Prediction> {
+    let share = buffer_delay(loaded, baseline)?;
+    Some(
+        Prediction::new("buffer_delay", "buffer delay", share, Unit::Share)
+            .detail(format!("{} loaded, {} idle", time(loaded), time(baseline)))
+            .assumes("the round-trip time given is that of the idle path")
+            .source("RFC 6349 section 4.3")
+            .step(format!(
+                "({} − {}) / {} = {}",
+                time(loaded),
+                time(baseline),
+                time(baseline),
+                Unit::Share.show(share)
+            )),
+    )
 }
 
 #[cfg(test)]

@@ -136,7 +136,11 @@ pub fn predict_transfer(parameters: &TransferParameters) -> Vec<Prediction> {
     }
     let mut all = Vec::new();
     if let Some(bound) = bounds.binding() {
-        all.extend(tcp_time(parameters, mss, bound).into_iter().flatten());
+        all.extend(
+            tcp_predictions(parameters, mss, bound)
+                .into_iter()
+                .flatten(),
+        );
         all.extend(bounds.prediction("tcp_ceiling", "TCP, steady state"));
     }
     all.extend(udp_time(parameters));
@@ -202,8 +206,11 @@ fn datagram_transfer_time(parameters: &TransferParameters) -> Option<Prediction>
     )
 }
 
+const TCP_ASSUMPTIONS: &str = "no loss below the ceiling, an acknowledgement for every segment, no TLS, until the last byte is sent";
+const TCP_SOURCE: &str = "Cardwell, Savage and Anderson 2000; RFC 5681 section 3.1; RFC 6928";
+
 /// The time of the transfer over TCP and its mean goodput; `None` when nothing can be sent.
-fn tcp_time(
+fn tcp_predictions(
     parameters: &TransferParameters,
     mss: u32,
     bound: &RateBound,
@@ -221,20 +228,34 @@ fn tcp_time(
     } else {
         bound.factor
     };
+    Some([
+        tcp_time(parameters, mss, bound, &transfer).bound_by(binding.name()),
+        tcp_mean_goodput(bytes, bound, &transfer).bound_by(binding.name()),
+    ])
+}
+
+fn tcp_time(
+    parameters: &TransferParameters,
+    mss: u32,
+    bound: &RateBound,
+    transfer: &SlowStart,
+) -> Prediction {
+    let TransferParameters {
+        bytes,
+        rtt,
+        initial,
+        ..
+    } = *parameters;
     let segments = |bytes: u64| bytes.div_ceil(u64::from(mss));
-    let mean = bytes.as_f64() * 8.0 / transfer.total_s.max(f64::MIN_POSITIVE);
-    let assumes = "no loss below the ceiling, an acknowledgement for every segment, no TLS, until the last byte is sent";
-    let source = "Cardwell, Savage and Anderson 2000; RFC 5681 section 3.1; RFC 6928";
-    let duration = Prediction::new("tcp_time", "TCP time", transfer.total_s, Unit::Seconds)
-        .bound_by(binding.name())
+    Prediction::new("tcp_time", "TCP time", transfer.total_s, Unit::Seconds)
         .detail(format!(
             "handshake, {} round{} of slow start, then {}",
             transfer.rounds,
             if transfer.rounds == 1 { "" } else { "s" },
             rate(bound.rate)
         ))
-        .assumes(assumes)
-        .source(source)
+        .assumes(TCP_ASSUMPTIONS)
+        .source(TCP_SOURCE)
         .within(Tolerance::TIME)
         .step(format!("handshake: {}", time(rtt)))
         .step(format!(
@@ -257,20 +278,23 @@ fn tcp_time(
             time(rtt),
             Unit::Seconds.show(transfer.rest_s),
             Unit::Seconds.show(transfer.total_s)
-        ));
-    let mean_goodput = Prediction::new(
+        ))
+}
+
+fn tcp_mean_goodput(bytes: ByteCount, bound: &RateBound, transfer: &SlowStart) -> Prediction {
+    let mean = bytes.as_f64() * 8.0 / transfer.total_s.max(f64::MIN_POSITIVE);
+    Prediction::new(
         "tcp_mean_goodput",
         "TCP, mean rate",
         mean,
         Unit::BitPerSecond,
     )
-    .bound_by(binding.name())
     .detail(format!(
         "{} of the ceiling",
         Unit::Share.show(mean / bound.rate.as_f64())
     ))
-    .assumes(assumes)
-    .source(source)
+    .assumes(TCP_ASSUMPTIONS)
+    .source(TCP_SOURCE)
     .within(Tolerance::TIME)
     .step(format!(
         "{} × 8 / {} = {} (a share of {} of the ceiling)",
@@ -278,8 +302,7 @@ fn tcp_time(
         Unit::Seconds.show(transfer.total_s),
         Unit::BitPerSecond.show(mean),
         digits(mean / bound.rate.as_f64())
-    ));
-    Some([duration, mean_goodput])
+    ))
 }
 
 #[cfg(test)]
