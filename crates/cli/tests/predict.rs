@@ -276,8 +276,8 @@ fn what_makes_no_sense_is_one_line_with_advice() {
         ("topology pair --flow h1>h2:udp=0", &["sends nothing"]),
         ("topology pair --flow h1>h2:udp=1M/70000", &["65507"]),
         ("topology pair --flow h1>h2:echo=0", &["between 1 and"]),
-        ("topology pair --time 0", &["above zero"]),
-        ("topology pair --time 87660h", &["lasts above zero"]),
+        ("topology pair --time 0", &["more than zero"]),
+        ("topology pair --time 87660h", &["lasts more than zero"]),
     ] {
         caudal_says(&format!("predict {words}")).failed(USAGE, parts);
     }

@@ -4,7 +4,7 @@
 
 /// The payload a flow received during one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GoodputInterval {
+pub struct PayloadInterval {
     /// The start, in seconds from an arbitrary origin.
     pub start_s: f64,
     /// The end, in seconds from the same origin.
@@ -13,7 +13,7 @@ pub struct GoodputInterval {
     pub bytes: f64,
 }
 
-impl GoodputInterval {
+impl PayloadInterval {
     /// The length in seconds; `None` unless it is positive and all fields are finite.
     fn length(&self) -> Option<f64> {
         let length = self.end_s - self.start_s;
@@ -86,7 +86,7 @@ pub fn fair_shares(capacity: f64, demands: &[Option<f64>]) -> Vec<f64> {
 ///
 /// Intervals are weighted by their length. `None` without intervals, or without a share.
 #[must_use]
-pub fn starved_fraction(series: &[GoodputInterval], fair: f64, below: f64) -> Option<f64> {
+pub fn starved_fraction(series: &[PayloadInterval], fair: f64, below: f64) -> Option<f64> {
     let limit = limit(fair, below)?;
     let (mut starved, mut all) = (0.0, 0.0);
     for interval in series {
@@ -104,7 +104,7 @@ pub fn starved_fraction(series: &[GoodputInterval], fair: f64, below: f64) -> Op
 ///
 /// A gap ends it, because the goodput during a gap is unknown. `None` without intervals, or without a share.
 #[must_use]
-pub fn longest_starvation(series: &[GoodputInterval], fair: f64, below: f64) -> Option<f64> {
+pub fn longest_starvation(series: &[PayloadInterval], fair: f64, below: f64) -> Option<f64> {
     let limit = limit(fair, below)?;
     let (mut longest, mut known) = (0.0_f64, false);
     // The start and the end of the current starvation.
@@ -145,10 +145,10 @@ fn follows(end: f64, start: f64, length: f64) -> bool {
 /// do, and those that contain a gap are skipped. `None` where that is later than half of the series, because then no rate counts
 /// as converged; where the converged rate is zero; and for a series shorter than four windows.
 #[must_use]
-pub fn convergence_time(series: &[GoodputInterval], window_s: f64) -> Option<f64> {
+pub fn convergence_time(series: &[PayloadInterval], window_s: f64) -> Option<f64> {
     const TOLERANCE: f64 = 0.1;
     const MIN_WINDOWS: f64 = 4.0;
-    let known: Vec<GoodputInterval> = series
+    let known: Vec<PayloadInterval> = series
         .iter()
         .filter(|interval| interval.length().is_some())
         .copied()
@@ -187,7 +187,7 @@ pub fn convergence_time(series: &[GoodputInterval], window_s: f64) -> Option<f64
 }
 
 /// The mean rate over the first `window_s` seconds; `None` where the series is shorter or has a gap.
-fn window_mean(series: &[GoodputInterval], window_s: f64) -> Option<f64> {
+fn window_mean(series: &[PayloadInterval], window_s: f64) -> Option<f64> {
     let begin = series.first()?.start_s;
     let (mut bytes, mut reached) = (0.0, begin);
     for interval in series {
@@ -211,8 +211,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// Intervals of a second, each with this many bit/s.
-    fn seconds(rates: &[f64]) -> Vec<GoodputInterval> {
-        let interval = |(at, rate): (usize, &f64)| GoodputInterval {
+    fn seconds(rates: &[f64]) -> Vec<PayloadInterval> {
+        let interval = |(at, rate): (usize, &f64)| PayloadInterval {
             start_s: at as f64,
             end_s: at as f64 + 1.0,
             bytes: rate / 8.0,
@@ -310,9 +310,9 @@ mod tests {
             fair: f64,
             window: f64,
         ) {
-            let series: Vec<GoodputInterval> = points
+            let series: Vec<PayloadInterval> = points
                 .into_iter()
-                .map(|(start_s, end_s, bytes)| GoodputInterval { start_s, end_s, bytes })
+                .map(|(start_s, end_s, bytes)| PayloadInterval { start_s, end_s, bytes })
                 .collect();
             let starved = starved_fraction(&series, fair, 0.1);
             prop_assert!(starved.is_none_or(|part| (0.0..=1.0).contains(&part)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use caudal_experiment::{Case, FlowKindFile, FlowSpec};
 use caudal_lab::{DirectionState, LabReport, LinkCounters};
 use caudal_stats::contention::{
-    GoodputInterval, STARVATION_THRESHOLD, convergence_time, fair_shares, jain, longest_starvation,
+    PayloadInterval, STARVATION_THRESHOLD, convergence_time, fair_shares, jain, longest_starvation,
     share_ratio, starved_fraction,
 };
 use caudal_stats::nearest_rank;
@@ -217,7 +217,7 @@ fn lost_of_sent(run: &Value) -> Option<(f64, f64)> {
 }
 
 /// What arrived of each connection of a run over time, without the warm-up.
-fn stretches(run: &Value) -> Vec<Vec<GoodputInterval>> {
+fn stretches(run: &Value) -> Vec<Vec<PayloadInterval>> {
     let flows = run["flows"]
         .as_array()
         .map(Vec::as_slice)
@@ -232,7 +232,7 @@ fn stretches(run: &Value) -> Vec<Vec<GoodputInterval>> {
             .filter(|interval| interval["omitted"] != true);
         counted
             .filter_map(|interval| {
-                Some(GoodputInterval {
+                Some(PayloadInterval {
                     start_s: number(&interval["start_s"])?,
                     end_s: number(&interval["end_s"])?,
                     bytes: number(&interval["bytes"])?,
@@ -244,11 +244,11 @@ fn stretches(run: &Value) -> Vec<Vec<GoodputInterval>> {
 }
 
 /// The connections of a flow as one: what all of them received in each interval. Intervals in which one is missing are holes.
-fn together(connections: &[Vec<GoodputInterval>]) -> Vec<GoodputInterval> {
+fn together(connections: &[Vec<PayloadInterval>]) -> Vec<PayloadInterval> {
     let Some((first, others)) = connections.split_first() else {
         return Vec::new();
     };
-    let sum = |stretch: &GoodputInterval| {
+    let sum = |stretch: &PayloadInterval| {
         let middle = f64::midpoint(stretch.start_s, stretch.end_s);
         let bytes: Option<f64> = others
             .iter()
@@ -260,7 +260,7 @@ fn together(connections: &[Vec<GoodputInterval>]) -> Vec<GoodputInterval> {
                 Some(same.rate()? * (stretch.end_s - stretch.start_s) / 8.0)
             })
             .sum();
-        Some(GoodputInterval {
+        Some(PayloadInterval {
             bytes: stretch.bytes + bytes?,
             ..*stretch
         })
@@ -268,7 +268,7 @@ fn together(connections: &[Vec<GoodputInterval>]) -> Vec<GoodputInterval> {
     first.iter().filter_map(sum).collect()
 }
 
-fn mean_rate(series: &[GoodputInterval]) -> Option<f64> {
+fn mean_rate(series: &[PayloadInterval]) -> Option<f64> {
     let (bytes, seconds) = series.iter().fold((0.0, 0.0), |(bytes, seconds), one| {
         (bytes + one.bytes, seconds + (one.end_s - one.start_s))
     });
