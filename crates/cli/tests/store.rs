@@ -51,7 +51,7 @@ fn shown_but_not_kept(ended: &Ended, words: &[&str]) {
         );
     }
     support::assert_reported(ended);
-    assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+    assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
 }
 
 fn kept_and_shown() {
@@ -59,10 +59,10 @@ fn kept_and_shown() {
     let ended = place.says(QUICK).done();
     let note = ended.stdout.lines().last().unwrap();
     let id = note
-        .strip_prefix("kept as ")
+        .strip_prefix("saved as ")
         .and_then(|rest| rest.split_whitespace().next())
         .unwrap_or_else(|| panic!("{note:?}"));
-    assert_eq!(note, format!("kept as {id} (caudal report show {id})"));
+    assert_eq!(note, format!("saved as {id} (caudal report show {id})"));
     let shown = place.says(&format!("report show {id}")).done().stdout;
     // All that the command closed with but what its sockets were granted.
     let closing = ended
@@ -133,7 +133,7 @@ fn document_unchanged() {
         "rtt -n 5 --sizes 1 -q",
     ] {
         let ended = place.says(words).done();
-        assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+        assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
     }
     assert_eq!(entries_in(&place, "").len(), 9);
 }
@@ -361,7 +361,12 @@ fn places() {
     let words = format!("{QUICK} --store {}", flag.display());
     let ended = run(within(&words).env("CAUDAL_STORE", "none"), SOON).done();
     assert!(
-        ended.stdout.lines().last().unwrap().starts_with("kept as "),
+        ended
+            .stdout
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("saved as "),
         "{ended:#?}"
     );
     assert!(flag.is_file());
@@ -407,7 +412,7 @@ fn not_wanted() {
             command.env("CAUDAL_STORE", store);
         }
         let ended = run(&mut command, SOON).done();
-        assert!(!ended.stdout.contains("kept as"), "{words}: {ended:#?}");
+        assert!(!ended.stdout.contains("saved as"), "{words}: {ended:#?}");
     }
     assert!(!data.exists());
     let mut command = caudal(["report", "list"]);
@@ -652,7 +657,7 @@ fn kept_of(words: &str) -> (Ended, Value, Value) {
         (Some(0), ""),
         "{ended:#?}"
     );
-    assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+    assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
     let entries = entries_in(&place, "");
     let [entry] = entries.as_slice() else {
         panic!("{words}: {entries:#?}");
