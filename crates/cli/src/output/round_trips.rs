@@ -4,7 +4,7 @@
 use super::interval_table::Detail;
 use super::text::{fold, percent, time_us, warning};
 use super::views::TextForm;
-use caudal_core::echo::{Departure, EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
+use caudal_core::echo::{Departure, EchoRecord, OneWaySummary, Reply, ReplySummary, SizeSummary};
 use caudal_core::link::link_rate;
 use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{Compared, far};
@@ -392,7 +392,7 @@ impl Closing<'_> {
     }
 }
 
-fn one_way(name: &str, way: &WaySummary) -> String {
+fn one_way(name: &str, way: &OneWaySummary) -> String {
     let us = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
     let delay = match (&way.delay_us, way.bound_us) {
         (Some(delay), Some(bound)) => format!(
@@ -504,8 +504,9 @@ fn csv_row(
     let of = |value: fn(&DistributionSummary) -> f64| number(rtt.map(value));
     let bounded = rtt.filter(|rtt| rtt.confidence > 0.0);
     let (late, up, down) = (&replies.lateness_us, &replies.up, &replies.down);
-    let middle =
-        |way: &Option<WaySummary>| number(way.and_then(|way| way.delay_us).map(|delay| delay.p50));
+    let middle = |way: &Option<OneWaySummary>| {
+        number(way.and_then(|way| way.delay_us).map(|delay| delay.p50))
+    };
     [
         transport.to_owned(),
         size.to_string(),
@@ -651,7 +652,7 @@ pub fn series(record: &EchoRecord) -> Vec<SampleSeries> {
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use caudal_core::echo::{Departure, OneWay, Series, Summarise};
+    use caudal_core::echo::{Departure, EchoSeries, EchoSummaryOptions, OneWayTransit};
 
     fn record(clients: u32, sizes: &[u32], rtts_ns: &[u64]) -> EchoRecord {
         let mut series = Vec::new();
@@ -664,12 +665,12 @@ mod tests {
                         Reply::after(*ns)
                     }
                 };
-                series.push(Series {
+                series.push(EchoSeries {
                     client,
                     size: *size,
                     first: rtts_ns.first().map(reply),
                     replies: rtts_ns[1..].iter().map(reply).collect(),
-                    ..Series::default()
+                    ..EchoSeries::default()
                 });
             }
         }
@@ -680,7 +681,7 @@ mod tests {
     }
 
     fn summary(record: &EchoRecord) -> Vec<SizeSummary> {
-        record.summarise(Summarise {
+        record.summarise(EchoSummaryOptions {
             confidence: 0.98,
             include_first: false,
         })
@@ -775,7 +776,7 @@ mod tests {
         record.series[0].departures = vec![Departure {
             intended_ns: 5,
             late_ns: 6,
-            one_way: Some(OneWay {
+            one_way: Some(OneWayTransit {
                 up_ns: 7,
                 down_ns: 8,
             }),
