@@ -1,110 +1,16 @@
-//! Exact accounting of numbered datagrams at the receiver: what came, what came twice, late or out of order, what never.
+//! The account of a flow's numbers.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::counts::{Arrival, RunningCounts, SequenceCounts};
+use super::jumps::Jumps;
+use super::missing_runs::MissingRuns;
+use super::window::{WORDS, oldest_word, slot};
 
-/// Sequence numbers behind the newest that are still told apart one by one.
-///
-/// The window moves by whole words of 64, so a datagram is late once it is between 65 473 and 65 536 behind.
-pub const WINDOW: u64 = 65_536;
-const WORDS: usize = (WINDOW / 64) as usize;
-/// Every jump over missing numbers skips at least one, so this many jumps span the window.
-const JUMPS: usize = (WINDOW / 2) as usize;
-/// A jump forward by more than this is taken for garbage: at 20 million datagrams a second it is 214 s of silence.
-const LARGEST_JUMP: u64 = 1 << 32;
-/// No sender gets this far; what claims to is garbage, and the counters below it cannot overflow.
-const LARGEST_SEQUENCE: u64 = 1 << 62;
+/// A larger jump forward is taken for garbage: at 20 million datagrams a second it is 214 s of silence.
+const MAX_JUMP: u64 = 1 << 32;
+/// No sender gets this far; a larger number is garbage, and the counters below it cannot overflow.
+const MAX_SEQUENCE: u64 = 1 << 62;
 
-/// What one datagram turned out to be when it arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrival {
-    /// Its number is at least the next expected one (RFC 4737 section 3.3).
-    InOrder,
-    /// A datagram with a larger number came before it.
-    Reordered {
-        /// Received datagrams since the first that overtook it, itself included (RFC 4737 section 4.2.2).
-        extent: u64,
-    },
-    /// A datagram with this number was received already.
-    Duplicate,
-    /// It is more than the window behind the newest, where its number already counts as missing.
-    Late,
-    /// Its number cannot be true; it was ignored.
-    Absurd,
-}
-
-/// The counters of a tracker while datagrams still arrive.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct RunningCounts {
-    /// Distinct datagrams that arrived within the window.
-    pub received: u64,
-    /// Datagrams whose number had been received already.
-    pub duplicate: u64,
-    /// Received datagrams that were overtaken by one with a larger number.
-    pub reordered: u64,
-    /// Datagrams that came more than the window behind the newest; not received, not lost.
-    pub late: u64,
-    /// Datagrams whose number cannot be true.
-    pub absurd: u64,
-    /// The largest number received; `None` before the first.
-    pub highest: Option<u64>,
-}
-
-impl RunningCounts {
-    /// Numbers up to the highest that have not arrived: `highest + 1 - received - late`.
-    ///
-    /// It falls again when a reordered datagram fills its gap.
-    #[must_use]
-    pub fn lost_so_far(&self) -> u64 {
-        let passed = self.highest.map_or(0, |highest| highest + 1);
-        passed.saturating_sub(self.received + self.late)
-    }
-}
-
-/// The final account of a flow of numbered datagrams.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SequenceCounts {
-    /// Numbers accounted for, `received + lost + late`: what was sent, or up to the highest received where that is more.
-    pub expected: u64,
-    /// Distinct datagrams that arrived within the window.
-    pub received: u64,
-    /// Numbers that never arrived.
-    pub lost: u64,
-    /// Datagrams whose number had been received already; not part of `received`.
-    pub duplicate: u64,
-    /// Received datagrams that were overtaken by one with a larger number (RFC 4737 section 3.3).
-    pub reordered: u64,
-    /// Datagrams that came more than the window behind the newest; neither received nor lost.
-    pub late: u64,
-    /// Datagrams whose number cannot be true; ignored.
-    pub absurd: u64,
-    /// The largest number received; `None` when nothing came.
-    pub highest: Option<u64>,
-    /// The largest reordering extent in datagrams (RFC 4737 section 4.2.2); zero without reordering.
-    pub reorder_extent_max: u64,
-    /// Datagrams that came directly behind three with larger numbers, which TCP would take for lost.
-    ///
-    /// Source: n-reordering with n = 3, RFC 4737 section 5.4.
-    pub n_reordering: u64,
-    /// How the missing numbers, late ones included, lie together.
-    pub loss_runs: LossRuns,
-}
-
-/// Missing numbers grouped into runs of consecutive ones.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossRuns {
-    /// Runs.
-    pub count: u64,
-    /// Mean length of a run in datagrams; `None` without a run.
-    pub mean: Option<f64>,
-    /// Length of the longest run in datagrams; zero without a run.
-    pub max: u64,
-    /// Element k counts the runs of 2^k up to 2^(k+1) - 1 datagrams; ends with the longest.
-    pub histogram: Vec<u64>,
-}
-
-/// Accounts for every number of a flow that starts at zero, in bounded memory (at most 0.6 MB).
+/// An exact account of the numbers of a flow that starts at zero, in bounded memory (at most 0.6 MB).
 #[derive(Debug, Clone)]
 pub struct SequenceTracker {
     /// One bit per number, word `number / 64 % WORDS`; set once received.
@@ -157,12 +63,12 @@ impl SequenceTracker {
             return self.push_behind(seq);
         }
         if seq > self.next {
-            if seq - self.next > LARGEST_JUMP || seq >= LARGEST_SEQUENCE {
+            if seq - self.next > MAX_JUMP || seq >= MAX_SEQUENCE {
                 self.absurd += 1;
                 return Arrival::Absurd;
             }
             self.jumps.push(seq, self.received);
-        } else if seq >= LARGEST_SEQUENCE {
+        } else if seq >= MAX_SEQUENCE {
             self.absurd += 1;
             return Arrival::Absurd;
         }
@@ -176,13 +82,13 @@ impl SequenceTracker {
 
     /// Accounts for `count` datagrams that arrived in order with consecutive numbers from `first`.
     ///
-    /// The same as that many calls of [`push`](Self::push), at the price of one per 64.
+    /// The same as that many calls of [`push`](Self::push), at the cost of one per 64.
     pub fn push_run(&mut self, first: u64, count: u32) {
         let mut seq = first;
         let mut left = u64::from(count);
-        // Up to and including the first that is where it belongs, one by one.
+        // One by one up to the first that is the next expected.
         while left > 0 {
-            if seq == self.next && seq.saturating_add(left) <= LARGEST_SEQUENCE {
+            if seq == self.next && seq.saturating_add(left) <= MAX_SEQUENCE {
                 break;
             }
             self.push(seq);
@@ -209,7 +115,7 @@ impl SequenceTracker {
         }
     }
 
-    /// The counters as they stand.
+    /// The counters so far.
     #[must_use]
     pub fn counts(&self) -> RunningCounts {
         RunningCounts {
@@ -222,13 +128,13 @@ impl SequenceTracker {
         }
     }
 
-    /// Numbers up to the highest that have not arrived, reordered ones still under way included.
+    /// Numbers up to the highest that have not arrived, reordered ones still in flight included.
     #[must_use]
     pub fn lost_so_far(&self) -> u64 {
         self.counts().lost_so_far()
     }
 
-    /// The final account; with `sent`, the datagrams missing behind the highest received count as lost too.
+    /// The final counts; with `sent`, the datagrams missing beyond the highest received count as lost too.
     ///
     /// `received + lost + late` is then `sent`, unless a number beyond `sent` was received.
     #[must_use]
@@ -238,9 +144,9 @@ impl SequenceTracker {
         if self.next > 0 {
             let top = (self.next - 1) / 64;
             for word in oldest_word(top)..top {
-                missing.settle(self.ring[slot(word)], 64);
+                missing.count_word(self.ring[slot(word)], 64);
             }
-            missing.settle(self.ring[slot(top)], ((self.next - 1) % 64 + 1) as u32);
+            missing.count_word(self.ring[slot(top)], ((self.next - 1) % 64 + 1) as u32);
         }
         missing.extend(expected - self.next);
         SequenceCounts {
@@ -263,7 +169,7 @@ impl SequenceTracker {
     fn push_behind(&mut self, seq: u64) -> Arrival {
         let word = seq / 64;
         if word < oldest_word((self.next - 1) / 64) {
-            // A number that left the window either was received or is missing; when every missing one has come late
+            // A number that left the window either was received or is missing; when every missing one has arrived late
             // already, this can only be a duplicate.
             if self.late < self.missing.total {
                 self.late += 1;
@@ -290,7 +196,7 @@ impl SequenceTracker {
         Arrival::Reordered { extent }
     }
 
-    /// Makes `word` the newest of the window and settles those that fall out.
+    /// Makes `word` the newest of the window and counts the missing numbers of those that leave it.
     #[inline]
     fn slide_to(&mut self, word: u64) {
         // Before the first datagram the ring is empty and word 0 is the newest.
@@ -301,143 +207,27 @@ impl SequenceTracker {
     }
 
     fn slide(&mut self, top: u64, word: u64) {
-        // Those further ahead than a whole window would settle words that were never in the ring.
+        // Words further ahead than a whole window were never in the ring.
         let through_ring = (word - top).min(WORDS as u64);
         for new in top + 1..=top + through_ring {
             let old = std::mem::take(&mut self.ring[slot(new)]);
             if new >= WORDS as u64 {
-                self.missing.settle(old, 64);
+                self.missing.count_word(old, 64);
             }
         }
         let skipped = word - top - through_ring;
         if skipped > 0 {
-            // Settling began with word top + 1 - WORDS; what the window did not reach yet holds no number below zero.
-            let first_unsettled = (top + 1 + through_ring).saturating_sub(WORDS as u64);
+            // Counting began with word top + 1 - WORDS; below word 0 there are no numbers.
+            let first_uncounted = (top + 1 + through_ring).saturating_sub(WORDS as u64);
             let first_kept = oldest_word(word);
-            self.missing.extend((first_kept - first_unsettled) * 64);
-        }
-    }
-}
-
-/// The oldest word inside the window when `top` is the newest.
-fn oldest_word(top: u64) -> u64 {
-    (top + 1).saturating_sub(WORDS as u64)
-}
-
-fn slot(word: u64) -> usize {
-    (word % WORDS as u64) as usize
-}
-
-/// Where the flow jumped over missing numbers, for the extent of what arrives there later.
-///
-/// The first datagram to overtake a missing number is the one that jumped over it.
-#[derive(Debug, Clone)]
-struct Jumps {
-    /// The number jumped to, and the datagrams received before it.
-    ring: Box<[(u64, u64)]>,
-    pushed: u64,
-}
-
-impl Jumps {
-    fn new() -> Self {
-        Self {
-            ring: vec![(0, 0); JUMPS].into_boxed_slice(),
-            pushed: 0,
-        }
-    }
-
-    fn push(&mut self, landed: u64, position: u64) {
-        self.ring[(self.pushed % JUMPS as u64) as usize] = (landed, position);
-        self.pushed += 1;
-    }
-
-    /// The position of the first datagram that jumped over `seq`.
-    fn first_over(&self, seq: u64) -> Option<u64> {
-        let at = |index: u64| self.ring[(index % JUMPS as u64) as usize];
-        let (mut low, mut high) = (self.pushed.saturating_sub(JUMPS as u64), self.pushed);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if at(middle).0 > seq {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        (low < self.pushed).then(|| at(low).1)
-    }
-}
-
-/// Runs of missing numbers, fed in the order of the numbers.
-#[derive(Debug, Clone, Copy)]
-struct MissingRuns {
-    total: u64,
-    count: u64,
-    max: u64,
-    by_length: [u64; 64],
-    /// Length of the run that may still go on.
-    open: u64,
-}
-
-impl MissingRuns {
-    const fn new() -> Self {
-        Self {
-            total: 0,
-            count: 0,
-            max: 0,
-            by_length: [0; 64],
-            open: 0,
-        }
-    }
-
-    /// The next `bits` numbers, received where a bit of `word` is set.
-    #[inline]
-    fn settle(&mut self, word: u64, bits: u32) {
-        if word == u64::MAX && self.open == 0 {
-            return;
-        }
-        let (mut word, mut left) = (word, bits);
-        while left > 0 {
-            let lost = word.trailing_zeros().min(left);
-            self.extend(u64::from(lost));
-            word = word.checked_shr(lost).unwrap_or(0);
-            left -= lost;
-            let came = word.trailing_ones().min(left);
-            if came > 0 {
-                self.close();
-            }
-            word = word.checked_shr(came).unwrap_or(0);
-            left -= came;
-        }
-    }
-
-    fn extend(&mut self, missing: u64) {
-        self.total += missing;
-        self.open += missing;
-    }
-
-    fn close(&mut self) {
-        if self.open > 0 {
-            self.count += 1;
-            self.max = self.max.max(self.open);
-            self.by_length[self.open.ilog2() as usize] += 1;
-            self.open = 0;
-        }
-    }
-
-    fn runs(mut self) -> LossRuns {
-        self.close();
-        let longest = self.by_length.iter().rposition(|&count| count > 0);
-        LossRuns {
-            count: self.count,
-            mean: (self.count > 0).then(|| self.total as f64 / self.count as f64),
-            max: self.max,
-            histogram: self.by_length[..longest.map_or(0, |k| k + 1)].to_vec(),
+            self.missing.extend((first_kept - first_uncounted) * 64);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::counts::LossRuns;
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashSet;
@@ -451,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_arrives_whole_has_nothing_to_report() {
+    fn a_flow_that_arrives_complete_has_no_loss_runs() {
         let counts = tracked(0..200_000).finish(Some(200_000));
         assert_eq!((counts.received, counts.lost), (200_000, 0));
         assert_eq!((counts.reordered, counts.duplicate, counts.late), (0, 0, 0));
@@ -518,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_more_than_the_window_behind_is_late_and_no_longer_lost() {
+    fn a_datagram_more_than_the_window_behind_is_late_and_no_longer_lost() {
         let mut tracker = tracked((0..200_000).filter(|seq| *seq != 5));
         assert_eq!(tracker.push(5), Arrival::Late);
         let counts = tracker.finish(Some(200_000));
@@ -536,25 +326,25 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_ignored_and_huge_jumps_are_cheap() {
+    fn implausible_numbers_are_ignored_and_huge_jumps_are_cheap() {
         let mut tracker = tracked([0]);
-        for seq in [u64::MAX, LARGEST_SEQUENCE, LARGEST_JUMP + 2] {
+        for seq in [u64::MAX, MAX_SEQUENCE, MAX_JUMP + 2] {
             assert_eq!(tracker.push(seq), Arrival::Absurd);
         }
         for jump in 1..10_000 {
-            assert_eq!(tracker.push(jump * LARGEST_JUMP), Arrival::InOrder);
+            assert_eq!(tracker.push(jump * MAX_JUMP), Arrival::InOrder);
         }
         tracker.push_run(u64::MAX - 2, 10);
         let counts = tracker.finish(None);
         assert_eq!(counts.absurd, 13);
         assert_eq!(counts.received, 10_000);
-        assert_eq!(counts.lost, 9_999 * LARGEST_JUMP + 1 - 10_000);
+        assert_eq!(counts.lost, 9_999 * MAX_JUMP + 1 - 10_000);
         assert_eq!(counts.loss_runs.count, 9_999);
-        assert_eq!(counts.loss_runs.max, LARGEST_JUMP - 1);
+        assert_eq!(counts.loss_runs.max, MAX_JUMP - 1);
     }
 
     #[test]
-    fn loss_runs_give_their_number_lengths_and_the_tail() {
+    fn loss_runs_count_their_number_and_lengths_to_the_end_of_the_flow() {
         let lost = [3, 10, 11, 64, 65, 66, 67, 68];
         let counts = tracked((0..100).filter(|seq| !lost.contains(seq))).finish(Some(164));
         assert_eq!(counts.lost, 8 + 64);
@@ -565,12 +355,12 @@ mod tests {
     }
 
     #[test]
-    fn a_number_beyond_what_was_sent_does_not_break_the_account() {
+    fn a_number_beyond_those_sent_does_not_break_the_account() {
         let counts = tracked([0, 9]).finish(Some(5));
         assert_eq!((counts.expected, counts.lost), (10, 8));
     }
 
-    /// The definitions again, with a set and a list, as slowly as they please.
+    /// The definitions again, with a set and a list and without regard to speed.
     #[derive(Default)]
     struct Model {
         order: Vec<u64>,
