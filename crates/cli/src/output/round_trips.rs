@@ -7,7 +7,7 @@ use super::views::TextForm;
 use caudal_core::echo::{Departure, EchoRecord, OneWaySummary, Reply, ReplySummary, SizeSummary};
 use caudal_core::link::link_rate;
 use caudal_core::plan::EchoSchedule;
-use caudal_core::prediction::{Compared, far};
+use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::run::{RoundTripSummary, Run};
 use caudal_stats::DistributionSummary;
 use caudal_store::SampleSeries;
@@ -243,24 +243,21 @@ impl Closing<'_> {
     /// The prediction for the largest message, and the number of sizes for which predictions held.
     fn predictions(&self, push: &mut impl FnMut(String)) {
         let all = self.run.predictions();
-        let by_value =
-            |a: &&Compared, b: &&Compared| a.prediction.value.total_cmp(&b.prediction.value);
+        let by_value = |a: &&PredictionCheck, b: &&PredictionCheck| {
+            a.prediction.value.total_cmp(&b.prediction.value)
+        };
         let Some(largest) = all.iter().max_by(by_value) else {
             if let Some(why) = self.no_prediction() {
                 push(format!("predicted: nothing, because {why}"));
             }
             return;
         };
-        push(format!(
-            "predicted: {} {}",
-            largest.prediction.title,
-            largest.words()
-        ));
+        push(format!("predicted: {} {largest}", largest.prediction.title));
         if all.len() < 2 {
             return;
         }
-        let tolerance = largest.prediction.tolerance.words();
-        let mut failed: Vec<&Compared> = all.iter().filter(|one| !one.holds).collect();
+        let tolerance = largest.prediction.tolerance;
+        let mut failed: Vec<&PredictionCheck> = all.iter().filter(|one| !one.holds).collect();
         if failed.is_empty() {
             push(format!(
                 "  all {} sizes are within {tolerance} of theirs",
@@ -268,14 +265,18 @@ impl Closing<'_> {
             ));
             return;
         }
-        let off = |one: &Compared| one.difference.unwrap_or(0.0).abs();
+        let off = |one: &PredictionCheck| one.difference.unwrap_or(0.0).abs();
         failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
         let worst: Vec<String> = failed
             .iter()
             .take(MAX_FAILED)
             .map(|one| {
                 let title = one.prediction.title.trim_start_matches("round trip of ");
-                format!("{title}: {}", one.difference.map_or_else(String::new, far))
+                let difference = one.difference.map(RelativeDifference);
+                format!(
+                    "{title}: {}",
+                    difference.map_or_else(String::new, |difference| difference.to_string())
+                )
             })
             .collect();
         push(format!(
