@@ -5,8 +5,8 @@
 //! could have done more.
 
 use crate::loss::LossLocation;
-use crate::sample::TcpState;
-use crate::timeline::Measured;
+use crate::sample::TcpSnapshot;
+use crate::timeline::MeasuredFlow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl LimitedBy {
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// The flow over the measured part.
-    pub measured: &'a Measured,
+    pub measured: &'a MeasuredFlow,
     /// The rate asked of it, bit/s.
     pub asked_bps: Option<u64>,
     /// `true` when socket buffers were set by hand.
@@ -199,7 +199,7 @@ fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
 
 /// The evidence that the receiver's window only bounds the queue of a full path: the rate is the window over
 /// the round-trip time, but that time is many times the path's own. `None` where it is not so.
-fn queue_bound_by_window(goodput_bps: f64, last: &TcpState) -> Option<String> {
+fn queue_bound_by_window(goodput_bps: f64, last: &TcpSnapshot) -> Option<String> {
     let window = last.receiver_window_bytes? as f64 * 8.0;
     let min_s = f64::from(last.min_rtt_us?.max(1)) / 1e6;
     let now_s = f64::from(last.rtt_us.max(1)) / 1e6;
@@ -371,18 +371,18 @@ fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
 mod tests {
     use super::*;
 
-    fn measured() -> Measured {
-        let state = TcpState {
+    fn measured() -> MeasuredFlow {
+        let state = TcpSnapshot {
             busy_us: Some(0),
             receiver_window_limited_us: Some(0),
             send_buffer_limited_us: Some(0),
-            ..TcpState::default()
+            ..TcpSnapshot::default()
         };
-        let later = TcpState {
+        let later = TcpSnapshot {
             busy_us: Some(1_000_000),
             ..state
         };
-        Measured {
+        MeasuredFlow {
             bytes: 1_000_000,
             start_ns: 0,
             elapsed_ns: 1_000_000_000,
@@ -398,9 +398,9 @@ mod tests {
         }
     }
 
-    fn bottleneck(change: impl FnOnce(&mut Measured, &mut Evidence<'static>)) -> Bottleneck {
+    fn bottleneck(change: impl FnOnce(&mut MeasuredFlow, &mut Evidence<'static>)) -> Bottleneck {
         let mut of = measured();
-        let placeholder: &'static Measured = Box::leak(Box::new(measured()));
+        let placeholder: &'static MeasuredFlow = Box::leak(Box::new(measured()));
         let mut evidence = Evidence {
             measured: placeholder,
             asked_bps: None,
@@ -413,7 +413,7 @@ mod tests {
         find(&evidence).limit
     }
 
-    fn later(measured: &mut Measured) -> &mut TcpState {
+    fn later(measured: &mut MeasuredFlow) -> &mut TcpSnapshot {
         &mut measured.tcp.as_mut().unwrap().1
     }
 
@@ -516,7 +516,7 @@ mod tests {
 
     #[test]
     fn a_window_that_only_bounds_a_full_queue_is_not_the_bottleneck() {
-        let full = |m: &mut Measured, _: &mut Evidence<'_>| {
+        let full = |m: &mut MeasuredFlow, _: &mut Evidence<'_>| {
             m.bytes = 11_950_000;
             let later = later(m);
             later.receiver_window_limited_us = Some(900_000);

@@ -3,7 +3,7 @@
 use crate::interval::{Interval, ServerAccount};
 use crate::plan::{Direction, PlannedFlow};
 use crate::sample::{
-    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpState,
+    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpSnapshot,
 };
 use crate::sequence::LossRuns;
 use schemars::JsonSchema;
@@ -228,8 +228,8 @@ pub struct TcpReport {
     pub reordering_seen: Option<u64>,
 }
 
-impl From<&TcpState> for TcpReport {
-    fn from(state: &TcpState) -> Self {
+impl From<&TcpSnapshot> for TcpReport {
+    fn from(state: &TcpSnapshot) -> Self {
         Self {
             rtt_us: Some(state.rtt_us),
             rttvar_us: Some(state.rttvar_us),
