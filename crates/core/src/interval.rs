@@ -270,7 +270,7 @@ pub struct FlowInterval {
     /// The flow.
     #[serde(flatten)]
     pub flow: PlannedFlow,
-    /// What it carried.
+    /// Its interval.
     #[serde(flatten)]
     pub interval: Interval,
 }

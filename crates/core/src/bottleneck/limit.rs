@@ -20,7 +20,7 @@ pub enum Bottleneck {
     Sender,
     /// The receiving application, or its processor.
     Receiver,
-    /// It cannot be told from what was measured.
+    /// The measurements do not show it.
     Unknown,
 }
 

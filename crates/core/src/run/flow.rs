@@ -31,10 +31,10 @@ pub struct FlowReport {
     /// The time it took to connect, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_us: Option<f64>,
-    /// What the client's kernel granted the connection.
+    /// The settings the client's kernel granted the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
-    /// What the server's kernel granted the connection.
+    /// The settings the server's kernel granted the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_granted: Option<Granted>,
     /// The reason why the connection ended before its time.
@@ -79,7 +79,7 @@ pub struct SenderReport {
     /// Time spent waiting for the receiver's credit, s (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credit_wait_s: Option<f64>,
-    /// What the kernel granted this end.
+    /// The settings the kernel granted this end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
     /// Evenness of the departures (UDP with a rate).
@@ -151,7 +151,7 @@ pub struct ReceiverReport {
     /// Lengths of runs of consecutive losses (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_runs: Option<LossRuns>,
-    /// What the kernel granted this end.
+    /// The settings the kernel granted this end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
     /// Delay variation (UDP).
