@@ -1,6 +1,6 @@
 //! Predicted values with their assumptions, and observations compared with them.
 
-use crate::quantity::{Quantity, Unit, digits};
+use crate::quantity::{Unit, UnitValue, digits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -168,8 +168,8 @@ impl Prediction {
 
     /// The value with its unit.
     #[must_use]
-    pub const fn quantity(&self) -> Quantity {
-        Quantity::new(self.value, self.unit)
+    pub const fn unit_value(&self) -> UnitValue {
+        UnitValue::new(self.value, self.unit)
     }
 }
 
@@ -236,11 +236,11 @@ impl fmt::Display for PredictionCheck {
             detail,
             ..
         } = &self.prediction;
-        write!(f, "{}", self.prediction.quantity())?;
+        write!(f, "{}", self.prediction.unit_value())?;
         if !detail.is_empty() {
             write!(f, ", {detail}")?;
         }
-        write!(f, "; observed {}", Quantity::new(self.observed, *unit))?;
+        write!(f, "; observed {}", UnitValue::new(self.observed, *unit))?;
         if let Some(difference) = self.difference {
             write!(f, ", {}", RelativeDifference(difference))?;
         }

@@ -94,20 +94,20 @@ impl Unit {
     /// The text of a value in this unit, with four significant digits.
     #[must_use]
     pub fn show(self, value: f64) -> String {
-        Quantity::new(value, self).to_string()
+        UnitValue::new(value, self).to_string()
     }
 }
 
 /// A value with its unit, which prints with four significant digits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Quantity {
+pub struct UnitValue {
     /// The value.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
 }
 
-impl Quantity {
+impl UnitValue {
     /// A value in a unit.
     #[must_use]
     pub const fn new(value: f64, unit: Unit) -> Self {
@@ -115,7 +115,7 @@ impl Quantity {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for UnitValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value, unit } = *self;
         if !value.is_finite() {

@@ -68,7 +68,7 @@ pub fn set_freebind(socket: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// Has a blocking receive poll the device for so many microseconds before it sleeps (`SO_BUSY_POLL`).
+/// Sets the time, in microseconds, for which a blocking receive polls the device before it sleeps (`SO_BUSY_POLL`).
 ///
 /// # Errors
 /// `PermissionDenied` for raising it without `CAP_NET_ADMIN`; `ENOPROTOOPT` on kernels built without it.

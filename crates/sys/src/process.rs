@@ -44,7 +44,7 @@ pub fn set_parent_death_signal() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Has `command` killed when the thread that starts it ends.
+/// Arranges that `command` is killed when the thread that starts it ends.
 pub fn kill_with_parent(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
     unsafe { command.pre_exec(set_parent_death_signal) }

@@ -24,7 +24,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Has `SIGINT` and `SIGTERM` counted instead of ending the process; further calls have no effect.
+    /// Installs handlers that count `SIGINT` and `SIGTERM` instead of ending the process; further calls have no effect.
     ///
     /// System calls that are waiting are restarted, so wait on [`Interrupt::fd`] as well.
     ///

@@ -43,7 +43,7 @@ impl Tap {
         (&self.0).read(buffer)
     }
 
-    /// Has the device receive a frame.
+    /// Passes a frame to the device to receive.
     ///
     /// # Errors
     /// When the device is down or the frame is too short.

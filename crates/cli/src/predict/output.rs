@@ -156,7 +156,7 @@ pub(super) fn table(predictions: &[Prediction]) -> Vec<String> {
             let shown = |one: Option<&Prediction>| {
                 one.map_or_else(
                     || "–".to_owned(),
-                    |prediction| prediction.quantity().to_string(),
+                    |prediction| prediction.unit_value().to_string(),
                 )
             };
             Some([
@@ -226,7 +226,7 @@ pub(super) fn explanation(prediction: &Prediction) -> Vec<String> {
                 "{} ({}): {}",
                 prediction.title,
                 prediction.name,
-                prediction.quantity()
+                prediction.unit_value()
             ),
             4,
         ),
@@ -348,7 +348,7 @@ impl Column {
         let found = |(_, predictions): &(f64, Vec<Prediction>)| {
             named(predictions, name).map_or_else(
                 || "–".to_owned(),
-                |prediction| prediction.quantity().to_string(),
+                |prediction| prediction.unit_value().to_string(),
             )
         };
         let cells: Vec<String> = rows.iter().map(found).collect();

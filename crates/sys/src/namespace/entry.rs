@@ -66,7 +66,7 @@ impl NamespaceEntry {
         self
     }
 
-    /// Has the process of `command` enter before it executes its program.
+    /// Arranges that the process of `command` enters before it executes its program.
     pub fn apply<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let entry = self.clone();
         // SAFETY: between fork and exec only system calls are made, on memory that was allocated before.

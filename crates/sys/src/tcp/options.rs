@@ -76,7 +76,8 @@ pub fn set_quickack(socket: impl AsFd, on: bool) -> io::Result<()> {
     SockRef::from(&socket).set_tcp_quickack(on)
 }
 
-/// Has the kernel wake a reader only once `bytes` can be read, or the other end has finished.
+/// Sets the number of bytes that must be readable before the kernel wakes a reader (`SO_RCVLOWAT`); the end of the
+/// stream wakes it in any case.
 ///
 /// A kernel that sizes the receive buffer itself makes it at least twice as large.
 /// Source: `tcp_set_rcvlowat`, net/ipv4/tcp.c.

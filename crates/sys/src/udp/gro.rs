@@ -10,7 +10,7 @@ use crate::raw::{self, ControlBuffer, Pages, SockaddrBuffer, number};
 /// Room for the longest message one receive may return; a smaller buffer would truncate it.
 const SLOT: usize = 65_536;
 
-/// Has the socket receive equal datagrams coalesced; `false` where the kernel cannot (before 5.0).
+/// Enables the coalescing of received datagrams of equal size (`UDP_GRO`); `false` where the kernel has none (before 5.0).
 pub fn enable_gro(socket: impl AsFd) -> bool {
     raw::set_int(socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
 }

@@ -8,7 +8,7 @@ use socket2::SockRef;
 
 use crate::raw;
 
-/// Has the kernel timestamp packets on arrival, on the wall clock, and report the time with each message.
+/// Enables receive timestamps: with each message the kernel reports its arrival on the wall clock (`SO_TIMESTAMPNS`).
 ///
 /// # Errors
 /// Any error of setsockopt(2).
@@ -16,7 +16,8 @@ pub fn enable_receive_timestamps(socket: impl AsFd) -> io::Result<()> {
     raw::set_int(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
 
-/// Has the kernel report with each message the number of packets the socket dropped before it.
+/// Enables the drop counter: with each message the kernel reports the number of packets the socket dropped before it
+/// (`SO_RXQ_OVFL`).
 ///
 /// # Errors
 /// Any error of setsockopt(2).

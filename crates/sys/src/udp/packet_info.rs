@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use crate::raw::{self, packet_destination};
 
-/// Has the kernel report the local address to which each datagram was sent.
+/// Enables the report of the local address to which each datagram was sent.
 ///
 /// # Errors
 /// Any error of setsockopt(2).
