@@ -194,12 +194,12 @@ impl Framing {
     }
 
     /// Divides a datagram into IP fragments.
-    fn fragment(&self, payload: u32) -> Option<Fragmentation> {
+    fn fragment(&self, payload: u32) -> Option<IpFragments> {
         let mtu = u64::from(self.mtu);
         let header = self.ip.header_bytes();
         let body = u64::from(payload) + UDP_HEADER;
         if header + body <= mtu {
-            return Some(Fragmentation {
+            return Some(IpFragments {
                 header,
                 before_last: 0,
                 full: 0,
@@ -217,7 +217,7 @@ impl Framing {
             return None;
         }
         let before_last = body.saturating_sub(room).div_ceil(full);
-        Some(Fragmentation {
+        Some(IpFragments {
             header,
             before_last,
             full,
@@ -227,7 +227,7 @@ impl Framing {
 }
 
 /// The IP fragments of a datagram, in bytes of IP payload.
-struct Fragmentation {
+struct IpFragments {
     /// The IP header of each.
     header: u64,
     /// Fragments before the last.
