@@ -29,7 +29,7 @@ os.environ["CAUDAL_STORE"] = "none"
 # What is asked of the simulation: parts of the measured goodput and of the measured loss.
 GOODPUT, LOSS = 0.05, 0.2
 # What an emulator's deliveries and a host's scheduling add.
-LATENESS = os.environ.get("LATENESS", "50us")
+JITTER = os.environ.get("JITTER", "50us")
 LAB = f"simulation-{os.getpid()}"
 
 
@@ -124,10 +124,10 @@ def measure_once(topology, flows, link):
     name, direction = link
     it = next(it for it in stats["links"] if it["name"] == name)
     course = it["forward"] if direction == 0 else it["backward"]
-    dropped = sum(count["frames"] for count in course["dropped"].values())
+    dropped = sum(count["frames"] for count in counters["dropped"].values())
     return {
         "goodputs": goodputs,
-        "offered": course["offered"]["frames"],
+        "offered": counters["offered"]["frames"],
         "dropped": dropped,
         "retransmits": retransmits,
         "emulator": stats["emulator"]["whole"],
@@ -160,15 +160,15 @@ def simulate(topology, flows, link, seed):
         file.write(topology)
         file.flush()
         done = subprocess.run(
-            [SIMULATE, file.name, str(SECONDS), str(seed), LATENESS, *words], check=True, capture_output=True, text=True
+            [SIMULATE, file.name, str(SECONDS), str(seed), JITTER, *words], check=True, capture_output=True, text=True
         )
-    outcome = json.loads(done.stdout)
+    result = json.loads(done.stdout)
     name, direction = link
-    it = next(it for it in outcome["links"] if it["name"] == name)
-    course = it["courses"][direction]
-    dropped = sum(count["frames"] for count in course["dropped"].values())
-    goodputs = [flow["goodput"] / 1e6 for flow in outcome["flows"]]
-    return goodputs, dropped / max(1, course["offered"]["frames"])
+    it = next(it for it in result["links"] if it["name"] == name)
+    counters = it["directions"][direction]
+    dropped = sum(count["frames"] for count in counters["dropped"].values())
+    goodputs = [flow["goodput"] / 1e6 for flow in result["flows"]]
+    return goodputs, dropped / max(1, counters["offered"]["frames"])
 
 
 def percent(value):
@@ -207,7 +207,7 @@ def comparisons(path):
 
 
 def compare(path):
-    print("| case | kernel Mbit/s | simulated | off | kernel loss | simulated | off |")
+    print("| case | kernel Mbit/s | simulated | difference | kernel loss | simulated | difference |")
     print("|---|---|---|---|---|---|---|")
     found = comparisons(path)
     for it in found:
@@ -219,7 +219,7 @@ def compare(path):
     told = [it for it in found if it.off_loss is not None]
     loss = sum(abs(it.off_loss) <= LOSS for it in told)
     print(f"\ngoodput within {GOODPUT:.0%}: {goodput} of {len(found)}; loss within {LOSS:.0%}: {loss} of {len(told)};")
-    print(f"cases in which the emulator was always late: {sum(it.late for it in found)}")
+    print(f"cases in which the emulator stalled in every run: {sum(it.late for it in found)}")
 
 
 def repeat(path):

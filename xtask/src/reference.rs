@@ -66,9 +66,9 @@ fn metrics() -> String {
             page,
             "| `{}` | {} | {} | {better} | {} |",
             metric.name,
-            metric.on.about(),
+            metric.subject.description(),
             metric.unit.name(),
-            metric.about
+            metric.description
         );
     }
     page

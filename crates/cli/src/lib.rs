@@ -21,6 +21,7 @@ pub mod recording;
 pub mod report;
 pub mod rtt;
 pub mod serve;
+mod store_advice;
 pub mod study;
 pub mod throughput;
 pub mod topology;

@@ -6,10 +6,11 @@ use crate::import::{self, log::Log};
 use crate::machine::Watch;
 use crate::output::document::{StartedRun, new_id};
 use crate::peer::{Peer, TOOL};
+use crate::store_advice::store_advice;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{Environment, Run};
 use caudal_engine::describe;
-use caudal_store::{Headline, KeptRun, Series, Store, StoreError};
+use caudal_store::{Headline, SampleSeries, Store, StoreError, StoredRun};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::IpAddr;
@@ -84,7 +85,7 @@ impl Recording {
         let place = if args.no_store {
             StorePlace::Nowhere
         } else {
-            match Store::path(flag) {
+            match Store::locate(flag) {
                 Some(at) => StorePlace::At(at, flag.is_some()),
                 None if std::env::var_os("CAUDAL_STORE").is_some() => StorePlace::Nowhere,
                 None => StorePlace::Unknown,
@@ -121,7 +122,7 @@ impl Recording {
         started: &StartedRun,
         run: &Run,
         outcome: RunOutcome,
-        samples: impl FnOnce() -> Vec<Series>,
+        samples: impl FnOnce() -> Vec<SampleSeries>,
     ) -> Option<String> {
         if matches!(self.place, StorePlace::Nowhere) {
             return None;
@@ -137,7 +138,7 @@ impl Recording {
             let machine = self.watch.read(Some(peer.address().ip()));
             map.insert("machine".to_owned(), machine);
         }
-        let stored = KeptRun {
+        let stored = StoredRun {
             id: run.header.id.clone(),
             kind: kind.to_owned(),
             started_ns: i64::try_from(started.started_ns).unwrap_or(i64::MAX),
@@ -146,7 +147,7 @@ impl Recording {
             title: None,
             command: run.header.command.clone().unwrap_or_default(),
             outcome: outcome.name().to_owned(),
-            of: None,
+            trial: None,
             headline: Headline::from(run),
             environment,
             document: json!(run),
@@ -177,14 +178,14 @@ impl Recording {
             client: Some(client.clone()),
             server: None,
         });
-        self.put(&KeptRun {
+        self.put(&StoredRun {
             environment: json!({"client": client, "machine": self.watch.read(towards)}),
             ..made.into()
         });
     }
 
     /// Puts a run into the store, and says so when that cannot be; whether a flag has named it.
-    fn put(&self, run: &KeptRun) -> Option<bool> {
+    fn put(&self, run: &StoredRun) -> Option<bool> {
         let (at, by_flag) = match &self.place {
             StorePlace::Nowhere => return None,
             StorePlace::Unknown => {
@@ -199,7 +200,7 @@ impl Recording {
             }
             StorePlace::At(at, by_flag) => (at, *by_flag),
         };
-        match Store::open(at).and_then(|mut store| store.keep(run)) {
+        match Store::open(at).and_then(|mut store| store.record(run)) {
             Ok(()) => Some(by_flag),
             Err(error) => {
                 warn(&not_kept(&error, self.has_flags));
@@ -218,8 +219,8 @@ fn not_kept(error: &StoreError, has_flags: bool) -> Failure {
             "name another place with --store FILE, or use --no-store".to_owned()
         }
         (StoreError::Open { .. }, false) => BY_ENVIRONMENT.to_owned(),
-        (other, true) => other.advice().to_owned(),
-        (other, false) => other.advice().replace("--store FILE", "CAUDAL_STORE=FILE"),
+        (other, true) => store_advice(other).to_owned(),
+        (other, false) => store_advice(other).replace("--store FILE", "CAUDAL_STORE=FILE"),
     };
     Failure::new(Exit::Done, format!("the run is not kept: {error}"), remedy)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use caudal_topology::{Location, PRESETS, Preset, Step, Topology, TopologyFile};
+use caudal_topology::{Location, PRESETS, PathStep, Preset, Topology, TopologyFile};
 use clap::Args;
 use serde::Deserialize;
 use toml::Spanned;
@@ -35,9 +35,9 @@ pub(crate) fn read(what: &WhatArgs) -> Result<TopologyFile, Failure> {
     let preset = Preset::by_name(&what.what).filter(|_| !Path::new(&what.what).is_file());
     let (text, mut file) = match preset {
         Some(preset) => {
-            let file = preset
-                .file(what.number)
-                .map_err(|problem| Failure::usage(problem, "see `caudal lab preset`"))?;
+            let file = preset.file(what.number).map_err(|problem| {
+                Failure::usage(problem.to_string(), "see `caudal lab preset`")
+            })?;
             (None, file)
         }
         None => {
@@ -62,7 +62,7 @@ pub(crate) fn read(what: &WhatArgs) -> Result<TopologyFile, Failure> {
         misplaced(
             &what.what,
             text.as_deref(),
-            &error.at,
+            &error.location,
             &error.problem,
             &error.remedy,
         )
@@ -166,9 +166,9 @@ fn line_of(text: &str, location: &Location) -> Option<usize> {
     let mut at: Option<&Spanned<DeValue<'_>>> = None;
     for step in &location.0 {
         let next = match (step, at.map(Spanned::get_ref)) {
-            (Step::Key(key), None) => table.get_ref().get(key.as_str()),
-            (Step::Key(key), Some(DeValue::Table(inner))) => inner.get(key.as_str()),
-            (Step::Index(index), Some(DeValue::Array(items))) => items.get(*index),
+            (PathStep::Key(key), None) => table.get_ref().get(key.as_str()),
+            (PathStep::Key(key), Some(DeValue::Table(inner))) => inner.get(key.as_str()),
+            (PathStep::Index(index), Some(DeValue::Array(items))) => items.get(*index),
             _ => None,
         };
         let Some(found) = next else { break };

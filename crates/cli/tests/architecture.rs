@@ -20,7 +20,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("caudal-lab", &["caudal-link", "caudal-sys"]),
     ("caudal-engine", &["caudal-wire", "caudal-sys"]),
     ("caudal-plot", &[]),
-    ("caudal-store", &["caudal-core", "caudal-sys"]),
+    ("caudal-store", &["caudal-core"]),
     ("caudal-experiment", &["caudal-predict"]),
     (
         "caudal",

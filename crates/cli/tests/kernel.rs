@@ -549,7 +549,7 @@ fn links_are_as_predicted() {
     assert!(
         why.as_str()
             .unwrap()
-            .starts_with("cannot tell which figure of the link"),
+            .starts_with("cannot tell which property of the link"),
         "{why}"
     );
 

@@ -538,7 +538,7 @@ fn wrong_files() {
         ("", "there is no host"),
         (
             "host = [{ name = \"a\" }, { name = \"b\" }]\n",
-            "no link leads to host a",
+            "host a has no link",
         ),
     ] {
         let file = place.file("file.toml", text);

@@ -51,7 +51,7 @@ fn shown_but_not_kept(ended: &Ended, words: &[&str]) {
         );
     }
     support::assert_reported(ended);
-    assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+    assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
 }
 
 fn kept_and_shown() {
@@ -59,10 +59,10 @@ fn kept_and_shown() {
     let ended = place.says(QUICK).done();
     let note = ended.stdout.lines().last().unwrap();
     let id = note
-        .strip_prefix("kept as ")
+        .strip_prefix("saved as ")
         .and_then(|rest| rest.split_whitespace().next())
         .unwrap_or_else(|| panic!("{note:?}"));
-    assert_eq!(note, format!("kept as {id} (caudal report show {id})"));
+    assert_eq!(note, format!("saved as {id} (caudal report show {id})"));
     let shown = place.says(&format!("report show {id}")).done().stdout;
     // All that the command closed with but what its sockets were granted.
     let closing = ended
@@ -133,7 +133,7 @@ fn document_unchanged() {
         "rtt -n 5 --sizes 1 -q",
     ] {
         let ended = place.says(words).done();
-        assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+        assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
     }
     assert_eq!(entries_in(&place, "").len(), 9);
 }
@@ -209,7 +209,7 @@ fn filters() {
         .failed(2, &["\"soon\" is no date"]);
     place
         .says("report list --study nowhere")
-        .failed(2, &["nothing is kept under \"nowhere\""]);
+        .failed(2, &["there is no run or study \"nowhere\""]);
     let text = place.says("report list no such words").done().stdout;
     assert_eq!(text, "nothing that was kept is like that\n");
     let text = place.says("report list -n 1").done().stdout;
@@ -259,18 +259,18 @@ fn ids() {
     assert!(shown.starts_with("tcp abcd1111"), "{shown}");
     place.says("report show abcd").failed(
         2,
-        &["\"abcd\" may be any of abcd1111, abcd2222; give more of it"],
+        &["\"abcd\" is ambiguous: abcd1111, abcd2222; give more of it"],
     );
     place.says("report show ffffffff0000").failed(
         2,
-        &["nothing is kept under \"ffffffff0000\"", "report list"],
+        &["there is no run or study \"ffffffff0000\"", "report list"],
     );
     place
         .says("report show abc")
         .failed(2, &["4 to 32 hexadecimal digits"]);
     place
         .says("report tag abcd x")
-        .failed(2, &["may be any of"]);
+        .failed(2, &["is ambiguous: "]);
 }
 
 fn two_at_once() {
@@ -361,7 +361,12 @@ fn places() {
     let words = format!("{QUICK} --store {}", flag.display());
     let ended = run(within(&words).env("CAUDAL_STORE", "none"), SOON).done();
     assert!(
-        ended.stdout.lines().last().unwrap().starts_with("kept as "),
+        ended
+            .stdout
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("saved as "),
         "{ended:#?}"
     );
     assert!(flag.is_file());
@@ -407,7 +412,7 @@ fn not_wanted() {
             command.env("CAUDAL_STORE", store);
         }
         let ended = run(&mut command, SOON).done();
-        assert!(!ended.stdout.contains("kept as"), "{words}: {ended:#?}");
+        assert!(!ended.stdout.contains("saved as"), "{words}: {ended:#?}");
     }
     assert!(!data.exists());
     let mut command = caudal(["report", "list"]);
@@ -431,7 +436,7 @@ fn damaged() {
         (&bad, "is damaged", ".recover"),
         (
             b"#!/bin/sh\necho this is no store at all, and long enough to look like something\n",
-            "no store of caudal's",
+            "not a caudal store",
             "was left alone",
         ),
         (&good[..100], "", "--store FILE"),
@@ -461,11 +466,11 @@ fn newer() {
         .pragma_update(None, "user_version", 1000)
         .unwrap();
     let ended = place.says(QUICK);
-    shown_but_not_kept(&ended, &["is of version 1000", "update this program"]);
+    shown_but_not_kept(&ended, &["has version 1000", "update this program"]);
     place.says("report list").failed(
         1,
         &[
-            "is of version 1000, and this program knows versions up to",
+            "has version 1000, and this program supports versions up to",
             "update",
         ],
     );
@@ -564,7 +569,7 @@ fn full_disk() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
     for line in &lines[..2] {
-        assert!(line.contains("no room is left for the store"), "{line}");
+        assert!(line.contains("the disk of the store"), "{line}");
         assert!(line.contains("what is in it is safe"), "{line}");
     }
     let listed = ended
@@ -652,7 +657,7 @@ fn kept_of(words: &str) -> (Ended, Value, Value) {
         (Some(0), ""),
         "{ended:#?}"
     );
-    assert!(!ended.stdout.contains("kept as"), "{ended:#?}");
+    assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
     let entries = entries_in(&place, "");
     let [entry] = entries.as_slice() else {
         panic!("{words}: {entries:#?}");

@@ -13,6 +13,7 @@ pub mod loss;
 pub mod plan;
 pub mod prediction;
 pub mod quantity;
+pub mod random;
 pub mod run;
 pub mod sample;
 pub mod search;

@@ -1,53 +1,85 @@
-//! Which link two hosts are on, as far as they or the user can say.
+//! The link between two hosts, as far as the user or their interfaces report it.
+
+use std::fmt;
 
 use crate::host::Host;
 use crate::units::BitRate;
 
-/// Drivers of interfaces without a wire.
+/// The drivers of interfaces without a physical link.
 const VIRTUAL_DRIVERS: [&str; 9] = [
     "veth", "tun", "bridge", "dummy", "ifb", "vxlan", "macvlan", "ipvlan", "netkit",
 ];
 
-/// Why the rate of a link cannot be told.
+/// The source of a link's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoLink {
-    /// Both hosts are one, over its loopback.
-    Loopback,
-    /// An interface without a wire.
-    Virtual,
-    /// Neither interface says.
-    Silent,
+pub enum LinkRateSource {
+    /// The user.
+    Given,
+    /// The speed that the slower interface reports.
+    Interface,
 }
 
-impl NoLink {
-    /// Why, and what to do about it.
+impl LinkRateSource {
+    /// The source as text.
     #[must_use]
-    pub const fn words(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Loopback => "a loopback has no wire",
-            Self::Virtual => {
-                "a virtual interface has no speed of its own; give the link's with --link-rate"
-            }
-            Self::Silent => "neither interface says its speed; give the link's with --link-rate",
+            Self::Given => "given",
+            Self::Interface => "the interface's speed",
         }
     }
 }
 
-/// The rate of the link between two hosts, with who says so; or why it cannot be told.
+impl fmt::Display for LinkRateSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The reason why the rate of a link is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnknownLinkRate {
+    /// Both hosts are one, over its loopback interface.
+    Loopback,
+    /// The interface is virtual.
+    Virtual,
+    /// Neither interface reports a speed.
+    NotReported,
+}
+
+impl UnknownLinkRate {
+    /// The reason, with the remedy.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Loopback => "a loopback has no wire",
+            Self::Virtual => {
+                "a virtual interface has no speed of its own; give the rate of the link"
+            }
+            Self::NotReported => "neither interface reports its speed; give the rate of the link",
+        }
+    }
+}
+
+/// The rate of the link between two hosts with its source, or the reason why it is unknown.
 ///
-/// What the user gives counts before what the interfaces say, of which the slower does. A virtual interface has no speed of
-/// its own: veth says 10 Gbit/s whatever it does.
+/// A `given` rate precedes the speeds of the interfaces, of which the lower one counts. A virtual interface has no speed of
+/// its own: veth reports 10 Gbit/s whatever its rate is.
+///
+/// # Errors
+///
+/// The reason why the rate is unknown.
 pub fn link_rate(
     given: Option<BitRate>,
     client: &Host,
     server: &Host,
     loopback: bool,
-) -> Result<(BitRate, &'static str), NoLink> {
+) -> Result<(BitRate, LinkRateSource), UnknownLinkRate> {
     if let Some(rate) = given {
-        return Ok((rate, "--link-rate"));
+        return Ok((rate, LinkRateSource::Given));
     }
     if loopback {
-        return Err(NoLink::Loopback);
+        return Err(UnknownLinkRate::Loopback);
     }
     let is_virtual = |host: &Host| {
         host.driver
@@ -55,7 +87,7 @@ pub fn link_rate(
             .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver))
     };
     if is_virtual(client) || is_virtual(server) {
-        return Err(NoLink::Virtual);
+        return Err(UnknownLinkRate::Virtual);
     }
     let slowest = match (client.speed_mbps, server.speed_mbps) {
         (Some(here), Some(there)) => Some(here.min(there)),
@@ -64,13 +96,13 @@ pub fn link_rate(
     match slowest {
         Some(mbps) => Ok((
             BitRate::from_bps(u64::from(mbps) * 1_000_000),
-            "the interface's speed",
+            LinkRateSource::Interface,
         )),
-        None => Err(NoLink::Silent),
+        None => Err(UnknownLinkRate::NotReported),
     }
 }
 
-/// The largest packet on the link between two hosts: the smaller of what their interfaces say, else 1500.
+/// The MTU of the link between two hosts: the smaller one of their interfaces, else 1500.
 #[must_use]
 pub fn link_mtu(client: &Host, server: &Host) -> u32 {
     [client.mtu, server.mtu]
@@ -80,7 +112,7 @@ pub fn link_mtu(client: &Host, server: &Host) -> u32 {
         .unwrap_or(1500)
 }
 
-/// Whether TCP segments from a host carry timestamps: unless its kernel is set not to.
+/// `true` when TCP segments from a host carry timestamps: unless its kernel has them disabled.
 #[must_use]
 pub fn timestamps(host: &Host) -> bool {
     host.sysctls
@@ -93,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slower_interface_counts_unless_the_user_knows_better() {
+    fn the_slower_interface_counts_unless_a_rate_is_given() {
         let host = |speed_mbps, driver: Option<&str>| Host {
             speed_mbps,
             driver: driver.map(str::to_owned),
@@ -104,13 +136,16 @@ mod tests {
             |given, loopback| link_rate(given, &fast, &slow, loopback).map(|(rate, _)| rate.bps());
         assert_eq!(rate(None, false), Ok(100_000_000));
         assert_eq!(rate(Some(BitRate::from_bps(7)), true), Ok(7));
-        assert_eq!(rate(None, true), Err(NoLink::Loopback));
+        assert_eq!(rate(None, true), Err(UnknownLinkRate::Loopback));
         let veth = host(Some(10_000), Some("veth"));
-        assert_eq!(link_rate(None, &veth, &slow, false), Err(NoLink::Virtual));
-        let silent = host(None, None);
         assert_eq!(
-            link_rate(None, &silent, &silent, false),
-            Err(NoLink::Silent)
+            link_rate(None, &veth, &slow, false),
+            Err(UnknownLinkRate::Virtual)
+        );
+        let no_speed = host(None, None);
+        assert_eq!(
+            link_rate(None, &no_speed, &no_speed, false),
+            Err(UnknownLinkRate::NotReported)
         );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::error::RunError;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::signal::Interrupt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;

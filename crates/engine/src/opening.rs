@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::socket::SocketSettings;
 use caudal_core::plan::PlannedFlow;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp;
 use caudal_wire::datagram::{DatagramKind, OPENING_BYTES, OpeningDatagram};
 use caudal_wire::preamble::TestToken;
@@ -61,7 +61,7 @@ impl UnprovenFlow {
         token: TestToken,
         settings: &SocketSettings,
     ) -> Result<Option<Self>, RunError> {
-        settings.apply(&socket, peer.is_ipv6())?;
+        settings.apply(&socket)?;
         let challenge =
             random_bytes().map_err(|cause| RunError::local("preparing a test", cause))?;
         let question = OpeningDatagram {

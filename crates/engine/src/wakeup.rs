@@ -1,6 +1,6 @@
 //! Waking a thread that waits with poll: a pipe whose reading end is readable once it was written to.
 
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;

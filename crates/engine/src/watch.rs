@@ -5,7 +5,7 @@ use caudal_core::event::{EndedFlow, Event};
 use caudal_core::plan::Ticks;
 use caudal_core::sample::FlowEnd;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test names the line")]
 
-use caudal_core::echo::{EchoRecord, Reply, Summarise};
+use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
 use caudal_engine::peer::{NativePeer, Peer};
@@ -316,7 +316,7 @@ fn the_time_limit_of_a_server_ends_a_test() {
     );
     let replies = run.record.series[0].replies.len();
     assert!((1..10_000).contains(&replies));
-    let size = &run.record.summarise(Summarise {
+    let size = &run.record.summarise(EchoSummaryOptions {
         confidence: 0.98,
         include_first: false,
     })[0];

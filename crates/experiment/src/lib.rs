@@ -1,24 +1,26 @@
-//! Experiments as values: what somebody wrote, and the campaign of trials it unfolds into.
+//! Experiments: the files they are written in, and the campaigns of cases they unfold into.
 //!
-//! An [`ExperimentFile`] is what was written; [`Campaign::unfold`] leaves nothing open that needs no network, and refuses what
-//! makes no sense with the key that is wrong.
+//! [`Campaign::unfold`] fills in and checks everything in an [`ExperimentFile`] that needs no network, and reports an error with
+//! its location in the file.
 #![forbid(unsafe_code)]
 
 mod campaign;
+mod case;
 pub mod expression;
 mod file;
 mod metric;
-mod nearest;
 mod scalar;
+mod suggestion;
 mod unfold;
 
-pub use campaign::{Campaign, Case, FlowSpec, MOST_CASES, RateSpec, Repeated, Turn};
+pub use campaign::{Campaign, MAX_CASES, RepetitionStatus, Variant};
+pub use case::{Case, FlowSpec, RateSpec};
 pub use expression::{Expression, ExpressionError, Template};
 pub use file::*;
-pub use metric::{METRICS, Metric, On};
-pub use nearest::nearest;
-pub use scalar::{Scalar, Text, number};
-pub use unfold::{ExperimentError, MESSAGES, fill};
+pub use metric::{METRICS, Metric, MetricSubject};
+pub use scalar::{Scalar, Text, parse_number};
+pub use suggestion::nearest_name;
+pub use unfold::{DEFAULT_MESSAGES, ExperimentError, fill_parameters};
 
 /// The JSON Schema of experiment files.
 #[must_use]

@@ -1,11 +1,11 @@
-//! What can be told of the flows and links of a trial, by name.
+//! The metrics of the flows and links of a trial.
 
-use super::file::KindFile;
+use crate::file::FlowKindFile;
 use caudal_core::quantity::Unit;
 
-/// What a metric is measured on.
+/// The subject of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
+pub enum MetricSubject {
     /// A throughput flow over TCP.
     Tcp,
     /// A flow of datagrams.
@@ -20,20 +20,20 @@ pub enum On {
     Total,
 }
 
-impl On {
-    /// What of a flow can be measured.
+impl MetricSubject {
+    /// The subjects of a flow of this kind.
     #[must_use]
-    pub const fn of(kind: KindFile) -> &'static [Self] {
+    pub const fn for_flow(kind: FlowKindFile) -> &'static [Self] {
         match kind {
-            KindFile::Tcp => &[Self::Tcp, Self::Traffic],
-            KindFile::Udp => &[Self::Udp, Self::Traffic],
-            KindFile::Rtt | KindFile::RttUdp => &[Self::Echo],
+            FlowKindFile::Tcp => &[Self::Tcp, Self::Traffic],
+            FlowKindFile::Udp => &[Self::Udp, Self::Traffic],
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => &[Self::Echo],
         }
     }
 
-    /// What it is in words, with the name its metrics have before the dot.
+    /// The description with the prefix of the metrics' names, for the reference.
     #[must_use]
-    pub const fn about(self) -> &'static str {
+    pub const fn description(self) -> &'static str {
         match self {
             Self::Tcp => "`FLOW.`, TCP",
             Self::Udp => "`FLOW.`, UDP",
@@ -45,29 +45,29 @@ impl On {
     }
 }
 
-/// A metric: its name behind the flow's, as in `tcp.goodput`.
+/// A metric; its full name follows that of the flow, as in `tcp.goodput`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it is measured on.
-    pub on: On,
-    /// Its unit, the base unit of its values.
+    /// The subject.
+    pub subject: MetricSubject,
+    /// The unit, the base unit of its values.
     pub unit: Unit,
-    /// What it is.
-    pub about: &'static str,
-    /// Whether more is better; `None` where neither is.
+    /// The description.
+    pub description: &'static str,
+    /// `true` when more is better, `false` when less is; `None` where neither is.
     pub more_is_better: Option<bool>,
 }
 
 impl Metric {
-    /// Between which values it must be, ends included, in its unit.
+    /// The possible range of its values, ends included, in its unit.
     #[must_use]
     pub fn range(&self) -> (f64, f64) {
         match (self.name, self.unit) {
-            // Who gets more beside others than alone is harmed by less than nothing.
+            // A flow that gets more under contention than alone has negative harm.
             ("harm", _) => (f64::NEG_INFINITY, 1.0),
-            // The end of an interval of normal theory, which knows no bounds.
+            // The end of an interval under normal theory, which has no bounds.
             ("rtt_low", _) => (f64::NEG_INFINITY, f64::INFINITY),
             ("jain", _) | (_, Unit::Share) => (0.0, 1.0),
             _ => (0.0, f64::INFINITY),
@@ -77,16 +77,16 @@ impl Metric {
 
 const fn metric(
     name: &'static str,
-    on: On,
+    subject: MetricSubject,
     unit: Unit,
     more_is_better: Option<bool>,
-    about: &'static str,
+    description: &'static str,
 ) -> Metric {
     Metric {
         name,
-        on,
+        subject,
         unit,
-        about,
+        description,
         more_is_better,
     }
 }
@@ -98,283 +98,283 @@ const LESS: Option<bool> = Some(false);
 pub const METRICS: &[Metric] = &[
     metric(
         "goodput",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::BitPerSecond,
         MORE,
-        "payload that arrived per second, all connections of the flow together",
+        "payload received per second, all connections of the flow together",
     ),
     metric(
         "sent",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::BitPerSecond,
         None,
-        "payload handed to the sender's kernel per second",
+        "payload passed to the sender's kernel per second",
     ),
     metric(
         "bytes",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Bytes,
         MORE,
-        "payload that arrived",
+        "payload received",
     ),
     metric(
         "loss",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Share,
         LESS,
-        "datagrams that never arrived, of those sent, wherever they were lost",
+        "datagrams lost anywhere, of those sent",
     ),
     metric(
         "loss_sender",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Share,
         LESS,
         "datagrams that the sender's kernel refused or its queue dropped, of those sent",
     ),
     metric(
         "loss_path",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Share,
         LESS,
-        "datagrams lost on the way, of those sent",
+        "datagrams lost on the path, of those sent",
     ),
     metric(
         "loss_socket",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Share,
         LESS,
         "datagrams dropped at the receiving socket, of those sent",
     ),
     metric(
         "jitter",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Seconds,
         LESS,
         "smoothed interarrival jitter, RFC 3550",
     ),
     metric(
         "reordered",
-        On::Udp,
+        MetricSubject::Udp,
         Unit::Share,
         LESS,
         "datagrams overtaken by later ones, of those received, RFC 4737",
     ),
     metric(
         "retransmits",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Segments,
         LESS,
-        "segments sent again",
+        "segments retransmitted",
     ),
     metric(
         "retransmitted",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Share,
         LESS,
-        "payload sent again, of that sent",
+        "payload retransmitted, of that sent",
     ),
     metric(
         "timeouts",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Timeouts,
         LESS,
         "retransmission timeouts",
     ),
     metric(
         "rtt",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Seconds,
         LESS,
         "mean of the kernel's smoothed round-trip times",
     ),
     metric(
         "rtt_min",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Seconds,
         LESS,
-        "least round-trip time the kernel saw",
+        "minimum round-trip time that the kernel measured",
     ),
     metric(
         "cwnd_max",
-        On::Tcp,
+        MetricSubject::Tcp,
         Unit::Bytes,
         None,
         "largest congestion window",
     ),
     metric(
         "rtt",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "mean round-trip time, all sizes and connections pooled",
     ),
     metric(
         "rtt_p50",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "median round-trip time",
     ),
     metric(
         "rtt_p95",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "95th percentile of round-trip times",
     ),
     metric(
         "rtt_p99",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "99th percentile of round-trip times",
     ),
     metric(
         "rtt_max",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "largest round-trip time",
     ),
     metric(
         "rtt_sd",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
         "standard deviation of the round-trip times",
     ),
     metric(
         "rtt_low",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
-        "lower end of the mean's interval over the messages of a trial; of echo with one size",
+        "lower end of the mean's interval over the messages of a trial; echo with one size only",
     ),
     metric(
         "rtt_high",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Seconds,
         LESS,
-        "upper end of the mean's interval over the messages of a trial; of echo with one size",
+        "upper end of the mean's interval over the messages of a trial; echo with one size only",
     ),
     metric(
         "lost",
-        On::Echo,
+        MetricSubject::Echo,
         Unit::Share,
         LESS,
-        "messages that did not come back, of those sent",
+        "messages without a reply, of those sent",
     ),
     metric(
         "share",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Ratio,
         MORE,
         "goodput over the max–min fair share of the link",
     ),
     metric(
         "harm",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Share,
         LESS,
-        "(alone − together) / alone of its goodput, Ware et al. 2019",
+        "(solo − contended) / solo goodput, Ware et al. 2019",
     ),
     metric(
         "starved",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Share,
         LESS,
-        "intervals below a tenth of the fair share, of all",
+        "share of the time below a tenth of the fair share",
     ),
     metric(
         "starved_longest",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Seconds,
         LESS,
-        "longest time on end below a tenth of the fair share",
+        "longest continuous time below a tenth of the fair share",
     ),
     metric(
         "convergence",
-        On::Traffic,
+        MetricSubject::Traffic,
         Unit::Seconds,
         LESS,
-        "from its start until its rate stays near its mean; absent where it never does",
+        "time from its start until its rate stays near its mean; absent where it never does",
     ),
     metric(
         "goodput",
-        On::Total,
+        MetricSubject::Total,
         Unit::BitPerSecond,
         MORE,
         "goodput of all flows that are load",
     ),
     metric(
         "goodput_each",
-        On::Total,
+        MetricSubject::Total,
         Unit::BitPerSecond,
         MORE,
-        "goodput of a connection on the average, of all flows that are load",
+        "mean goodput of a connection, over all flows that are load",
     ),
     metric(
         "loss",
-        On::Total,
+        MetricSubject::Total,
         Unit::Share,
         LESS,
-        "datagrams of all flows that are load that never arrived, of those sent",
+        "datagrams lost, of those sent, over all flows that are load",
     ),
     metric(
         "rtt",
-        On::Total,
+        MetricSubject::Total,
         Unit::Seconds,
         LESS,
-        "mean round-trip time of all echo flows that are no probes, their messages pooled",
+        "mean round-trip time of all echo flows that are not probes, messages pooled",
     ),
     metric(
         "collisions",
-        On::Total,
+        MetricSubject::Total,
         Unit::Share,
         LESS,
         "frames that collided at least once, of those sent, on all links; 0 where all are full duplex",
     ),
     metric(
         "jain",
-        On::Total,
+        MetricSubject::Total,
         Unit::Ratio,
         MORE,
         "Jain's fairness index of the goodputs of all connections that are load",
     ),
     metric(
         "utilisation",
-        On::Link,
+        MetricSubject::Link,
         Unit::Share,
         None,
-        "busy part of the measured time, the busier direction",
+        "busy share of the measured time, the busier direction",
     ),
     metric(
         "collisions",
-        On::Link,
+        MetricSubject::Link,
         Unit::Share,
         LESS,
         "frames that collided at least once, of those sent, both directions",
     ),
     metric(
         "drops",
-        On::Link,
+        MetricSubject::Link,
         Unit::Share,
         LESS,
         "frames dropped, of those offered, both directions",
     ),
     metric(
         "delivered",
-        On::Link,
+        MetricSubject::Link,
         Unit::BitPerSecond,
         MORE,
         "frame bits delivered per second, the busier direction",
     ),
     metric(
         "queue_max",
-        On::Link,
+        MetricSubject::Link,
         Unit::Bytes,
         LESS,
-        "the longest its queues were",
+        "longest queue",
     ),
 ];
 
@@ -383,13 +383,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_lie_between_nothing_and_all_and_most_else_above_zero() {
+    fn shares_lie_between_zero_and_one_and_most_other_metrics_above_zero() {
         for metric in METRICS {
-            let (least, most) = metric.range();
+            let (min, max) = metric.range();
             let bounded = metric.unit == Unit::Share || metric.name == "jain";
-            assert_eq!(most == 1.0, bounded, "{}", metric.name);
+            assert_eq!(max == 1.0, bounded, "{}", metric.name);
             let signed = ["harm", "rtt_low"].contains(&metric.name);
-            assert_eq!(least == 0.0, !signed, "{}", metric.name);
+            assert_eq!(min == 0.0, !signed, "{}", metric.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Values that stand in an experiment's file as a number or a text.
+//! Values that an experiment file may write as a number or as text.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 
-/// A text that may hold `{parameter}`.
+/// A text that may contain `{parameter}`.
 pub type Text = String;
 
-/// A number or a text; a text may carry a unit or hold `{parameter}`.
+/// A boolean, a number or a text; a text may have a unit or contain `{parameter}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Scalar {
-    /// A truth.
-    Truth(bool),
-    /// A whole number.
-    Whole(i64),
-    /// A number.
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Integer(i64),
+    /// A floating-point number.
     Number(f64),
     /// A text.
     Text(String),
 }
 
 impl Scalar {
-    /// Its value as a plain number in base units: `80%` is 0.8, `50M` is 5e7, `64Ki` is 65536, `20ms` is 0.02; `None` for a
-    /// text that is no number.
+    /// The value as a number in base units: `80%` is 0.8, `50M` is 5e7, `64Ki` is 65536, `20ms` is 0.02; `None` for a
+    /// text that is not a number.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
-            Self::Truth(truth) => Some(f64::from(u8::from(*truth))),
-            Self::Whole(whole) => Some(*whole as f64),
+            Self::Bool(boolean) => Some(f64::from(u8::from(*boolean))),
+            Self::Integer(integer) => Some(*integer as f64),
             Self::Number(number) => Some(*number),
-            Self::Text(text) => number(text),
+            Self::Text(text) => parse_number(text),
         }
     }
 }
@@ -41,17 +41,17 @@ impl Scalar {
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truth(truth) => write!(f, "{truth}"),
-            Self::Whole(whole) => write!(f, "{whole}"),
+            Self::Bool(boolean) => write!(f, "{boolean}"),
+            Self::Integer(integer) => write!(f, "{integer}"),
             Self::Number(number) => write!(f, "{number}"),
             Self::Text(text) => f.write_str(text),
         }
     }
 }
 
-/// A number with or without a unit, in base units: bit/s, bytes, seconds, parts of one.
+/// Parses a number with or without a unit, in base units: bit/s, bytes, seconds, fractions of one.
 #[must_use]
-pub fn number(text: &str) -> Option<f64> {
+pub fn parse_number(text: &str) -> Option<f64> {
     let text = text.trim();
     let finite = |number: f64| number.is_finite().then_some(number);
     if let Some(percent) = text.strip_suffix('%') {
@@ -60,10 +60,10 @@ pub fn number(text: &str) -> Option<f64> {
             .parse()
             .ok()
             .and_then(finite)
-            .map(|of| of / 100.0);
+            .map(|percent| percent / 100.0);
     }
-    if let Ok(plain) = text.parse::<f64>() {
-        return finite(plain);
+    if let Ok(value) = text.parse::<f64>() {
+        return finite(value);
     }
     let rate = text.parse::<BitRate>().ok().map(BitRate::as_f64);
     let size = || text.parse::<ByteCount>().ok().map(ByteCount::as_f64);

@@ -1,15 +1,17 @@
-//! What experiment files unfold into, and what is refused.
+//! Experiment files: the campaigns they unfold into, and the errors they are rejected with.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
-use caudal_experiment::{Campaign, Case, ExperimentFile, RateSpec, Repeated, Scalar};
+use caudal_experiment::{
+    Campaign, Case, ExperimentFile, RateSpec, RepetitionStatus, Scalar, Variant,
+};
 
-fn unfold_with(text: &str, quick: bool) -> Result<Campaign, (String, String)> {
+fn unfold_variant(text: &str, variant: Variant) -> Result<Campaign, (String, String)> {
     let file: ExperimentFile = toml::from_str(text).unwrap();
-    Campaign::unfold(&file, quick).map_err(|error| {
+    Campaign::unfold(&file, variant).map_err(|error| {
         (
             error.at.to_string(),
             format!("{}; {}", error.problem, error.remedy),
@@ -18,7 +20,7 @@ fn unfold_with(text: &str, quick: bool) -> Result<Campaign, (String, String)> {
 }
 
 fn unfold(text: &str) -> Campaign {
-    unfold_with(text, false).unwrap()
+    unfold_variant(text, Variant::Full).unwrap()
 }
 
 fn keys(campaign: &Campaign) -> Vec<&str> {
@@ -32,7 +34,7 @@ fn keys(campaign: &Campaign) -> Vec<&str> {
 fn case<'a>(campaign: &'a Campaign, key: &str) -> &'a Case {
     campaign
         .case(key)
-        .unwrap_or_else(|| panic!("{key} is none of {:?}", keys(campaign)))
+        .unwrap_or_else(|| panic!("{key} is not one of {:?}", keys(campaign)))
 }
 
 const STARVATION: &str = r#"
@@ -84,7 +86,7 @@ exclude = [{ when = 'congestion == "bbr"' }]
 "#;
 
 #[test]
-fn the_matrix_is_the_cross_product_less_what_is_excluded() {
+fn the_matrix_is_the_cross_product_without_excluded_combinations() {
     let campaign = unfold(STARVATION);
     assert_eq!(
         keys(&campaign),
@@ -102,10 +104,10 @@ fn the_matrix_is_the_cross_product_less_what_is_excluded() {
         ]
     );
     let loaded = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
-    assert_eq!(loaded.place.set, ["bottleneck.rate=250M", "*.delay=10ms"]);
+    assert_eq!(loaded.testbed.set, ["bottleneck.rate=250M", "*.delay=10ms"]);
     assert_eq!(loaded.flows[0].congestion.as_deref(), Some("bbr"));
-    let rate = RateSpec::Part {
-        of_one: 0.8,
+    let rate = RateSpec::Share {
+        fraction: 0.8,
         link: Some("bottleneck".to_owned()),
     };
     assert_eq!(loaded.flows[1].rate, rate);
@@ -121,7 +123,7 @@ fn the_matrix_is_the_cross_product_less_what_is_excluded() {
 }
 
 #[test]
-fn a_flow_is_measured_alone_once_for_all_cases_that_need_it_and_not_where_it_is_alone_already() {
+fn identical_baselines_are_measured_once_and_not_where_a_flow_is_alone_already() {
     let campaign = unfold(STARVATION);
     let loaded = case(&campaign, "udp_load=80% congestion=cubic delay=10ms");
     let other = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
@@ -150,8 +152,8 @@ fn a_flow_is_measured_alone_once_for_all_cases_that_need_it_and_not_where_it_is_
 }
 
 #[test]
-fn the_quick_variant_keeps_the_keys_of_the_whole() {
-    let quick = unfold_with(STARVATION, true).unwrap();
+fn the_quick_variant_keeps_the_keys_of_the_full_one() {
+    let quick = unfold_variant(STARVATION, Variant::Quick).unwrap();
     assert_eq!(
         keys(&quick),
         [
@@ -162,9 +164,9 @@ fn the_quick_variant_keeps_the_keys_of_the_whole() {
     );
     assert_eq!(quick.cases[0].measure, Duration::from_secs(2));
     assert_eq!((quick.rule.min, quick.rule.max), (1, 1));
-    // What was resolved unfolds into the same again, whichever variant is asked for.
-    for again in [false, true] {
-        let again = Campaign::unfold(&quick.experiment, again).unwrap();
+    // The resolved file unfolds into the same campaign again, in either variant.
+    for variant in [Variant::Full, Variant::Quick] {
+        let again = Campaign::unfold(&quick.experiment, variant).unwrap();
         assert_eq!(keys(&again), keys(&quick));
         assert_eq!(again.rule, quick.rule);
     }
@@ -219,11 +221,11 @@ fn a_named_case_varies_what_it_does_not_set() {
         campaign.cases[5].parameters[0].1,
         Scalar::Text("half".to_owned())
     );
-    assert_eq!(campaign.cases_named("B 1"), [4, 5]);
-    assert_eq!(campaign.cases_named("B 1 count=4"), [5]);
-    assert_eq!(campaign.cases_named("A count=4"), [1, 3]);
-    assert_eq!(campaign.cases_named("from=h2 count=1"), [2]);
-    assert!(campaign.cases_named("C").is_empty());
+    assert_eq!(campaign.find_cases("B 1"), [4, 5]);
+    assert_eq!(campaign.find_cases("B 1 count=4"), [5]);
+    assert_eq!(campaign.find_cases("A count=4"), [1, 3]);
+    assert_eq!(campaign.find_cases("from=h2 count=1"), [2]);
+    assert!(campaign.find_cases("C").is_empty());
 }
 
 #[test]
@@ -248,11 +250,11 @@ fn a_block_has_every_case_once_and_its_order_never_changes() {
             campaign.cases.len()
         );
     }
-    // A study resumed by a later version goes on in the same order.
+    // A study resumed by a later version continues in the same order.
     assert_eq!(orders, PINNED);
 }
 
-/// As an independent program shuffles them.
+/// The orders from an independent implementation.
 const PINNED: [[usize; 10]; 3] = [
     [2, 4, 8, 1, 3, 9, 7, 6, 5, 0],
     [9, 5, 8, 4, 3, 2, 1, 0, 7, 6],
@@ -276,11 +278,11 @@ fn every_order_of_a_block_is_equally_likely() {
 }
 
 #[test]
-fn a_case_is_repeated_until_every_metric_asked_for_is_known() {
+fn a_case_is_repeated_until_every_metric_reaches_the_error_goal() {
     let campaign = unfold(STARVATION);
     let case = case(&campaign, "udp_load=80% congestion=bbr delay=10ms");
     assert_eq!(
-        campaign.metrics_to_know(case),
+        campaign.metrics_to_estimate(case),
         ["tcp.goodput", "udp.goodput"]
     );
     let values = |tcp: &[f64], udp: &[f64]| {
@@ -291,39 +293,41 @@ fn a_case_is_repeated_until_every_metric_asked_for_is_known() {
     };
     let steady = [100.0, 100.1, 100.2, 100.1, 100.0, 100.1, 100.2, 100.0];
     let wild = [100.0, 10.0, 300.0, 50.0, 100.0, 10.0, 300.0, 50.0];
-    assert!(!campaign.enough(case, &values(&steady[..2], &steady[..2])));
-    assert!(campaign.enough(case, &values(&steady[..6], &steady[..6])));
-    assert!(!campaign.enough(case, &values(&steady[..6], &wild[..6])));
-    let all = values(&steady, &wild);
-    assert!(campaign.enough(case, &all));
-    assert_eq!(campaign.repeated(case, 8, &all), Repeated::GaveUp);
-    // What no trial could tell holds nothing up, and failed trials do not make it go on for ever.
+    let status = |trials: usize, udp: &[f64]| {
+        let values = values(&steady[..trials], &udp[..trials]);
+        campaign.repetition_status(case, trials as u64, &values)
+    };
+    assert_eq!(status(2, &steady), RepetitionStatus::Incomplete);
+    assert_eq!(status(6, &steady), RepetitionStatus::Reached);
+    assert_eq!(status(6, &wild), RepetitionStatus::Incomplete);
+    assert_eq!(status(8, &wild), RepetitionStatus::GaveUp);
+    // A metric without values in any trial is ignored, so that failed trials do not repeat for ever.
     assert_eq!(
-        campaign.repeated(case, 3, &BTreeMap::new()),
-        Repeated::Reached
+        campaign.repetition_status(case, 3, &BTreeMap::new()),
+        RepetitionStatus::Reached
     );
 }
 
 #[test]
-fn a_matrix_of_a_million_cases_is_counted_and_refused_before_anything_is_built() {
+fn a_matrix_of_a_million_cases_is_rejected_before_it_is_built() {
     let matrix = |parameters: usize, values: usize| {
         let values: Vec<String> = (0..values).map(|value| value.to_string()).collect();
         let values = values.join(", ");
         let parameter = |n| format!("[[parameter]]\nname = \"p{n}\"\nvalues = [{values}]\n");
         let all: String = (0..parameters).map(parameter).collect();
-        unfold_with(&format!("{STARVATION}{all}"), false).unwrap_err()
+        unfold_variant(&format!("{STARVATION}{all}"), Variant::Full).unwrap_err()
     };
     let (at, problem) = matrix(6, 10);
     assert_eq!(at, "parameter");
     assert_eq!(
         problem,
-        "the matrix has 8000000 cases, and at most 10000 can be carried out; leave values out, or name the cases that \
-         matter with [[case]]"
+        "the matrix has 8000000 cases, and at most 10000 are possible; remove values, or name the \
+         important cases with [[case]]"
     );
-    // More than any machine can count.
+    // More than an integer can count.
     let (_, problem) = matrix(60, 1000);
     assert!(problem.starts_with("the matrix has "), "{problem}");
-    // Few enough to be gone through, too many to be carried out.
+    // Few enough combinations, but too many cases.
     let (_, problem) = matrix(4, 10);
     assert!(
         problem.starts_with("the experiment has more than 10000 cases"),
@@ -332,13 +336,13 @@ fn a_matrix_of_a_million_cases_is_counted_and_refused_before_anything_is_built()
 }
 
 /// The starvation experiment with one text replaced: where it is refused, and what is said.
-fn refused(from: &str, to: &str) -> (String, String) {
+fn rejected(from: &str, to: &str) -> (String, String) {
     assert!(STARVATION.contains(from), "{from}");
-    unfold_with(&STARVATION.replacen(from, to, 1), false).unwrap_err()
+    unfold_variant(&STARVATION.replacen(from, to, 1), Variant::Full).unwrap_err()
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
+fn errors_name_their_key_and_a_remedy() {
     for (from, to, at, problem) in [
         (
             "\"dumbbell\"",
@@ -350,7 +354,7 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "number = 2",
             "number = 2000",
             "topology.number",
-            "number cannot be \"2000\"; write a whole number from 1 to 100",
+            "number cannot be \"2000\"; write an integer from 1 to 100",
         ),
         (
             "from = \"h1\"",
@@ -374,25 +378,25 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "\"{congestion}\"",
             "\"{congestion\"",
             "flow[0].congestion",
-            "\"{congestion\" has a brace without its other half; write {parameter}, and {{ or }} for a brace",
+            "\"{congestion\" has an unmatched brace; write {parameter}, and {{ or }} for a brace",
         ),
         (
             "udp_load > 0",
             "udp_laod > 0",
             "flow[1].when",
-            "there is no parameter udp_laod; did you mean udp_load?; a text stands in quotes",
+            "there is no parameter udp_laod; did you mean udp_load?; a text is written in quotes",
         ),
         (
             "udp_load > 0",
             "tcp.goodput > 0",
             "flow[1].when",
-            "tcp.goodput is measured, and this has to be known before; use parameters only",
+            "tcp.goodput is measured, but this must be known before; use parameters only",
         ),
         (
             "when = \"udp_load > 0\"\n",
             "",
             "flow[1].rate",
-            "rate cannot be \"0%\" (from \"{udp_load}\"); a flow that sends nothing is left out with when = \"PARAMETER > 0\"",
+            "rate cannot be \"0%\" (from \"{udp_load}\"); exclude a flow that sends nothing with when = \"PARAMETER > 0\"",
         ),
         (
             "rate = \"{udp_load}\"\nof = \"bottleneck\"\n",
@@ -404,19 +408,19 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "\"20%\", ",
             "\"20%\", \"20%\", ",
             "parameter[0].values",
-            "udp_load has the value 20% twice; leave one out",
+            "udp_load has the value 20% twice; remove one",
         ),
         (
             "name = \"udp_load\"",
             "name = \"udp-load\"",
             "parameter[0].name",
-            "a parameter cannot be called \"udp-load\"; take letters, digits and _, a letter first, and none of and, or, not, true, false, baseline, total, links",
+            "a parameter cannot have the name \"udp-load\"; use letters, digits and _, starting with a letter, and none of and, or, not, true, false, baseline, total, links",
         ),
         (
             "name = \"udp\"",
             "name = \"tcp\"",
             "flow[1].name",
-            "two flows are called tcp; give each a name of its own",
+            "two flows have the name tcp; give each its own name",
         ),
         (
             "seed = 7",
@@ -428,7 +432,7 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "min = 3",
             "min = 30",
             "repeat.max",
-            "at most 8 trials of a case cannot be; take 30, the fewest, to 10000",
+            "a case cannot have at most 8 trials; use 30, the minimum, to 10000",
         ),
         (
             "relative_error = \"5%\"",
@@ -440,37 +444,37 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "measure = \"5s\"",
             "measure = \"0s\"",
             "time.measure",
-            "measure cannot be 0s; take 10ms to 30 days",
+            "measure cannot be 0s; use 10ms to 30 days",
         ),
         (
             "baseline = true\n[[flow]]",
             "start = \"6s\"\n[[flow]]",
             "flow[0].start",
-            "tcp starts at 6s, when the trial of 6s is over; start earlier, or measure longer",
+            "tcp starts at 6s, after the end of the trial of 6s; start earlier, or measure longer",
         ),
         (
             "baseline = true\n[[flow]]",
             "stop = \"7s\"\n[[flow]]",
             "flow[0].stop",
-            "tcp cannot stop at 7s, having started at 0s in a trial of 6s; stop after the start and within warm_up and measure",
+            "tcp cannot stop at 7s when it starts at 0s in a trial of 6s; stop after the start and within warm_up and measure",
         ),
         (
             "baseline = true\n[[flow]]",
             "messages = 5\n[[flow]]",
             "flow[0].messages",
-            "messages is nothing for the TCP flow tcp; give bytes, or a stop",
+            "messages does not apply to the TCP flow tcp; give bytes, or a stop",
         ),
         (
             "'congestion == \"bbr\" and udp_load > 1'",
             "'congestion > 5'",
             "exclude[0].when",
-            "this cannot be told for udp_load=0% congestion=cubic delay=10ms: cubic is no number; compare words with == and a quoted text",
+            "this cannot be evaluated for udp_load=0% congestion=cubic delay=10ms: cubic is not a number; compare words with == and a quoted text",
         ),
         (
             "'congestion == \"bbr\" and udp_load > 1'",
             "'udp_load >= 0'",
             "exclude",
-            "every combination is left out; leave fewer out",
+            "every combination is excluded; exclude fewer",
         ),
         (
             "values = { udp_load",
@@ -482,18 +486,18 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
             "title = \"TCP beside UDP\"",
             "title = \"\"",
             "title",
-            "the title is empty or not one line; say in a line what it is about",
+            "the title is empty or not one line; write a title of one line",
         ),
     ] {
         // Tables come after plain keys in a file.
         let to = to.to_owned();
         let (seen_at, seen) = if to.starts_with("[[expect]]") {
             let text = STARVATION.replacen(from, "", 1) + &to;
-            unfold_with(&text, false).unwrap_err()
+            unfold_variant(&text, Variant::Full).unwrap_err()
         } else if at.starts_with("quick") {
-            unfold_with(&STARVATION.replacen(from, &to, 1), true).unwrap_err()
+            unfold_variant(&STARVATION.replacen(from, &to, 1), Variant::Quick).unwrap_err()
         } else {
-            refused(from, &to)
+            rejected(from, &to)
         };
         assert_eq!(seen_at, at, "{to}: {seen}");
         assert!(problem.is_empty() || seen == problem, "{to}: {seen}");
@@ -501,40 +505,40 @@ fn what_makes_no_sense_is_refused_with_its_key_and_a_remedy() {
 }
 
 #[test]
-fn the_network_is_said_exactly_once() {
-    let (at, _) = refused("number = 2", "loopback = true");
+fn the_network_is_given_exactly_once() {
+    let (at, _) = rejected("number = 2", "loopback = true");
     assert_eq!(at, "topology");
-    let (at, problem) = refused(
+    let (at, problem) = rejected(
         "preset = \"dumbbell\"\nnumber = 2\n",
         "hosts = { h1 = \"one.example\" }\n",
     );
     assert_eq!(at, "flow[1].rate");
     assert!(
-        problem.contains("nobody knows the rate of bottleneck"),
+        problem.contains("the rate of bottleneck in a real network is unknown"),
         "{problem}"
     );
 }
 
 #[test]
-fn what_is_wrong_in_the_quick_variant_is_said_where_it_is_written() {
+fn errors_in_the_quick_variant_name_the_quick_key() {
     let wrong = STARVATION.replace("measure = \"2s\"", "measure = \"1ms\"");
     assert_eq!(
-        unfold_with(&wrong, true).unwrap_err().0,
+        unfold_variant(&wrong, Variant::Quick).unwrap_err().0,
         "quick.time.measure"
     );
-    assert!(unfold_with(&wrong, false).is_ok());
+    assert!(unfold_variant(&wrong, Variant::Full).is_ok());
     let wrong = STARVATION.replace(
         "exclude = [{ when = 'congestion == \"bbr\"' }]",
         "exclude = [{ when = 'x == 1' }]",
     );
     assert_eq!(
-        unfold_with(&wrong, true).unwrap_err().0,
+        unfold_variant(&wrong, Variant::Quick).unwrap_err().0,
         "quick.exclude[0].when"
     );
 }
 
 #[test]
-fn links_are_held_against_the_network_once_it_is_known() {
+fn links_are_checked_once_the_network_is_known() {
     let text = format!("{STARVATION}[[expect]]\nthat = \"links.bottleneck.drops < 1\"\n")
         .replace("preset = \"dumbbell\"\nnumber = 2\n", "file = \"x.toml\"\n");
     let campaign = unfold(&text);

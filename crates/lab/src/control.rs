@@ -1,51 +1,51 @@
-//! What a lab in a process of its own is asked and told.
+//! The protocol of a lab's control socket: a line of JSON each way.
 
 use serde::{Deserialize, Serialize};
 
 use crate::report::LabReport;
 
-/// A question or an order to a lab.
+/// A request to a lab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
-    /// What was counted.
+pub enum ControlRequest {
+    /// Report all counters.
     Report,
-    /// Lateness is to be counted anew from here on.
+    /// Start a new measurement of the emulator's lateness.
     Mark,
-    /// A link is to be changed.
-    Set(Change),
-    /// The lab is to end.
+    /// Change a link.
+    Set(LinkChange),
+    /// Take the lab down.
     Down,
 }
 
 /// A change of a link while frames flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// Which link.
+pub struct LinkChange {
+    /// The name of the link.
     pub link: String,
-    /// Which of its directions: from the first end (0), from the second (1), or both.
+    /// The direction: from the first end (0), from the second (1), or both.
     pub end: Option<usize>,
-    /// Bits per second.
+    /// The new rate in bits per second.
     pub rate_bps: Option<u64>,
-    /// Nanoseconds.
+    /// The new delay in nanoseconds.
     pub delay_ns: Option<u64>,
-    /// The part of frames that is lost.
+    /// The new probability of independent loss.
     pub loss: Option<f64>,
 }
 
-/// What a lab answers.
+/// The reply of a lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Reply {
-    /// What was counted.
+pub(crate) enum ControlReply {
+    /// All counters.
     Report(Box<LabReport>),
-    /// It is done.
+    /// The request was carried out.
     Done,
-    /// It is not, because of the words or the machine.
+    /// The request was not carried out.
     Refused {
-        /// Why, and what to do about it.
+        /// The reason and a remedy.
         reason: String,
-        /// Whether what was asked for is wrong, and not this machine.
+        /// `true` when the request is wrong, rather than the machine.
         is_usage: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! Where a host's frames come out and go in.
+//! The emulator's side of a host's interface.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +7,7 @@ use caudal_sys::clock;
 use caudal_sys::packet::PacketRing;
 use caudal_sys::tap::Tap;
 
-/// An interface of a host, seen from its wire.
+/// The emulator's side of a host's interface.
 #[derive(Debug)]
 pub(crate) enum Device {
     /// A TAP device in the host.
@@ -17,26 +17,26 @@ pub(crate) enum Device {
 }
 
 impl Device {
-    /// Hands the next frame the host sent to `look`, with the time it was sent as far as that is known: the kernel's for
-    /// a packet ring, `now` for a TAP device. `None` when there is none.
+    /// Calls `handle` with the next frame that the host has sent and the monotonic time in nanoseconds at which it was sent:
+    /// the kernel's timestamp for a packet ring, `now` for a TAP device. `None` when there is no frame.
     pub(crate) fn receive<T>(
         &mut self,
         buffer: &mut [u8],
         now: u64,
-        look: impl FnOnce(&[u8], u64) -> T,
+        handle: impl FnOnce(&[u8], u64) -> T,
     ) -> io::Result<Option<T>> {
         match self {
             Self::Tap(tap) => match tap.read(buffer) {
-                Ok(length) => Ok(Some(look(&buffer[..length], now))),
+                Ok(length) => Ok(Some(handle(&buffer[..length], now))),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
                 Err(error) => Err(error),
             },
             Self::Packet(ring) => Ok(ring.receive(|frame| {
-                // The stamp is of the wall clock, which may step: never trust it for more than a second.
+                // The timestamp is of the real-time clock, which may be set: an age of more than a second is not credible.
                 let age = clock::realtime_ns().saturating_sub(frame.realtime_ns);
                 let age = if age > 1_000_000_000 { 0 } else { age };
-                look(frame.bytes, clock::monotonic_ns().saturating_sub(age))
+                handle(frame.bytes, clock::monotonic_ns().saturating_sub(age))
             })),
         }
     }
@@ -49,8 +49,8 @@ impl Device {
         }
     }
 
-    /// Frames the ring had no room for since the last time this was asked.
-    pub(crate) fn unread(&self) -> u64 {
+    /// The frames dropped since the last call because the ring was full.
+    pub(crate) fn take_unread(&self) -> u64 {
         match self {
             Self::Tap(_) => 0,
             Self::Packet(ring) => ring.dropped().unwrap_or(0).into(),

@@ -1,78 +1,113 @@
-//! What keeps a lab from being built or asked.
+//! Failures to build, find or control a lab.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A lab that cannot be, or that does not answer.
+use caudal_link::error::LinkError;
+
+/// A lab that cannot be built, found or controlled.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The system does not let this user have what a lab is made of.
+    /// This user may not have, or this system does not offer, something that a lab needs.
     #[error("{what}; {remedy}")]
     NotPermitted {
-        /// What is not permitted or missing.
+        /// The thing that is not permitted or missing.
         what: String,
-        /// What to do about it.
+        /// The way to solve it.
         remedy: String,
     },
-    /// The kernel refused a step.
-    #[error("cannot {doing}: {cause}")]
+    /// The kernel refused an operation.
+    #[error("cannot {operation}: {cause}")]
     Kernel {
-        /// The step.
-        doing: String,
-        /// Its reason.
+        /// The operation.
+        operation: String,
+        /// The reason.
         #[source]
         cause: io::Error,
     },
     /// A value that no link can have.
     #[error(transparent)]
-    Link(#[from] caudal_link::error::LinkError),
-    /// Something was asked for that this lab does not have.
+    Link(#[from] LinkError),
+    /// A request for something that the lab does not have.
     #[error("{problem}; {remedy}")]
-    Unknown {
-        /// What.
+    Invalid {
+        /// The problem.
         problem: String,
-        /// What there is.
+        /// The way to solve it.
         remedy: String,
     },
+    /// The name of a new lab is that of one that is up.
+    #[error("a lab called {name:?} is up")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+    /// No lab is up.
+    #[error("no lab is up")]
+    NoLab,
+    /// No lab of this name is up, but others are.
+    #[error("no lab called {name:?} is up; up are {}", up.join(", "))]
+    NoSuchLab {
+        /// The name.
+        name: String,
+        /// The names of the labs that are up.
+        up: Vec<String>,
+    },
+    /// More than one lab is up, and none was named.
+    #[error("{} labs are up", up.len())]
+    Ambiguous {
+        /// The names of the labs that are up.
+        up: Vec<String>,
+    },
     /// A file of the lab could not be written or read.
-    #[error("cannot {doing} {}: {cause}", path.display())]
+    #[error("cannot {operation} {}: {cause}", path.display())]
     File {
-        /// To do what.
-        doing: &'static str,
-        /// Which file.
+        /// The operation.
+        operation: &'static str,
+        /// The file.
         path: PathBuf,
         /// The reason.
         #[source]
         cause: io::Error,
     },
-    /// The process that keeps the lab ended or does not answer.
-    #[error("lab {name} does not answer: {reason}; run `caudal lab down {name}`")]
-    Silent {
+    /// The lab's process has ended or does not answer.
+    #[error("lab {name} does not answer: {reason}")]
+    NotResponding {
         /// The lab.
         name: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl LabError {
-    /// The kernel refused to do something.
-    pub(crate) fn kernel(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let doing = doing.into();
-        move |cause| Self::Kernel { doing, cause }
+    /// The conversion of the kernel's error for `operation`.
+    pub(crate) fn kernel(operation: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let operation = operation.into();
+        move |cause| Self::Kernel { operation, cause }
     }
 
-    /// Something there is not, and what there is.
-    pub(crate) fn unknown(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Unknown {
+    pub(crate) fn invalid(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Invalid {
             problem: problem.into(),
             remedy: remedy.into(),
         }
     }
 
-    /// Whether it lies in what was asked for and not in this machine.
+    /// `true` when the request is wrong, rather than this machine.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Link(_))
+        match self {
+            Self::Invalid { .. }
+            | Self::Link(_)
+            | Self::NameTaken { .. }
+            | Self::NoLab
+            | Self::NoSuchLab { .. }
+            | Self::Ambiguous { .. } => true,
+            Self::NotPermitted { .. }
+            | Self::Kernel { .. }
+            | Self::File { .. }
+            | Self::NotResponding { .. } => false,
+        }
     }
 }

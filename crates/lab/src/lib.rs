@@ -1,25 +1,38 @@
 //! A topology as network namespaces and emulated links.
 //!
-//! A [`Lab`] is alive as long as its value: its namespaces have no names, so that they, their devices and the emulator
-//! are gone with the process that holds them, however it ends. [`owner`] keeps a lab in a process of its own, [`registry`]
-//! finds such processes and what was left behind by those that were killed.
+//! A [`Lab`] is up as long as its value exists: its namespaces have no names, so they, their devices and the emulator
+//! disappear with the process that holds them, however it ends. [`daemon`] runs a lab in a process of its own; [`registry`]
+//! finds these processes, and what was left behind by those that were killed.
 #![forbid(unsafe_code)]
 
+mod addressing;
+mod client;
+mod congestion;
 mod control;
+pub mod daemon;
 mod device;
 mod emulator;
 mod error;
 mod host;
+mod identity;
 mod kernel_link;
 mod lab;
-pub mod owner;
+mod lateness;
+mod link_change;
+mod link_setup;
 mod processes;
-mod punctuality;
+mod record;
 pub mod registry;
 mod report;
+mod report_builder;
 
-pub use control::{Change, Request};
+pub use control::{ControlRequest, LinkChange};
 pub use error::LabError;
+pub use identity::LabIdentity;
 pub use lab::Lab;
-pub use punctuality::{Lateness, Punctuality};
-pub use report::{CourseState, EmulatorState, HostState, InterfaceState, LabReport, LinkState};
+pub use lateness::DeliveryLateness;
+pub use record::LabRecord;
+pub use report::{
+    DirectionState, EmulatorState, InterfaceState, KernelCounters, LabReport, LinkCounters,
+    LinkState, NodeState, PacketCount,
+};

@@ -1,168 +1,224 @@
-//! What a lab tells of itself: `caudal lab stats --json`.
+//! The report of a lab: `caudal lab stats --json`.
 
+use std::collections::BTreeMap;
+
+use caudal_link::counters::{DropReason, FrameTotals};
+use caudal_link::model::DirectionReport;
+use caudal_link::report::Collisions;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::punctuality::Punctuality;
+use crate::lateness::DeliveryLateness;
 
-/// Everything a lab counted.
+/// All counters of a lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LabReport {
     /// `caudal.lab/1`.
     pub schema: String,
-    /// What the lab is called.
+    /// The name of the lab.
     pub name: String,
-    /// What its topology says it is.
+    /// The title of its topology.
     pub title: Option<String>,
-    /// Where chance began.
+    /// The seed of its random numbers.
     pub seed: u64,
     /// Seconds since it came up.
     pub up_s: f64,
-    /// Absent when no link is emulated.
+    /// The emulator; absent when no link is emulated.
     pub emulator: Option<EmulatorState>,
-    /// In the order of the topology.
+    /// The links, in the order of the topology.
     pub links: Vec<LinkState>,
     /// Hosts, routers, switches and hubs.
-    pub nodes: Vec<HostState>,
-    /// What is to be known before a number is believed.
+    pub nodes: Vec<NodeState>,
+    /// Reasons to doubt the numbers.
     pub warnings: Vec<String>,
-    /// How something was done that can be done otherwise.
+    /// Differences to the usual way of operation.
     pub notes: Vec<String>,
 }
 
-/// How the emulator fares.
+/// The state of the emulator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EmulatorState {
-    /// `tap` or `packet`: how it gets at the hosts' frames.
+    /// Its access to the hosts' frames: `tap` or `packet`.
     pub device: String,
-    /// `real-time`, `nice` or `ordinary`: how soon the kernel lets it run.
+    /// Its scheduling priority: `real-time`, `nice` or `ordinary`.
     pub scheduling: String,
     /// Frames read from hosts.
     pub frames_read: u64,
-    /// Frames handed to hosts.
+    /// Frames delivered to hosts.
     pub frames_delivered: u64,
-    /// Frames hosts' devices refused.
+    /// Frames that hosts' devices refused.
     pub frames_refused: u64,
-    /// Processor seconds used; absent where the kernel does not tell.
+    /// Processor time in seconds; absent where the kernel does not account for it.
     pub cpu_s: Option<f64>,
-    /// Since the lab came up.
-    pub whole: Punctuality,
-    /// Since the last command that marked a beginning, or the lab came up.
-    pub run: Punctuality,
+    /// The lateness since the lab came up.
+    pub whole: DeliveryLateness,
+    /// The lateness since the last mark, or since the lab came up.
+    pub run: DeliveryLateness,
 }
 
-/// A link and what it counted.
+/// A link and its counters.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LinkState {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The names of its ends.
+    /// The names of the nodes at its ends.
     pub between: [String; 2],
     /// Its interfaces at hosts and routers, its ports at switches and hubs.
     pub devices: [String; 2],
-    /// `emulated` or `kernel`: who makes it behave.
+    /// `emulated` or `kernel`.
     pub driver: String,
     /// `full`, `half`, `half-full` or `full-half`.
     pub duplex: String,
     /// The largest packet in bytes.
     pub mtu: u32,
     /// From the first end to the second.
-    pub forward: CourseState,
+    pub forward: DirectionState,
     /// From the second end to the first.
-    pub backward: CourseState,
+    pub backward: DirectionState,
 }
 
 /// One direction of a link.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CourseState {
-    /// Bits per second as the topology says or `set` last said; absent without a limit or when it changes over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionState {
+    /// The current rate in bits per second; absent without a limit, or when it changes over time.
     pub rate_bps: Option<u64>,
-    /// How long a bit is under way, in microseconds.
+    /// The current one-way delay in microseconds.
     pub delay_us: f64,
-    /// `frames` as the emulator counts them, check sequence included; `packets` as the kernel does, which may join several
-    /// and counts no check sequence.
-    pub unit: String,
-    /// What came, went, waits, and was dropped, by reason; with the queue's course and the cells where it is emulated.
+    /// The counters.
     #[serde(flatten)]
-    pub counted: Value,
+    pub counters: LinkCounters,
 }
 
-impl CourseState {
-    fn number(&self, path: &[&str]) -> u64 {
-        let mut at = &self.counted;
-        for key in path {
-            at = &at[key];
+/// The counters of one direction, by the driver of the link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "unit")]
+pub enum LinkCounters {
+    /// Those of the emulator: frames, check sequence included.
+    #[serde(rename = "frames")]
+    Emulator(Box<DirectionReport>),
+    /// Those of the kernel: packets, of which several may be joined, without check sequence.
+    #[serde(rename = "packets")]
+    Kernel(KernelCounters),
+}
+
+/// The packets that the kernel counts in one direction of a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelCounters {
+    /// Packets sent, queued and dropped.
+    pub offered: FrameTotals,
+    /// Packets received at the other end.
+    pub delivered: FrameTotals,
+    /// Packets in the queue.
+    pub held: FrameTotals,
+    /// Packets dropped, by reason.
+    pub dropped: BTreeMap<DropReason, PacketCount>,
+}
+
+/// A number of packets of unknown length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PacketCount {
+    /// The number of packets.
+    #[serde(rename = "frames")]
+    pub packets: u64,
+}
+
+impl LinkCounters {
+    /// The unit of the counters: `frames` or `packets`.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        match self {
+            Self::Emulator(_) => "frames",
+            Self::Kernel(_) => "packets",
         }
-        at.as_u64().unwrap_or(0)
+    }
+}
+
+impl DirectionState {
+    /// Frames or packets sent into this direction.
+    #[must_use]
+    pub const fn offered(&self) -> u64 {
+        match &self.counters {
+            LinkCounters::Emulator(report) => report.counters.offered.frames,
+            LinkCounters::Kernel(counters) => counters.offered.frames,
+        }
     }
 
-    /// Frames or packets that were to be carried.
+    /// Frames or packets delivered, with their bytes.
     #[must_use]
-    pub fn offered(&self) -> u64 {
-        self.number(&["offered", "frames"])
+    pub const fn delivered(&self) -> FrameTotals {
+        match &self.counters {
+            LinkCounters::Emulator(report) => report.counters.delivered,
+            LinkCounters::Kernel(counters) => counters.delivered,
+        }
     }
 
-    /// Frames or packets that arrived.
+    /// Frames or packets in queues and in flight.
     #[must_use]
-    pub fn delivered(&self) -> u64 {
-        self.number(&["delivered", "frames"])
+    pub const fn held(&self) -> u64 {
+        match &self.counters {
+            LinkCounters::Emulator(report) => report.held.frames,
+            LinkCounters::Kernel(counters) => counters.held.frames,
+        }
     }
 
-    /// Bytes that arrived.
+    /// Frames or packets dropped, by reason, without the reasons that did not occur.
     #[must_use]
-    pub fn delivered_bytes(&self) -> u64 {
-        self.number(&["delivered", "bytes"])
-    }
-
-    /// Frames or packets that still are on the way.
-    #[must_use]
-    pub fn held(&self) -> u64 {
-        self.number(&["held", "frames"])
-    }
-
-    /// Frames or packets that were dropped, by reason.
-    #[must_use]
-    pub fn dropped(&self) -> Vec<(String, u64)> {
-        let Some(reasons) = self.counted["dropped"].as_object() else {
-            return Vec::new();
+    pub fn dropped_by_reason(&self) -> Vec<(DropReason, u64)> {
+        let dropped = |reason: &DropReason| match &self.counters {
+            LinkCounters::Emulator(report) => report.counters.dropped.by(*reason).frames,
+            LinkCounters::Kernel(counters) => {
+                counters.dropped.get(reason).map_or(0, |it| it.packets)
+            }
         };
-        let frames = |traffic: &Value| traffic["frames"].as_u64().unwrap_or(0);
-        reasons
+        DropReason::ALL
             .iter()
-            .map(|(reason, traffic)| (reason.clone(), frames(traffic)))
+            .map(|reason| (*reason, dropped(reason)))
+            .filter(|(_, dropped)| *dropped > 0)
             .collect()
     }
 
-    /// A counter of the half-duplex MAC, such as `all` or `late`; `None` in full duplex.
+    /// Frames or packets dropped for any reason.
     #[must_use]
-    pub fn collisions(&self, which: &str) -> Option<u64> {
-        self.counted["collisions"][which].as_u64()
+    pub fn dropped(&self) -> u64 {
+        let by_reason = self.dropped_by_reason();
+        by_reason.iter().map(|(_, dropped)| dropped).sum()
     }
 
-    /// The most bytes that waited; `None` without a queue.
+    /// The collision counters of the sending end; `None` in full duplex.
     #[must_use]
-    pub fn longest_queue(&self) -> Option<u64> {
-        self.counted["queue"]["bytes"]["most"].as_u64()
+    pub const fn collisions(&self) -> Option<Collisions> {
+        match &self.counters {
+            LinkCounters::Emulator(report) => report.collisions,
+            LinkCounters::Kernel(_) => None,
+        }
+    }
+
+    /// The maximum length of the queue in bytes; `None` without a queue.
+    #[must_use]
+    pub fn max_queue_bytes(&self) -> Option<u64> {
+        match &self.counters {
+            LinkCounters::Emulator(report) => report.queue.as_ref().map(|queue| queue.bytes.max),
+            LinkCounters::Kernel(_) => None,
+        }
     }
 }
 
 /// A node and its interfaces.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct HostState {
-    /// What it is called.
+pub struct NodeState {
+    /// Its name.
     pub name: String,
     /// `host`, `router`, `switch` or `hub`.
     pub kind: String,
-    /// Its interfaces as its kernel counts them; empty for switches and hubs.
+    /// Its interfaces with the counters of its kernel; empty for switches and hubs.
     pub interfaces: Vec<InterfaceState>,
 }
 
 /// An interface of a host or router, in packets as its kernel counts them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InterfaceState {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The link it is an end of.
+    /// The name of its link.
     pub link: String,
     /// Its addresses.
     pub addresses: Vec<String>,
@@ -170,13 +226,13 @@ pub struct InterfaceState {
     pub mtu: u32,
     /// Packets sent.
     pub tx_packets: u64,
-    /// Bytes sent, without the check sequence.
+    /// Bytes sent, without check sequence.
     pub tx_bytes: u64,
     /// Packets dropped before they were sent.
     pub tx_dropped: u64,
     /// Packets received.
     pub rx_packets: u64,
-    /// Bytes received, without the check sequence.
+    /// Bytes received, without check sequence.
     pub rx_bytes: u64,
     /// Packets received and dropped.
     pub rx_dropped: u64,

@@ -1,7 +1,6 @@
-//! Real Linux through emulated links: what hosts measure is what the topology says.
+//! Linux hosts on emulated links: measurements agree with the topology.
 //!
-//! What is measured in real time is measured again when the emulator reports that the machine stood still, and never
-//! otherwise.
+//! A measurement in real time is repeated when the emulator reports a stall, and twice where it was in time.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::fs;
@@ -11,48 +10,42 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use caudal_lab::{Change, Lab, LabReport, LinkState};
-use caudal_simulate::scenario::{Flow, Traffic};
+use caudal_lab::{Lab, LabIdentity, LabReport, LinkChange, LinkState};
+use caudal_link::counters::DropReason;
+use caudal_simulate::scenario::{Scenario, SimFlow, Traffic};
+use caudal_simulate::simulate;
 use caudal_simulate::tcp::TcpSettings;
 use caudal_topology::{Preset, Topology, TopologyFile};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// A test: its name, the programs it takes, what it does.
+/// A test: its name, the programs it needs, its function.
 type Case = (&'static str, &'static [&'static str], fn());
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Each test wants the machine to itself.
+    // Each test needs the machine to itself.
     arguments.test_threads = Some(1);
     let all: [Case; 19] = [
+        ("tcp_goodput_is_10_mbit_less_headers", &["iperf3"], || {
+            tcp_goodput("10M", 9.415, 0.007);
+        }),
+        ("tcp_goodput_is_100_mbit_less_headers", &["iperf3"], || {
+            tcp_goodput("100M", 94.15, 0.015);
+        }),
+        ("udp_goodput_is_10_mbit_less_headers", &["iperf3"], || {
+            udp_goodput("10M", "12M", 9.571, 0.007);
+        }),
+        ("udp_goodput_is_100_mbit_less_headers", &["iperf3"], || {
+            udp_goodput("100M", "120M", 95.71, 0.015);
+        }),
         (
-            "tcp_gets_what_the_frames_leave_of_10_mbit",
-            &["iperf3"],
-            || tcp_goodput("10M", 9.415, 0.007),
-        ),
-        (
-            "tcp_gets_what_the_frames_leave_of_100_mbit",
-            &["iperf3"],
-            || tcp_goodput("100M", 94.15, 0.015),
-        ),
-        (
-            "udp_gets_what_the_frames_leave_of_10_mbit",
-            &["iperf3"],
-            || udp_goodput("10M", "12M", 9.571, 0.007),
-        ),
-        (
-            "udp_gets_what_the_frames_leave_of_100_mbit",
-            &["iperf3"],
-            || udp_goodput("100M", "120M", 95.71, 0.015),
-        ),
-        (
-            "a_round_trip_is_the_sum_of_delays_and_serialisations",
+            "a_round_trip_is_the_sum_of_delays_and_serialisation_times",
             &["ping"],
             round_trip,
         ),
         (
-            "two_flows_into_one_output_lose_what_does_not_fit",
+            "two_flows_into_one_output_lose_the_excess",
             &["iperf3"],
             overload,
         ),
@@ -71,35 +64,39 @@ fn main() -> ExitCode {
             &["iperf3"],
             half_duplex,
         ),
-        ("an_outsider_reads_the_rates_of_links", &["pchar"], pchar),
-        ("a_policer_lets_its_rate_pass", &["iperf3"], policer),
+        ("pchar_measures_the_rates_of_links", &["pchar"], pchar),
+        ("a_policer_passes_its_rate", &["iperf3"], policer),
         (
-            "counts_are_the_kernels_and_the_captures_to_the_frame",
+            "counters_agree_with_the_kernels_and_with_captures_to_the_frame",
             &["iperf3", "tcpdump"],
             counts,
         ),
         (
-            "hosts_know_one_another_and_show_what_they_are",
+            "hosts_resolve_one_another_and_show_their_settings",
             &["ethtool", "getent"],
             identity,
         ),
-        ("flows_spread_over_equal_ways", &["iperf3"], equal_ways),
+        (
+            "flows_are_spread_over_equal_paths",
+            &["iperf3"],
+            equal_paths,
+        ),
         ("a_link_is_changed_while_it_is_up", &["ping"], changes),
         (
-            "the_simulation_foretells_reno_on_a_full_queue",
+            "the_simulation_predicts_reno_at_a_full_queue",
             &["iperf3"],
-            || foretold(&shaped("reno")),
+            || simulated(&bottleneck("reno")),
         ),
         (
-            "the_simulation_foretells_cubic_on_a_full_queue",
+            "the_simulation_predicts_cubic_at_a_full_queue",
             &["iperf3"],
-            || foretold(&shaped("cubic")),
+            || simulated(&bottleneck("cubic")),
         ),
-        ("the_simulation_foretells_half_duplex", &["iperf3"], || {
-            foretold(&star(", duplex = \"half\"", "", ""));
+        ("the_simulation_predicts_half_duplex", &["iperf3"], || {
+            simulated(&star(", duplex = \"half\"", "", ""));
         }),
         (
-            "forty_links_come_up_and_leave_nothing",
+            "forty_links_come_up_and_leave_nothing_behind",
             &["ip", "ping"],
             forty_links,
         ),
@@ -120,14 +117,14 @@ fn main() -> ExitCode {
         if let Some(missing) = &missing
             && !required
         {
-            eprintln!("{name} is left out: {missing}");
+            eprintln!("{name} is ignored: {missing}");
         }
         trial.with_ignored_flag(missing.is_some() && !required)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// What stands in the way; `None` for nothing.
+/// The reason why a test cannot run; `None` when it can.
 fn missing(programs: &[&str]) -> Option<String> {
     let paths = std::env::var("PATH").unwrap_or_default();
     let is_there = |program: &str| {
@@ -140,58 +137,67 @@ fn missing(programs: &[&str]) -> Option<String> {
     }
     caudal_sys::namespace::NetworkNamespace::create()
         .err()
-        .map(|error| format!("network namespaces cannot be made: {error}"))
+        .map(|error| format!("network namespaces cannot be created: {error}"))
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A lab in a directory of its own.
-struct Built {
-    lab: Lab,
+struct TestLab {
+    inner: Lab,
     directory: PathBuf,
 }
 
-impl Built {
-    fn of(text: &str) -> Self {
+impl TestLab {
+    fn from_text(text: &str) -> Self {
         let file: TopologyFile = toml::from_str(text).unwrap();
-        Self::from(&file)
+        Self::from_file(&file)
     }
 
-    fn from(file: &TopologyFile) -> Self {
+    fn from_file(file: &TopologyFile) -> Self {
         let topology = Topology::resolve(file).unwrap();
-        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-        let id = format!("test-{}-{nth}", std::process::id());
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        let id = format!("test-{}-{number}", std::process::id());
         let directory = std::env::temp_dir().join(format!("caudal-lab-{id}"));
         fs::create_dir_all(&directory).unwrap();
-        let lab = Lab::build(&topology, "test", &id, &directory).unwrap();
-        Self { lab, directory }
+        let identity = LabIdentity {
+            name: "test",
+            id: &id,
+            directory: &directory,
+        };
+        let lab = Lab::build(&topology, &identity).unwrap();
+        Self {
+            inner: lab,
+            directory,
+        }
     }
 
-    fn command(&self, host: &str, words: &str) -> Command {
-        let mut words = words.split_whitespace();
-        let mut command = self.lab.command(host, words.next().unwrap()).unwrap();
-        command.args(words);
+    fn command(&self, host: &str, command_line: &str) -> Command {
+        let mut arguments = command_line.split_whitespace();
+        let program = arguments.next().unwrap();
+        let mut command = self.inner.command(host, program).unwrap();
+        command.args(arguments);
         command
     }
 
-    fn run(&self, host: &str, words: &str) -> String {
-        let output: Output = self.command(host, words).output().unwrap();
+    fn run(&self, host: &str, command_line: &str) -> String {
+        let output: Output = self.command(host, command_line).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             output.status.success(),
-            "{words} on {host}: {text}{}",
+            "{command_line} on {host}: {text}{}",
             String::from_utf8_lossy(&output.stderr)
         );
         text
     }
 
-    fn start(&self, host: &str, words: &str) -> Background {
-        let mut command = self.command(host, words);
+    fn start(&self, host: &str, command_line: &str) -> Background {
+        let mut command = self.command(host, command_line);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         Background(child.unwrap())
     }
 
-    /// An iperf3 server that is ready.
+    /// Starts an iperf3 server and waits until it listens.
     fn iperf3_server(&self, host: &str, port: u16) -> Background {
         let server = self.start(host, &format!("iperf3 -s -p {port}"));
         for _ in 0..200 {
@@ -205,21 +211,21 @@ impl Built {
     }
 
     fn report(&self) -> LabReport {
-        self.lab.report().unwrap()
+        self.inner.report().unwrap()
     }
 }
 
-impl Drop for Built {
+impl Drop for TestLab {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
-/// A program that is killed when the test is through with it.
+/// A program in the background, killed when this is dropped.
 struct Background(Child);
 
 impl Background {
-    /// Waits for its end and gives its output.
+    /// Waits for its end; gives its output.
     fn finish(mut self) -> String {
         let mut text = String::new();
         let stdout = self.0.stdout.take().unwrap();
@@ -236,25 +242,28 @@ impl Drop for Background {
     }
 }
 
-/// Measures again as long as the emulator says that the machine stood still meanwhile; and twice at most where it was in time,
-/// for the programs that measure can be put off by the scheduler as well.
-fn measured(topology: &str, measure: impl Fn(&Built) -> Result<(), String>) {
-    const ATTEMPTS: usize = 8;
-    const IN_TIME: usize = 3;
+/// Repeats a failed measurement while the emulator reports stalls, and at most twice where it was in time, because the
+/// scheduler may delay the programs that measure as well.
+fn measure(topology: &str, measurement: impl Fn(&TestLab) -> Result<(), String>) {
+    const MAX_ATTEMPTS: usize = 8;
+    const MAX_IN_TIME: usize = 3;
     let mut last = String::new();
     let mut in_time = 0;
-    for attempt in 1..=ATTEMPTS {
-        let built = Built::of(topology);
-        built.lab.mark();
-        let answer = measure(&built);
-        let emulator = built.report().emulator.unwrap();
-        let Err(problem) = answer else { return };
+    for attempt in 1..=MAX_ATTEMPTS {
+        let lab = TestLab::from_text(topology);
+        lab.inner.mark();
+        let result = measurement(&lab);
+        let emulator = lab.report().emulator.unwrap();
+        let Err(problem) = result else { return };
         in_time += usize::from(!emulator.run.must_repeat);
         last = format!("{problem} ({:?})", emulator.run);
-        assert!(in_time < IN_TIME, "in {IN_TIME} attempts, the last: {last}");
-        eprintln!("attempt {attempt} of {ATTEMPTS}: {last}");
+        assert!(
+            in_time < MAX_IN_TIME,
+            "in {MAX_IN_TIME} attempts, the last: {last}"
+        );
+        eprintln!("attempt {attempt} of {MAX_ATTEMPTS}: {last}");
     }
-    panic!("the machine stood still in most of {ATTEMPTS} attempts: {last}");
+    panic!("the emulator stalled in most of {MAX_ATTEMPTS} attempts: {last}");
 }
 
 fn within(what: &str, value: f64, expected: f64, part: f64) -> Result<(), String> {
@@ -290,7 +299,7 @@ fn link<'a>(report: &'a LabReport, name: &str) -> &'a LinkState {
     report.links.iter().find(|link| link.name == name).unwrap()
 }
 
-/// What an iperf3 client's receiver got, in Mbit/s.
+/// The rate at the receiver of an iperf3 client in Mbit/s.
 fn received(json: &str) -> f64 {
     let value: Value = serde_json::from_str(json).unwrap();
     let end = &value["end"];
@@ -299,39 +308,39 @@ fn received(json: &str) -> f64 {
 }
 
 fn tcp_goodput(rate: &str, expected: f64, part: f64) {
-    measured(&pair(&format!("rate = \"{rate}\"")), |built| {
-        let _server = built.iperf3_server("h2", 5201);
-        let json = built.run("h1", "iperf3 -4 -c h2 -t 5 -O 2 -J");
+    measure(&pair(&format!("rate = \"{rate}\"")), |lab| {
+        let _server = lab.iperf3_server("h2", 5201);
+        let json = lab.run("h1", "iperf3 -4 -c h2 -t 5 -O 2 -J");
         within("TCP goodput", received(&json), expected, part)
     });
 }
 
 fn udp_goodput(rate: &str, offered: &str, expected: f64, part: f64) {
-    measured(&pair(&format!("rate = \"{rate}\"")), |built| {
-        let _server = built.iperf3_server("h2", 5201);
-        let words = format!("iperf3 -4 -u -b {offered} -l 1472 -c h2 -t 5 -J");
-        let json = built.run("h1", &words);
+    measure(&pair(&format!("rate = \"{rate}\"")), |lab| {
+        let _server = lab.iperf3_server("h2", 5201);
+        let command_line = format!("iperf3 -4 -u -b {offered} -l 1472 -c h2 -t 5 -J");
+        let json = lab.run("h1", &command_line);
         within("UDP goodput", received(&json), expected, part)
     });
 }
 
 fn round_trip() {
-    // Each way: header, check sequence and preamble beside the packet, at 100 ns a bit, and 5 ms.
+    // Each way: packet, header, check sequence and preamble at 100 ns per bit, and 5 ms.
     let expected = |packet: f64| 2.0 * ((packet + 14.0 + 4.0 + 8.0) * 8.0 * 1e-4 + 5.0);
-    measured(&pair("rate = \"10M\", delay = \"5ms\""), |built| {
+    measure(&pair("rate = \"10M\", delay = \"5ms\""), |lab| {
         for (payload, packet) in [(56, 84.0), (1472, 1500.0)] {
-            let text = built.run("h1", &format!("ping -4 -q -c 20 -i 0.05 -s {payload} h2"));
-            let least = text
+            let text = lab.run("h1", &format!("ping -4 -q -c 20 -i 0.05 -s {payload} h2"));
+            let min = text
                 .split("mdev = ")
                 .nth(1)
                 .unwrap()
                 .split('/')
                 .next()
                 .unwrap();
-            let least: f64 = least.parse().unwrap();
+            let min: f64 = min.parse().unwrap();
             between(
-                "the least RTT",
-                least,
+                "the minimum RTT",
+                min,
                 expected(packet),
                 expected(packet) + 0.3,
             )?;
@@ -342,11 +351,11 @@ fn round_trip() {
 
 fn overload() {
     let queue = ", queue = { frames = 20 }";
-    measured(&star("", "", queue), |built| {
-        let servers = [5201, 5202].map(|port| built.iperf3_server("h3", port));
-        let words = |port| format!("iperf3 -4 -u -b 8M -l 1472 -c h3 -p {port} -t 6 -J");
-        let one = built.start("h1", &words(5201));
-        let other = built.start("h2", &words(5202));
+    measure(&star("", "", queue), |lab| {
+        let servers = [5201, 5202].map(|port| lab.iperf3_server("h3", port));
+        let command_line = |port| format!("iperf3 -4 -u -b 8M -l 1472 -c h3 -p {port} -t 6 -J");
+        let one = lab.start("h1", &command_line(5201));
+        let other = lab.start("h2", &command_line(5202));
         let counts = [one.finish(), other.finish()].map(|json| {
             let value: Value = serde_json::from_str(&json).unwrap();
             let sum = &value["end"]["sum"];
@@ -357,26 +366,26 @@ fn overload() {
         });
         drop(servers);
         let lost = (counts[0].0 + counts[1].0) / (counts[0].1 + counts[1].1) * 100.0;
-        let report = built.report();
+        let report = lab.report();
         let last = &link(&report, "h3-s1").backward;
-        let dropped: u64 = last.dropped().iter().map(|(_, frames)| frames).sum();
-        // Every datagram that iperf3 misses was dropped by the switch, or by a socket nobody read in time; of those after its
-        // last one it knows nothing.
-        let unread = udp_errors(&built.run("h3", "cat /proc/net/snmp"));
+        let dropped = last.dropped();
+        // Every datagram that iperf3 misses was dropped by the switch, or by a socket that was not read in time. iperf3 does
+        // not know of drops after the last datagram it received.
+        let unread = receive_buffer_errors(&lab.run("h3", "cat /proc/net/snmp"));
         let missed = counts[0].0 + counts[1].0;
         let unseen = dropped as f64 + unread - missed;
         between("drops that iperf3 did not see", unseen, 0.0, 40.0)?;
         if unread > 20.0 {
             return Err(format!(
-                "{unread} datagrams waited too long at a socket: {lost} % lost"
+                "{unread} datagrams were dropped at a socket: {lost} % lost"
             ));
         }
         between("the loss in percent", lost, 39.2, 41.2)
     });
 }
 
-/// The datagrams that found no room at a socket, from `/proc/net/snmp`.
-fn udp_errors(snmp: &str) -> f64 {
+/// The datagrams dropped at sockets with a full buffer, from `/proc/net/snmp`.
+fn receive_buffer_errors(snmp: &str) -> f64 {
     let lines: Vec<Vec<&str>> = snmp
         .lines()
         .filter(|line| line.starts_with("Udp:"))
@@ -390,39 +399,34 @@ fn udp_errors(snmp: &str) -> f64 {
 }
 
 fn beside_udp(rate: &str, expected: f64) {
-    measured(&star("", "", ""), |built| {
-        let _servers = [5201, 5202].map(|port| built.iperf3_server("h3", port));
+    measure(&star("", "", ""), |lab| {
+        let _servers = [5201, 5202].map(|port| lab.iperf3_server("h3", port));
         let udp = format!("iperf3 -4 -u -b {rate} -l 1472 -c h3 -p 5201 -t 14");
-        let udp = built.start("h1", &udp);
+        let udp = lab.start("h1", &udp);
         thread::sleep(Duration::from_millis(300));
-        let json = built.run("h2", "iperf3 -4 -c h3 -p 5202 -t 8 -O 3 -J");
+        let json = lab.run("h2", "iperf3 -4 -c h3 -p 5202 -t 8 -O 3 -J");
         udp.finish();
         within("TCP goodput", received(&json), expected, 0.03)
     });
 }
 
 fn half_duplex() {
-    measured(&star(", duplex = \"half\"", "", ""), |built| {
-        let _server = built.iperf3_server("h2", 5201);
-        let json = built.run("h1", "iperf3 -4 -c h2 -t 5 -O 1 -J");
-        let report = built.report();
+    measure(&star(", duplex = \"half\"", "", ""), |lab| {
+        let _server = lab.iperf3_server("h2", 5201);
+        let json = lab.run("h1", "iperf3 -4 -c h2 -t 5 -O 1 -J");
+        let report = lab.report();
         let shared = link(&report, "h1-s1");
-        let of = |course: &caudal_lab::CourseState, which| course.collisions(which).unwrap();
         let (host, switch) = (&shared.forward, &shared.backward);
-        // Both ends see every collision, and none is late on a short cable.
-        if of(host, "all") == 0 || of(host, "all") != of(switch, "all") {
-            return Err(format!(
-                "collisions: {} and {}",
-                of(host, "all"),
-                of(switch, "all")
-            ));
+        let [at_host, at_switch] = [host, switch].map(|it| it.collisions().unwrap());
+        // Both ends count every collision, and none is late on a short cable.
+        if at_host.all == 0 || at_host.all != at_switch.all {
+            return Err(format!("collisions: {} and {}", at_host.all, at_switch.all));
         }
-        assert_eq!((of(host, "late"), of(switch, "late")), (0, 0));
-        for course in [host, switch] {
-            let dropped: u64 = course.dropped().iter().map(|(_, frames)| frames).sum();
+        assert_eq!((at_host.late, at_switch.late), (0, 0));
+        for direction in [host, switch] {
             assert_eq!(
-                course.offered(),
-                course.delivered() + dropped + course.held()
+                direction.offered(),
+                direction.delivered().frames + direction.dropped() + direction.held()
             );
         }
         between("half-duplex goodput", received(&json), 6.0, 9.1)
@@ -439,12 +443,12 @@ fn pchar() {
           { between = ["r2", "h2"], rate = "50M" },
         ]
     "#;
-    measured(line, |built| {
-        let target = built.lab.topology().node("h2").unwrap();
-        let target = built.lab.topology().addresses_of(target)[0];
-        // Half of the sizes and twice the repetitions it takes by itself, without its quarter of a second between probes.
-        let words = format!("pchar -n -g 0.001 -R 64 -I 64 -t 1 {target}");
-        let text = built.run("h1", &words);
+    measure(line, |lab| {
+        let target = lab.inner.topology().node("h2").unwrap();
+        let target = lab.inner.topology().addresses_of(target)[0];
+        // Half of its default sizes and twice its repetitions, without its quarter of a second between probes.
+        let command_line = format!("pchar -n -g 0.001 -R 64 -I 64 -t 1 {target}");
+        let text = lab.run("h1", &command_line);
         let capacity = |line: &str| -> Option<f64> {
             let value = line
                 .trim()
@@ -459,7 +463,7 @@ fn pchar() {
             .map(|kbit| kbit / 1e3)
             .collect();
         let [first, second, third] = found[..] else {
-            return Err(format!("pchar says {text}"));
+            return Err(format!("pchar printed {text}"));
         };
         within("the first link", first, 100.0, 0.1)?;
         within("the second link", second, 10.0, 0.1)?;
@@ -469,20 +473,17 @@ fn pchar() {
 
 fn policer() {
     let file = Preset::by_name("policed").unwrap().file(None).unwrap();
-    measured(&toml::to_string(&file).unwrap(), |built| {
-        let _server = built.iperf3_server("h2", 5201);
-        let json = built.run("h1", "iperf3 -4 -u -b 94.5M -l 1472 -c h2 -t 5 -J");
+    measure(&toml::to_string(&file).unwrap(), |lab| {
+        let _server = lab.iperf3_server("h2", 5201);
+        let json = lab.run("h1", "iperf3 -4 -u -b 94.5M -l 1472 -c h2 -t 5 -J");
         let value: Value = serde_json::from_str(&json).unwrap();
         let loss = value["end"]["sum"]["lost_percent"].as_f64().unwrap();
-        let report = built.report();
-        let dropped = link(&report, "h1-r1").forward.dropped();
-        assert!(
-            dropped
-                .iter()
-                .any(|(reason, frames)| reason == "policed" && *frames > 0)
-        );
+        let report = lab.report();
+        let dropped = link(&report, "h1-r1").forward.dropped_by_reason();
+        let is_policed = |(reason, _): &(DropReason, u64)| *reason == DropReason::Policed;
+        assert!(dropped.iter().any(is_policed));
         between(
-            "what a 15 Mbit/s policer lets pass",
+            "the rate that a 15 Mbit/s policer passes",
             received(&json),
             14.2,
             15.0,
@@ -491,35 +492,36 @@ fn policer() {
     });
 }
 
-/// 10 Mbit/s, 20 ms there and back, and a queue of what is under way in that time.
-fn shaped(congestion: &str) -> String {
+/// A link of 10 Mbit/s with a round-trip time of 20 ms and a queue of one bandwidth-delay product.
+fn bottleneck(congestion: &str) -> String {
     let keys = "rate = \"10M\", delay = \"10ms\", queue = { bytes = 25000 }";
     pair(keys).replace("cubic", congestion)
 }
 
-/// The goodput that the simulation foretells from h1 to h2 is what Linux gets, within 5 %.
-fn foretold(text: &str) {
-    const LEFT_OUT: usize = 2;
+/// Checks that the goodput of Linux from h1 to h2 is within 5 % of the simulated one.
+fn simulated(text: &str) {
+    const OMITTED: usize = 2;
     let file: TopologyFile = toml::from_str(text).unwrap();
     let topology = Topology::resolve(&file).unwrap();
     let settings = TcpSettings::between(&topology, "h1", "h2").unwrap();
-    let flow = Flow::between("h1", "h2", Traffic::tcp(settings));
-    let outcome = caudal_simulate::run::of(&topology, vec![flow], Duration::from_secs(10)).unwrap();
-    let intervals = &outcome.flows[0].intervals[LEFT_OUT..];
+    let flow = SimFlow::between("h1", "h2", Traffic::tcp(settings));
+    let scenario = Scenario::new(vec![flow], Duration::from_secs(10));
+    let result = simulate(&topology, &scenario).unwrap();
+    let intervals = &result.flows[0].intervals[OMITTED..];
     let simulated = intervals
         .iter()
         .map(|interval| interval.goodput.as_f64())
         .sum::<f64>();
     let simulated = simulated / intervals.len() as f64 / 1e6;
-    measured(text, |built| {
-        let _server = built.iperf3_server("h2", 5201);
-        let words = format!("iperf3 -4 -c h2 -t 8 -O {LEFT_OUT} -J");
-        let json = built.run("h1", &words);
+    measure(text, |lab| {
+        let _server = lab.iperf3_server("h2", 5201);
+        let command_line = format!("iperf3 -4 -c h2 -t 8 -O {OMITTED} -J");
+        let json = lab.run("h1", &command_line);
         within("TCP goodput", received(&json), simulated, 0.05)
     });
 }
 
-/// The packets a tcpdump of one interface wrote to `path`.
+/// The number of packets in the capture file `path`.
 fn captured(path: &PathBuf) -> u64 {
     const HEADER: usize = 24;
     let bytes = fs::read(path).unwrap();
@@ -533,29 +535,30 @@ fn captured(path: &PathBuf) -> u64 {
 
 fn counts() {
     let text = pair("rate = \"10M\", delay = \"2ms\", loss = \"3%\", queue = { frames = 30 }");
-    let built = Built::of(&text);
-    let files = ["h1", "h2"].map(|host| built.directory.join(format!("{host}.pcap")));
+    let lab = TestLab::from_text(&text);
+    let files = ["h1", "h2"].map(|host| lab.directory.join(format!("{host}.pcap")));
     let captures = ["h1", "h2"].map(|host| {
         let file = files[usize::from(host == "h2")].display().to_string();
-        let words = format!("tcpdump -i eth0 -s 64 -B 8192 --immediate-mode -U -Z root -w {file}");
-        built.start(host, &words)
+        let command_line =
+            format!("tcpdump -i eth0 -s 64 -B 8192 --immediate-mode -U -Z root -w {file}");
+        lab.start(host, &command_line)
     });
     let ready = |file: &PathBuf| fs::metadata(file).is_ok_and(|metadata| metadata.len() >= 24);
     while !files.iter().all(ready) {
         thread::sleep(Duration::from_millis(20));
     }
-    // Tcpdump has its socket a while before the file is there: what the hosts say to one another by themselves may be in
-    // the capture already. From where nothing more comes, both count the same.
-    let (before, start) = at_rest(&built, &files);
-    let server = built.iperf3_server("h2", 5201);
-    built.run("h1", "iperf3 -4 -u -b 11M -l 1472 -c h2 -t 3");
-    built.run("h1", "iperf3 -4 -c h2 -t 3");
+    // tcpdump opens its socket before it creates the file, so packets that hosts send of their own accord may have been
+    // captured already. Captures and counters are compared from when no more packets come.
+    let (before, start) = wait_until_quiet(&lab, &files);
+    let server = lab.iperf3_server("h2", 5201);
+    lab.run("h1", "iperf3 -4 -u -b 11M -l 1472 -c h2 -t 3");
+    lab.run("h1", "iperf3 -4 -c h2 -t 3");
     drop(server);
-    // What is on its way arrives, and nobody sends any more once neighbours have been confirmed.
-    let mut end = built.report();
+    // Packets in flight arrive, and hosts send nothing once neighbours have been confirmed.
+    let mut end = lab.report();
     for _ in 0..100 {
         thread::sleep(Duration::from_millis(200));
-        let now = built.report();
+        let now = lab.report();
         let sent = |report: &LabReport| {
             report
                 .nodes
@@ -563,9 +566,9 @@ fn counts() {
                 .map(|node| node.interfaces[0].tx_packets)
                 .sum::<u64>()
         };
-        let still = sent(&now) == sent(&end);
+        let is_quiet = sent(&now) == sent(&end);
         end = now;
-        if still && captures_match(&files, before, &start, &end) {
+        if is_quiet && captures_match(&files, before, &start, &end) {
             break;
         }
     }
@@ -579,56 +582,54 @@ fn counts() {
             interface.rx_dropped,
         )
     };
-    let course = &end.links[0];
+    let link = &end.links[0];
     let ((tx1, rx1, ..), (tx2, rx2, ..)) = (kernel(&end, 0), kernel(&end, 1));
     assert_eq!(
-        (course.forward.offered(), course.backward.offered()),
+        (link.forward.offered(), link.backward.offered()),
         (tx1, tx2)
     );
     assert_eq!(
-        (course.forward.delivered(), course.backward.delivered()),
+        (
+            link.forward.delivered().frames,
+            link.backward.delivered().frames
+        ),
         (rx2, rx1)
     );
     assert!(
-        course.forward.dropped().len() == 2,
+        link.forward.dropped_by_reason().len() == 2,
         "{:?}",
-        course.forward.dropped()
+        link.forward.dropped_by_reason()
     );
-    let dropped: u64 = course
-        .forward
-        .dropped()
-        .iter()
-        .map(|(_, frames)| frames)
-        .sum();
+    let dropped = link.forward.dropped();
     assert_eq!(
-        course.forward.offered() - course.forward.delivered(),
+        link.forward.offered() - link.forward.delivered().frames,
         dropped
     );
     let seen = files.each_ref().map(captured);
-    let during = |host| before[host] + passed(&end, host) - passed(&start, host);
+    let during = |host| before[host] + counted(&end, host) - counted(&start, host);
     assert_eq!(seen, [during(0), during(1)]);
 }
 
-/// Packets that a host's interface sent and received.
-fn passed(report: &LabReport, host: usize) -> u64 {
+/// The number of packets that a host's interface sent and received.
+fn counted(report: &LabReport, host: usize) -> u64 {
     let interface = &report.nodes[host].interfaces[0];
     interface.tx_packets + interface.rx_packets
 }
 
-/// What captures and interfaces count when neither has changed for a while.
-fn at_rest(built: &Built, files: &[PathBuf; 2]) -> ([u64; 2], LabReport) {
-    let read = || (files.each_ref().map(captured), built.report());
+/// The numbers of captured packets and the report once neither changes any more.
+fn wait_until_quiet(lab: &TestLab, files: &[PathBuf; 2]) -> ([u64; 2], LabReport) {
+    let read = || (files.each_ref().map(captured), lab.report());
     let mut last = read();
     for _ in 0..100 {
         thread::sleep(Duration::from_millis(300));
         let now = read();
-        let still = |host| passed(&now.1, host) == passed(&last.1, host);
-        if now.0 == last.0 && still(0) && still(1) {
+        let is_quiet = |host| counted(&now.1, host) == counted(&last.1, host);
+        if now.0 == last.0 && is_quiet(0) && is_quiet(1) {
             return now;
         }
         last = now;
     }
-    panic!("hosts that nobody uses go on sending: {:?}", last.0)
+    panic!("idle hosts keep sending: {:?}", last.0)
 }
 
 fn captures_match(
@@ -638,7 +639,7 @@ fn captures_match(
     end: &LabReport,
 ) -> bool {
     files.iter().enumerate().all(|(host, file)| {
-        captured(file) - before[host] == passed(end, host) - passed(start, host)
+        captured(file) - before[host] == counted(end, host) - counted(start, host)
     })
 }
 
@@ -654,26 +655,25 @@ fn identity() {
     "#;
     let list = || fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
     let allowed = list();
-    let built = Built::of(text);
+    let lab = TestLab::from_text(text);
     assert_eq!(list(), allowed);
-    assert!(built.run("h1", "getent hosts h2").contains("h2"));
+    assert!(lab.run("h1", "getent hosts h2").contains("h2"));
     assert!(
-        built
-            .run("h1", "getent ahostsv4 h2-wan0")
+        lab.run("h1", "getent ahostsv4 h2-wan0")
             .contains("10.0.0.2")
     );
-    assert_eq!(built.run("h2", "hostname").trim(), "h2");
-    let half = built.run("h1", "ethtool eth0");
+    assert_eq!(lab.run("h2", "hostname").trim(), "h2");
+    let half = lab.run("h1", "ethtool eth0");
     assert!(
         half.contains("Speed: 10Mb/s") && half.contains("Duplex: Half"),
         "{half}"
     );
-    let full = built.run("h2", "ethtool wan0");
+    let full = lab.run("h2", "ethtool wan0");
     assert!(
         full.contains("Speed: 100Mb/s") && full.contains("Duplex: Full"),
         "{full}"
     );
-    let offloads = built.run("h1", "ethtool -k eth0");
+    let offloads = lab.run("h1", "ethtool -k eth0");
     for name in [
         "tcp-segmentation-offload",
         "generic-segmentation-offload",
@@ -681,31 +681,28 @@ fn identity() {
     ] {
         assert!(offloads.contains(&format!("{name}: off")), "{offloads}");
     }
+    assert_eq!(lab.run("h2", "cat /sys/class/net/wan0/speed").trim(), "100");
     assert_eq!(
-        built.run("h2", "cat /sys/class/net/wan0/speed").trim(),
-        "100"
-    );
-    assert_eq!(
-        built.run("h2", "cat /proc/sys/net/ipv4/tcp_rmem").trim(),
+        lab.run("h2", "cat /proc/sys/net/ipv4/tcp_rmem").trim(),
         "4096\t65536\t65536"
     );
-    let control = built.run("h1", "cat /proc/sys/net/ipv4/tcp_congestion_control");
+    let control = lab.run("h1", "cat /proc/sys/net/ipv4/tcp_congestion_control");
     assert_eq!(control.trim(), "reno");
-    let control = built.run("h2", "cat /proc/sys/net/ipv4/tcp_congestion_control");
+    let control = lab.run("h2", "cat /proc/sys/net/ipv4/tcp_congestion_control");
     assert_eq!(control.trim(), "cubic");
-    built.run("h1", "ping -4 -c 1 h2");
-    built.run("h1", "ping -6 -c 1 h2");
+    lab.run("h1", "ping -4 -c 1 h2");
+    lab.run("h1", "ping -6 -c 1 h2");
 }
 
-fn equal_ways() {
+fn equal_paths() {
     let file = Preset::by_name("two-paths").unwrap().file(None).unwrap();
-    let built = Built::from(&file);
-    let _server = built.iperf3_server("h2", 5201);
-    built.run("h1", "iperf3 -4 -c h2 -P 16 -n 3M");
-    let report = built.report();
+    let lab = TestLab::from_file(&file);
+    let _server = lab.iperf3_server("h2", 5201);
+    lab.run("h1", "iperf3 -4 -c h2 -P 16 -n 3M");
+    let report = lab.report();
     for name in ["upper", "lower"] {
         assert!(
-            link(&report, name).forward.delivered_bytes() > 100_000,
+            link(&report, name).forward.delivered().bytes > 100_000,
             "{name}"
         );
     }
@@ -713,48 +710,48 @@ fn equal_ways() {
 
 fn changes() {
     let topology = pair("rate = \"100M\", delay = \"1ms\"");
-    measured(&topology, |_| Ok(()));
-    let mut built = Built::of(&topology);
-    let change = Change {
+    measure(&topology, |_| Ok(()));
+    let mut lab = TestLab::from_text(&topology);
+    let change = LinkChange {
         link: "h1-h2".to_owned(),
         end: Some(0),
         rate_bps: Some(1_000_000),
         delay_ns: Some(20_000_000),
         loss: Some(0.0),
     };
-    built.lab.set(&change).unwrap();
-    let text = built.run("h1", "ping -4 -q -c 5 -i 0.2 -s 1472 h2");
-    let least = text
+    lab.inner.set(&change).unwrap();
+    let text = lab.run("h1", "ping -4 -q -c 5 -i 0.2 -s 1472 h2");
+    let min = text
         .split("mdev = ")
         .nth(1)
         .unwrap()
         .split('/')
         .next()
         .unwrap();
-    let least: f64 = least.parse().unwrap();
+    let min: f64 = min.parse().unwrap();
     // 12.2 ms at 1 Mbit/s and 20 ms there, 0.1 ms and 1 ms back; no upper bound, as nothing is timed here.
-    assert!(least >= 33.3, "{least}");
-    let report = built.report();
+    assert!(min >= 33.3, "{min}");
+    let report = lab.report();
     assert_eq!(report.links[0].forward.rate_bps, Some(1_000_000));
     assert_eq!(report.links[0].backward.rate_bps, Some(100_000_000));
-    let lost = Change {
+    let all_lost = LinkChange {
         loss: Some(1.0),
         rate_bps: None,
         delay_ns: None,
         ..change.clone()
     };
-    built.lab.set(&lost).unwrap();
-    let output = built
+    lab.inner.set(&all_lost).unwrap();
+    let output = lab
         .command("h1", "ping -4 -q -c 2 -W 1 h2")
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let nowhere = Change {
+    let unknown_link = LinkChange {
         link: "h1-h9".to_owned(),
         ..change
     };
-    let refused = built.lab.set(&nowhere).unwrap_err().to_string();
-    assert_eq!(refused, "there is no link \"h1-h9\"; take one of h1-h2");
+    let refused = lab.inner.set(&unknown_link).unwrap_err().to_string();
+    assert_eq!(refused, "there is no link \"h1-h9\"; choose one of h1-h2");
 }
 
 fn forty_links() {
@@ -777,13 +774,13 @@ fn forty_links() {
             "[[link]]\nbetween = [\"r{router}\", \"r{next}\"]\nrate = \"100M\"\n"
         ));
     }
-    let built = Built::of(&text);
+    let lab = TestLab::from_text(&text);
     for host in [2, 17, 32] {
-        built.run("h1", &format!("ping -4 -c 1 h{host}"));
-        built.run("h1", &format!("ping -6 -c 1 h{host}"));
+        lab.run("h1", &format!("ping -4 -c 1 h{host}"));
+        lab.run("h1", &format!("ping -6 -c 1 h{host}"));
     }
-    // A program that outlives the one that started it ends with the lab.
-    let mut program = built.command("h5", "setsid -f sleep 1000");
+    // A program that outlives its parent process ends with the lab.
+    let mut program = lab.command("h5", "setsid -f sleep 1000");
     program.stdout(Stdio::null()).stderr(Stdio::null());
     assert!(program.status().unwrap().success());
     let strays = || {
@@ -799,7 +796,7 @@ fn forty_links() {
             })
             .count()
     };
-    // It starts in its own time.
+    // It starts asynchronously.
     for _ in 0..500 {
         if strays() > 0 {
             break;
@@ -807,8 +804,8 @@ fn forty_links() {
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(strays(), 1);
-    let hosts_file = built.lab.hosts_file().to_owned();
-    drop(built);
+    let hosts_file = lab.inner.hosts_file().to_owned();
+    drop(lab);
     assert_eq!(strays(), 0);
     assert!(!hosts_file.exists());
 }

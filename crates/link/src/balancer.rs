@@ -1,31 +1,35 @@
-//! Several links side by side.
+//! Load balancing over parallel paths.
 
-use crate::cell::{Cell, Delivery, Setting};
-use crate::counters::{Counters, Report, Traffic};
+use caudal_core::random::mix;
+
+use crate::counters::{FrameCounters, FrameTotals};
 use crate::error::LinkError;
-use crate::frame::{Frame, scatter};
-use crate::moment::Moment;
+use crate::frame::Frame;
+use crate::report::ComponentReport;
+use crate::stage::{Setting, Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// Which branch a frame takes.
+/// The choice of a branch for each frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Balancing {
-    /// The same for all frames of a flow, by a hash with this salt.
-    PerFlow {
-        /// Another salt spreads the flows otherwise.
+pub enum BranchSelection {
+    /// The same branch for all frames of a flow, by a hash.
+    FlowHash {
+        /// The salt of the hash: another salt spreads the flows differently.
         salt: u64,
     },
-    /// One after the other.
-    PerFrame,
+    /// The branches in turn.
+    RoundRobin,
 }
 
-/// Parts frames among branches and brings them together again.
+/// A stage that spreads frames over branches and merges them again.
 #[derive(Debug)]
 pub struct Balancer {
-    balancing: Balancing,
-    branches: Vec<Box<dyn Cell>>,
-    turn: usize,
-    offered: Traffic,
-    delivered: Traffic,
+    selection: BranchSelection,
+    branches: Vec<Box<dyn Stage>>,
+    /// The next branch in turn.
+    next: usize,
+    offered: FrameTotals,
+    delivered: FrameTotals,
 }
 
 impl Balancer {
@@ -33,62 +37,68 @@ impl Balancer {
     ///
     /// # Errors
     /// [`LinkError::NoBranches`] without any.
-    pub fn new(balancing: Balancing, branches: Vec<Box<dyn Cell>>) -> Result<Self, LinkError> {
+    pub fn new(
+        selection: BranchSelection,
+        branches: Vec<Box<dyn Stage>>,
+    ) -> Result<Self, LinkError> {
         if branches.is_empty() {
             return Err(LinkError::NoBranches);
         }
         Ok(Self {
-            balancing,
+            selection,
             branches,
-            turn: 0,
-            offered: Traffic::default(),
-            delivered: Traffic::default(),
+            next: 0,
+            offered: FrameTotals::default(),
+            delivered: FrameTotals::default(),
         })
     }
 
-    fn branch_of(&mut self, frame: &Frame) -> usize {
+    fn select_branch(&mut self, frame: &Frame) -> usize {
         let count = self.branches.len();
-        match self.balancing {
-            Balancing::PerFlow { salt } => {
+        match self.selection {
+            BranchSelection::FlowHash { salt } => {
                 // Below the count, which is a usize.
-                (scatter(frame.flow ^ salt) % count as u64) as usize
+                (mix(frame.flow ^ salt) % count as u64) as usize
             }
-            Balancing::PerFrame => {
-                let branch = self.turn;
-                self.turn = (self.turn + 1) % count;
+            BranchSelection::RoundRobin => {
+                let branch = self.next;
+                self.next = (self.next + 1) % count;
                 branch
             }
         }
     }
 }
 
-impl Cell for Balancer {
+impl Stage for Balancer {
     fn kind(&self) -> &'static str {
         "balancer"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
-        self.offered.count(&frame);
-        let branch = self.branch_of(&frame);
+        self.offered.add(&frame);
+        let branch = self.select_branch(&frame);
         let before = out.len();
         self.branches[branch].offer(now, frame, out);
-        self.delivered += Traffic::of(out[before..].iter().map(|delivery| &delivery.frame));
+        self.delivered += out[before..]
+            .iter()
+            .map(|delivery| &delivery.frame)
+            .collect();
     }
 
-    fn counters(&self) -> Counters {
-        let mut counters = Counters {
+    fn counters(&self) -> FrameCounters {
+        let mut counters = FrameCounters {
             offered: self.offered,
             delivered: self.delivered,
-            ..Counters::default()
+            ..FrameCounters::default()
         };
         for branch in &self.branches {
-            counters.take_in(&branch.counters());
+            counters.merge_inner(&branch.counters());
         }
         counters
     }
 
-    fn next_event(&self) -> Option<Moment> {
+    fn next_event(&self) -> Option<SimTime> {
         let events = self
             .branches
             .iter()
@@ -96,33 +106,36 @@ impl Cell for Balancer {
         events.min()
     }
 
-    fn advance(&mut self, now: Moment, out: &mut Vec<Delivery>) {
+    fn advance(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {
         let before = out.len();
         while let Some(at) = self.next_event().filter(|at| *at <= now) {
             for branch in &mut self.branches {
                 branch.advance(at, out);
             }
         }
-        self.delivered += Traffic::of(out[before..].iter().map(|delivery| &delivery.frame));
+        self.delivered += out[before..]
+            .iter()
+            .map(|delivery| &delivery.frame)
+            .collect();
     }
 
-    fn held(&self) -> Traffic {
-        let mut held = Traffic::default();
+    fn held(&self) -> FrameTotals {
+        let mut held = FrameTotals::default();
         for branch in &self.branches {
             held += branch.held();
         }
         held
     }
 
-    fn report(&self, now: Moment) -> Report {
+    fn report(&self, now: SimTime) -> ComponentReport {
         let branches = self.branches.iter();
-        Report {
+        ComponentReport {
             parts: branches.map(|branch| branch.report(now)).collect(),
-            ..Report::of(self.kind(), self.counters(), self.held())
+            ..ComponentReport::new(self.kind(), self.counters(), self.held())
         }
     }
 
-    fn pause(&mut self, now: Moment, quanta: u16) -> bool {
+    fn pause(&mut self, now: SimTime, quanta: u16) -> bool {
         let mut paused = false;
         for branch in &mut self.branches {
             paused |= branch.pause(now, quanta);
@@ -130,8 +143,8 @@ impl Cell for Balancer {
         paused
     }
 
-    /// Changes every branch that has `setting`.
-    fn set(&mut self, now: Moment, setting: Setting) -> Result<bool, LinkError> {
+    /// Changes `setting` in every branch that has it.
+    fn set(&mut self, now: SimTime, setting: Setting) -> Result<bool, LinkError> {
         let mut changed = false;
         for branch in &mut self.branches {
             changed |= branch.set(now, setting)?;

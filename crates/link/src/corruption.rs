@@ -1,93 +1,94 @@
-//! Frames whose bits change on the way.
+//! Bit errors.
 
-use crate::cell::{Cell, Delivery};
-use crate::counters::{Counters, DropReason};
-use crate::dice::{Dice, Probability};
+use crate::counters::{DropReason, FrameCounters};
 use crate::frame::Frame;
-use crate::moment::Moment;
+use crate::probability::Probability;
+use crate::random::Rng;
+use crate::stage::{Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// How often bits change.
+/// The rate of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errors {
-    /// In each frame with this probability, however long.
+pub enum ErrorRate {
+    /// The probability of an error in a frame of any length.
     PerFrame(Probability),
-    /// In each bit from destination address to check sequence with this probability, whatever became of the others.
+    /// The probability of an error in each bit from destination address to check sequence, independently of others.
     PerBit(Probability),
 }
 
-/// What a changed bit leads to.
+/// The effect of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
-    /// The check sequence tells, and the receiver drops the frame.
+    /// The check sequence detects it, and the receiver drops the frame.
     Detected,
-    /// One bit behind the Ethernet header is inverted and nothing tells, as when memory fails in a switch.
+    /// One bit behind the Ethernet header is inverted without detection, as by a memory error in a switch.
     Silent,
 }
 
-/// Damages some frames.
+/// A stage that damages some frames.
 #[derive(Debug)]
 pub struct Corruption {
-    errors: Errors,
+    errors: ErrorRate,
     damage: Damage,
-    dice: Dice,
-    /// The probability for the length last seen.
-    known: Option<(u32, Probability)>,
-    counters: Counters,
+    rng: Rng,
+    /// The length last seen, and the probability of an error in a frame of that length.
+    cached: Option<(u32, Probability)>,
+    counters: FrameCounters,
 }
 
 impl Corruption {
-    /// Damages frames as often as `errors` says.
+    /// A stage with errors of rate `errors` and effect `damage`.
     #[must_use]
-    pub fn new(errors: Errors, damage: Damage, dice: Dice) -> Self {
+    pub fn new(errors: ErrorRate, damage: Damage, rng: Rng) -> Self {
         Self {
             errors,
             damage,
-            dice,
-            known: None,
-            counters: Counters::default(),
+            rng,
+            cached: None,
+            counters: FrameCounters::default(),
         }
     }
 
     fn probability(&mut self, length: u32) -> Probability {
         let per_bit = match self.errors {
-            Errors::PerFrame(probability) => return probability,
-            Errors::PerBit(per_bit) => per_bit,
+            ErrorRate::PerFrame(probability) => return probability,
+            ErrorRate::PerBit(per_bit) => per_bit,
         };
-        match self.known {
-            Some((known, probability)) if known == length => probability,
+        match self.cached {
+            Some((cached, probability)) if cached == length => probability,
             _ => {
                 let bits = f64::from(length) * 8.0;
                 // 1 - (1 - p)^bits, exact for small p too.
                 let any = -libm::expm1(bits * libm::log1p(-per_bit.fraction()));
                 let any = Probability::new(any.clamp(0.0, 1.0)).unwrap_or(Probability::ALWAYS);
-                self.known = Some((length, any));
+                self.cached = Some((length, any));
                 any
             }
         }
     }
 }
 
-impl Cell for Corruption {
+impl Stage for Corruption {
     fn kind(&self) -> &'static str {
         "corruption"
     }
 
-    fn offer(&mut self, now: Moment, mut frame: Frame, out: &mut Vec<Delivery>) {
-        self.counters.offered.count(&frame);
+    fn offer(&mut self, now: SimTime, mut frame: Frame, out: &mut Vec<TimedFrame>) {
+        self.counters.offered.add(&frame);
         let probability = self.probability(frame.length());
-        if self.dice.happens(probability) {
+        if self.rng.bernoulli(probability) {
             match self.damage {
                 Damage::Detected => {
                     return self.counters.drop(&frame, DropReason::CheckSequence);
                 }
-                Damage::Silent => frame.flip(self.dice.bits()),
+                Damage::Silent => frame.flip_bit(self.rng.next_u64()),
             }
         }
-        self.counters.delivered.count(&frame);
-        out.push(Delivery { at: now, frame });
+        self.counters.delivered.add(&frame);
+        out.push(TimedFrame { at: now, frame });
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 }

@@ -1,51 +1,52 @@
-//! Frames that arrive twice.
+//! Duplication.
 
-use crate::cell::{Cell, Delivery};
-use crate::counters::Counters;
-use crate::dice::{Dice, Probability};
+use crate::counters::FrameCounters;
 use crate::frame::Frame;
-use crate::moment::Moment;
+use crate::probability::Probability;
+use crate::random::Rng;
+use crate::stage::{Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// Makes a copy of some frames, right behind the original.
+/// A stage that delivers a copy of some frames, right behind the original.
 #[derive(Debug)]
 pub struct Duplication {
     probability: Probability,
-    dice: Dice,
-    counters: Counters,
+    rng: Rng,
+    counters: FrameCounters,
 }
 
 impl Duplication {
-    /// Copies each frame with `probability`.
+    /// A stage that duplicates each frame with `probability`.
     #[must_use]
-    pub fn new(probability: Probability, dice: Dice) -> Self {
+    pub fn new(probability: Probability, rng: Rng) -> Self {
         Self {
             probability,
-            dice,
-            counters: Counters::default(),
+            rng,
+            counters: FrameCounters::default(),
         }
     }
 }
 
-impl Cell for Duplication {
+impl Stage for Duplication {
     fn kind(&self) -> &'static str {
         "duplication"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
-        self.counters.offered.count(&frame);
-        if self.dice.happens(self.probability) {
-            self.counters.added.count(&frame);
-            self.counters.delivered.count(&frame);
-            out.push(Delivery {
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
+        self.counters.offered.add(&frame);
+        if self.rng.bernoulli(self.probability) {
+            self.counters.added.add(&frame);
+            self.counters.delivered.add(&frame);
+            out.push(TimedFrame {
                 at: now,
                 frame: frame.clone(),
             });
         }
-        self.counters.delivered.count(&frame);
-        out.push(Delivery { at: now, frame });
+        self.counters.delivered.add(&frame);
+        out.push(TimedFrame { at: now, frame });
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 }

@@ -1,46 +1,46 @@
-//! What cannot be built.
+//! Links that cannot be built.
 
 use caudal_core::units::BitRate;
 
-/// A link that cannot exist, found when it is made and never later.
+/// A value that no link can have, or nodes that cannot be connected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LinkError {
     /// A rate at which nothing would ever arrive.
     #[error("a link at {0} never delivers; give it a rate above zero")]
-    NoRate(BitRate),
-    /// A rate beyond the arithmetic.
-    #[error("{0} is more than the emulator reckons with; the most is 1 Pbit/s")]
+    ZeroRate(BitRate),
+    /// A rate beyond the range of the arithmetic.
+    #[error("{0} is out of range; choose at most 1 Pbit/s")]
     RateTooHigh(BitRate),
-    /// A trace whose times do not grow, or that starts after zero.
-    #[error("the steps of a rate trace begin at zero and come in growing order; step {0} does not")]
+    /// A rate trace whose times do not increase, or that starts after zero.
+    #[error("the steps of a rate trace start at zero and increase in time; step {0} does not")]
     TraceOutOfOrder(usize),
-    /// A share outside of 0 to 1.
-    #[error("{0} is no probability; write a number from 0 to 1")]
-    NoProbability(f64),
-    /// A distribution that has no such parameter.
-    #[error("{value} is no {parameter} of a delay distribution")]
-    NoDistribution {
-        /// What the value was meant for.
+    /// A number outside of 0 to 1.
+    #[error("{0} is not a probability; write a number from 0 to 1")]
+    InvalidProbability(f64),
+    /// A parameter that a delay distribution cannot have.
+    #[error("a delay distribution cannot have {parameter} {value}")]
+    InvalidDistribution {
+        /// The name of the parameter.
         parameter: &'static str,
-        /// The value.
+        /// Its value.
         value: f64,
     },
     /// RED's lower threshold is not below the upper one.
-    #[error("RED needs 0 ≤ lower < upper threshold, not {low} and {high}")]
-    Thresholds {
+    #[error("RED needs 0 ≤ lower < upper threshold, not {min} and {max}")]
+    InvalidThresholds {
         /// The lower threshold.
-        low: u64,
+        min: u64,
         /// The upper threshold.
-        high: u64,
+        max: u64,
     },
-    /// The half-duplex MAC runs at a rate with whole nanoseconds a bit.
-    #[error("{0} is no half-duplex Ethernet; take 10M or 100M")]
-    NoHalfDuplex(BitRate),
-    /// Fewer stations than can talk, or a full-duplex station among more than two.
-    #[error("{0} stations with a full-duplex one among them; full duplex joins two")]
-    FullDuplexOfMany(usize),
-    /// A medium or switch without enough ports.
-    #[error("{0} ports are too few; two can talk")]
+    /// A rate without half-duplex Ethernet; the MAC needs a whole number of nanoseconds for a bit.
+    #[error("half-duplex Ethernet has no rate of {0}; choose 10M or 100M")]
+    NotHalfDuplex(BitRate),
+    /// A full-duplex station on a medium of more than two stations.
+    #[error("one of {0} stations is full duplex; a full-duplex link has two stations")]
+    FullDuplexAmongMany(usize),
+    /// A medium or switch with fewer than two ports.
+    #[error("{0} ports are too few; at least two are needed")]
     TooFewPorts(usize),
     /// A balancer without a branch.
     #[error("load balancing needs at least one branch")]
@@ -53,15 +53,17 @@ pub enum LinkError {
         /// The port's number.
         port: usize,
     },
-    /// A port that is taken.
-    #[error("port {port} of node {node} is already joined")]
-    PortTaken {
+    /// A port that is already connected.
+    #[error("port {port} of node {node} is already connected")]
+    PortInUse {
         /// The node's number.
         node: usize,
         /// The port's number.
         port: usize,
     },
-    /// A join that would let a broadcast circle for ever.
-    #[error("joining nodes {0} and {1} closes a loop in which a broadcast would circle for ever")]
+    /// A connection that closes a loop.
+    #[error(
+        "connecting nodes {0} and {1} closes a loop, in which a broadcast would circulate for ever"
+    )]
     Loop(usize, usize),
 }

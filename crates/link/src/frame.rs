@@ -1,17 +1,19 @@
-//! An Ethernet frame, with or without its bytes.
+//! Ethernet frames, with or without their bytes.
 
 use std::sync::Arc;
 
+use caudal_core::random::mix;
+
 /// Preamble and start delimiter (IEEE 802.3 clause 4.2.5).
 pub const PREAMBLE_BYTES: u32 = 8;
-/// The least gap between two frames, 96 bit times (IEEE 802.3 clause 4.4.2).
-pub const GAP_BYTES: u32 = 12;
-/// The smallest frame from destination address to check sequence.
-pub const MINIMUM_BYTES: u32 = 64;
+/// The interframe gap, 96 bit times (IEEE 802.3 clause 4.4.2).
+pub const INTERFRAME_GAP_BYTES: u32 = 12;
+/// The length of the shortest frame, from destination address to check sequence.
+pub const MIN_FRAME_BYTES: u32 = 64;
 /// The frame check sequence, which captures and TAP devices leave out.
 pub const CHECK_SEQUENCE_BYTES: u32 = 4;
-/// Destination, source and type.
-const HEADER_BYTES: u32 = 14;
+/// Destination address, source address and type.
+pub const HEADER_BYTES: u32 = 14;
 /// The type of a MAC control frame and its opcode for PAUSE (IEEE 802.3 annex 31B).
 const MAC_CONTROL: [u8; 4] = [0x88, 0x08, 0x00, 0x01];
 
@@ -20,9 +22,9 @@ const MAC_CONTROL: [u8; 4] = [0x88, 0x08, 0x00, 0x01];
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// All stations.
+    /// The broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// Where PAUSE frames go; a bridge never forwards it (IEEE 802.3 annex 31B).
+    /// The destination of PAUSE frames, which bridges never forward (IEEE 802.3 annex 31B).
     pub const PAUSE: Self = Self([0x01, 0x80, 0xc2, 0x00, 0x00, 0x01]);
 
     /// A locally administered address for station `number`.
@@ -32,132 +34,132 @@ impl MacAddress {
         Self([0x02, 0x00, a, b, c, d])
     }
 
-    /// Whether this names more than one station.
+    /// `true` for a multicast or broadcast address.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }
 }
 
-/// A frame on its way.
+/// An Ethernet frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What its owner knows it by; copies keep it.
+    /// An identifier chosen by the sender; copies keep it.
     pub id: u64,
-    /// Who it is for.
+    /// The destination address.
     pub destination: MacAddress,
-    /// Who sent it.
+    /// The source address.
     pub source: MacAddress,
-    /// What the frames of one flow have in common: a hash of addresses, protocol and ports.
+    /// A hash of the flow's addresses, protocol and ports.
     pub flow: u64,
-    /// Set in a PAUSE frame: for how many times 512 bit times its receiver shall hold back.
-    pub pause: Option<u16>,
-    /// Whether it was altered on the way without its check sequence telling.
-    pub altered: bool,
+    /// In a PAUSE frame, the pause time in units of 512 bit times.
+    pub pause_quanta: Option<u16>,
+    /// `true` when it was damaged in a way that its check sequence does not show.
+    pub corrupted: bool,
     bytes: Option<Arc<[u8]>>,
     length: u32,
 }
 
 impl Frame {
-    /// A frame of `length` bytes from destination address to check sequence, without content; at least 64.
+    /// A frame without content, `length` bytes long from destination address to check sequence, at least 64.
     #[must_use]
-    pub fn of_length(id: u64, length: u32) -> Self {
+    pub fn with_length(id: u64, length: u32) -> Self {
         Self {
             id,
             destination: MacAddress::BROADCAST,
             source: MacAddress::default(),
             flow: 0,
-            pause: None,
-            altered: false,
+            pause_quanta: None,
+            corrupted: false,
             bytes: None,
-            length: length.max(MINIMUM_BYTES),
+            length: length.max(MIN_FRAME_BYTES),
         }
     }
 
-    /// The frame that `bytes`, from destination address to the end of the payload, become on the wire.
+    /// The frame with content `bytes`, from destination address to the end of the payload.
     ///
-    /// Addresses, flow and PAUSE are read from the bytes; what is too short for them is all zeros.
+    /// Addresses, flow and PAUSE are parsed from the bytes; fields beyond their end are zero.
     #[must_use]
-    pub fn of_bytes(id: u64, bytes: &[u8]) -> Self {
+    pub fn from_bytes(id: u64, bytes: &[u8]) -> Self {
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX - CHECK_SEQUENCE_BYTES);
-        let mut frame = Self::of_length(id, length.saturating_add(CHECK_SEQUENCE_BYTES));
+        let mut frame = Self::with_length(id, length.saturating_add(CHECK_SEQUENCE_BYTES));
         let address = |at: usize| {
-            let found = bytes
+            let octets = bytes
                 .get(at..at + 6)
-                .and_then(|found| found.try_into().ok());
-            MacAddress(found.unwrap_or_default())
+                .and_then(|octets| octets.try_into().ok());
+            MacAddress(octets.unwrap_or_default())
         };
         frame.destination = address(0);
         frame.source = address(6);
-        frame.flow = flow_of(bytes);
+        frame.flow = flow_hash(bytes);
         if frame.destination == MacAddress::PAUSE && bytes.get(12..16) == Some(&MAC_CONTROL) {
-            frame.pause = bytes.get(16..18).map(|q| u16::from_be_bytes([q[0], q[1]]));
+            frame.pause_quanta = bytes.get(16..18).map(|q| u16::from_be_bytes([q[0], q[1]]));
         }
         frame.bytes = Some(bytes.into());
         frame
     }
 
-    /// A frame that asks its receiver to hold back for `quanta` times 512 bit times, zero to go on.
+    /// A PAUSE frame for `quanta` times 512 bit times; zero resumes.
     #[must_use]
-    pub fn of_pause(quanta: u16) -> Self {
-        let mut bytes = [0; (MINIMUM_BYTES - CHECK_SEQUENCE_BYTES) as usize];
+    pub fn new_pause(quanta: u16) -> Self {
+        let mut bytes = [0; (MIN_FRAME_BYTES - CHECK_SEQUENCE_BYTES) as usize];
         bytes[..6].copy_from_slice(&MacAddress::PAUSE.0);
         bytes[12..16].copy_from_slice(&MAC_CONTROL);
         bytes[16..18].copy_from_slice(&quanta.to_be_bytes());
-        Self::of_bytes(u64::MAX, &bytes)
+        Self::from_bytes(u64::MAX, &bytes)
     }
 
-    /// The same frame between two stations.
+    /// The same frame with these addresses.
     #[must_use]
-    pub fn between(mut self, source: MacAddress, destination: MacAddress) -> Self {
+    pub fn with_addresses(mut self, source: MacAddress, destination: MacAddress) -> Self {
         self.source = source;
         self.destination = destination;
         self
     }
 
-    /// The same frame as part of flow `flow`.
+    /// The same frame with flow hash `flow`.
     #[must_use]
-    pub fn in_flow(mut self, flow: u64) -> Self {
+    pub fn with_flow(mut self, flow: u64) -> Self {
         self.flow = flow;
         self
     }
 
-    /// The same frame, of the same length, with `bytes` to stand for its content.
+    /// The same frame, of the same length, with content `bytes`.
     ///
-    /// For a model that carries what matters and no payload; a flipped bit is one of these.
+    /// For models that carry headers and no payload; a corrupted bit is one of these.
     #[must_use]
-    pub fn carrying(mut self, bytes: &[u8]) -> Self {
+    pub fn with_content(mut self, bytes: &[u8]) -> Self {
         self.bytes = Some(bytes.into());
         self
     }
 
-    /// Bytes from destination address to check sequence.
+    /// The length in bytes, from destination address to check sequence.
     #[must_use]
     pub const fn length(&self) -> u32 {
         self.length
     }
 
-    /// Bytes of payload and padding, without Ethernet's header and check sequence.
+    /// The length of payload and padding in bytes, without Ethernet header and check sequence.
     #[must_use]
     pub const fn packet_bytes(&self) -> u32 {
         self.length - HEADER_BYTES - CHECK_SEQUENCE_BYTES
     }
 
-    /// The content, from destination address to the end of the payload, when it has any.
+    /// The content, from destination address to the end of the payload; `None` without any.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         self.bytes.as_deref()
     }
 
-    /// Bits from the first of the preamble to the last of the check sequence.
+    /// The number of bits from the first of the preamble to the last of the check sequence.
     #[must_use]
-    pub const fn sent_bits(&self) -> u64 {
+    pub const fn wire_bits(&self) -> u64 {
         (self.length as u64 + PREAMBLE_BYTES as u64) * 8
     }
 
-    /// Inverts bit `position` behind the Ethernet header, counted round when the frame is shorter.
-    pub(crate) fn flip(&mut self, position: u64) {
-        self.altered = true;
+    /// Inverts bit `position`, modulo the length, behind the Ethernet header.
+    pub(crate) fn flip_bit(&mut self, position: u64) {
+        self.corrupted = true;
         if let Some(bytes) = &mut self.bytes {
             let bytes = Arc::make_mut(bytes);
             let bits = (bytes.len().saturating_sub(HEADER_BYTES as usize) * 8) as u64;
@@ -170,8 +172,8 @@ impl Frame {
     }
 }
 
-/// A hash of what the frames of one flow have in common; zero for what is neither IPv4 nor IPv6.
-fn flow_of(bytes: &[u8]) -> u64 {
+/// A hash of addresses, protocol and ports; zero for frames that are neither IPv4 nor IPv6.
+fn flow_hash(bytes: &[u8]) -> u64 {
     const VLAN: [u8; 2] = [0x81, 0x00];
     const TCP_UDP: [u8; 2] = [6, 17];
     let mut at = 12;
@@ -179,21 +181,21 @@ fn flow_of(bytes: &[u8]) -> u64 {
         at += 4;
     }
     let ip = bytes.get(at + 2..).unwrap_or_default();
-    let (addresses, protocol, body, whole) = match bytes.get(at..at + 2) {
+    let (addresses, protocol, body, is_whole) = match bytes.get(at..at + 2) {
         Some([0x08, 0x00]) if ip.len() >= 20 => {
             let header = usize::from(ip[0] & 0x0f) * 4;
-            // Later fragments carry no ports, so no fragment is hashed by them.
-            let whole = ip[6] & 0x3f == 0 && ip[7] == 0;
-            (&ip[12..20], ip[9], ip.get(header..), whole)
+            // Later fragments carry no ports, so ports are left out of the hash of all fragments.
+            let is_whole = ip[6] & 0x3f == 0 && ip[7] == 0;
+            (&ip[12..20], ip[9], ip.get(header..), is_whole)
         }
         Some([0x86, 0xdd]) if ip.len() >= 40 => (&ip[8..40], ip[6], ip.get(40..), true),
         _ => return 0,
     };
     let ports = body
         .and_then(|body| body.get(..4))
-        .filter(|_| whole && TCP_UDP.contains(&protocol))
+        .filter(|_| is_whole && TCP_UDP.contains(&protocol))
         .unwrap_or_default();
-    // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/, and a finish that spreads it over all bits.
+    // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/, mixed so that all bits depend on all input.
     let hash = addresses
         .iter()
         .chain([&protocol])
@@ -201,14 +203,7 @@ fn flow_of(bytes: &[u8]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-    scatter(hash)
-}
-
-/// SplitMix64's finish. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
-pub(crate) const fn scatter(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    mix(hash)
 }
 
 #[cfg(test)]
@@ -227,39 +222,39 @@ mod tests {
 
     #[test]
     fn a_short_frame_is_padded_and_a_check_sequence_is_added() {
-        assert_eq!(Frame::of_bytes(0, &[0; 20]).length(), 64);
-        assert_eq!(Frame::of_bytes(0, &[0; 1514]).length(), 1518);
-        assert_eq!(Frame::of_bytes(0, &[0; 1514]).sent_bits(), 1526 * 8);
-        assert_eq!(Frame::of_bytes(0, &[]).packet_bytes(), 46);
+        assert_eq!(Frame::from_bytes(0, &[0; 20]).length(), 64);
+        assert_eq!(Frame::from_bytes(0, &[0; 1514]).length(), 1518);
+        assert_eq!(Frame::from_bytes(0, &[0; 1514]).wire_bits(), 1526 * 8);
+        assert_eq!(Frame::from_bytes(0, &[]).packet_bytes(), 46);
     }
 
     #[test]
-    fn ports_tell_flows_apart_except_in_fragments() {
-        let flow = |port, offset| Frame::of_bytes(0, &datagram(port, offset)).flow;
+    fn ports_distinguish_flows_except_in_fragments() {
+        let flow = |port, offset| Frame::from_bytes(0, &datagram(port, offset)).flow;
         assert_eq!(flow(7, 0), flow(7, 0));
         assert_ne!(flow(7, 0), flow(8, 0));
         assert_eq!(flow(7, 1), flow(8, 1));
-        assert_eq!(flow_of(&[0; 60]), 0);
+        assert_eq!(flow_hash(&[0; 60]), 0);
     }
 
     #[test]
-    fn a_pause_frame_is_known_by_its_bytes() {
-        let frame = Frame::of_pause(515);
-        assert_eq!((frame.length(), frame.pause), (64, Some(515)));
-        let again = Frame::of_bytes(1, frame.bytes().unwrap());
+    fn a_pause_frame_is_recognised_by_its_bytes() {
+        let frame = Frame::new_pause(515);
+        assert_eq!((frame.length(), frame.pause_quanta), (64, Some(515)));
+        let parsed = Frame::from_bytes(1, frame.bytes().unwrap());
         assert_eq!(
-            (again.pause, again.destination),
+            (parsed.pause_quanta, parsed.destination),
             (Some(515), MacAddress::PAUSE)
         );
     }
 
     #[test]
     fn a_flipped_bit_leaves_copies_alone() {
-        let sent = Frame::of_bytes(0, &[0; 60]);
+        let sent = Frame::from_bytes(0, &[0; 60]);
         let mut received = sent.clone();
-        received.flip(8);
+        received.flip_bit(8);
         assert_eq!(received.bytes().unwrap()[15], 1);
         assert_eq!(sent.bytes().unwrap()[15], 0);
-        assert!(received.altered && !sent.altered);
+        assert!(received.corrupted && !sent.corrupted);
     }
 }

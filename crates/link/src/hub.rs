@@ -1,50 +1,51 @@
-//! A hub: a repeater between half-duplex stations.
+//! Hubs: repeaters between half-duplex stations.
 
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
+use caudal_topology::{LateCollision, StationDuplex};
 
-use crate::dice::Dice;
 use crate::error::LinkError;
-use crate::medium::{Duplex, LateCollision, Medium, MediumSetup, StationSetup};
+use crate::medium::{Medium, MediumSetup, StationSetup};
 use crate::queue::Queue;
+use crate::random::Rng;
 
-/// A hub with a cable of each of these lengths, in time, and the same queue in every station.
+/// A hub with a station for each of these cables, given by their propagation delays, and the same queue in every station.
 ///
-/// All ports are one collision domain. From the first bit in to the first bit out a repeater takes 8 bit times at
-/// 10 Mbit/s, and as a class II repeater 23 at 100 (half of what it may take for a signal there and a jam back).
+/// All ports are one collision domain. The delay of the repeater, from the first bit in to the first bit out, is 8 bit
+/// times at 10 Mbit/s and 23 at 100, as of a class II repeater (half of what it may take for a signal and the jam back).
 ///
 /// Source: IEEE 802.3 clauses 9.5.5 and 27.3.1.4.3.
 ///
 /// # Errors
-/// With fewer than two cables, or a rate that is no half-duplex Ethernet's.
+/// With fewer than two cables, or a rate without half-duplex Ethernet.
 pub fn hub(
     rate: BitRate,
     cables: &[Duration],
     queue: &Queue,
-    dice: Dice,
+    rng: Rng,
 ) -> Result<Medium, LinkError> {
-    let station = |distance: &Duration| (*distance, queue.clone());
-    with_queues(rate, cables.iter().map(station).collect(), dice)
+    let station = |delay: &Duration| (*delay, queue.clone());
+    hub_with_queues(rate, cables.iter().map(station).collect(), rng)
 }
 
-/// A hub whose stations each have a queue of their own, behind a cable of this length, in time.
-pub(crate) fn with_queues(
+/// A hub with a station for each propagation delay and queue.
+pub(crate) fn hub_with_queues(
     rate: BitRate,
     stations: Vec<(Duration, Queue)>,
-    dice: Dice,
+    rng: Rng,
 ) -> Result<Medium, LinkError> {
     let bits = if rate.bps() > 10_000_000 { 23 } else { 8 };
-    let repeater = bits * 1_000_000_000 / rate.bps().max(1);
+    let repeater_ns = bits * 1_000_000_000 / rate.bps().max(1);
     let setup = MediumSetup {
         rate,
-        repeater: Duration::from_nanos(repeater),
-        late: LateCollision::Drop,
+        repeater_delay: Duration::from_nanos(repeater_ns),
+        late_collision: LateCollision::Drop,
     };
-    let station = |(distance, queue)| StationSetup {
-        duplex: Duplex::Half,
-        distance,
+    let station = |(delay, queue)| StationSetup {
+        duplex: StationDuplex::Half,
+        delay,
         queue,
     };
-    Medium::new(setup, stations.into_iter().map(station).collect(), dice)
+    Medium::new(setup, stations.into_iter().map(station).collect(), rng)
 }

@@ -1,39 +1,42 @@
-//! What a link does to frames, told the time.
+//! What links, switches and shared media do to frames, in virtual time.
 //!
-//! A frame goes in with its arrival time, deliveries come out with theirs. A [`Cell`](cell::Cell) has one way in and one
-//! out and composes into a [`Chain`](chain::Chain); a [`Node`](node::Node) has ports and composes into a
-//! [`Network`](network::Network). Time is whole nanoseconds, work is whole bits, and chance comes from a seed, so the same
-//! input gives the same output to the frame on every machine. Pure: no clock, socket, file or thread.
+//! A frame goes in with its arrival time, and frames come out with theirs. A [`Stage`](stage::Stage) has one input and one
+//! output; stages in series are a [`Pipeline`](pipeline::Pipeline). A [`NetworkNode`](node::NetworkNode) has ports; nodes
+//! are connected in a [`NodeGraph`](graph::NodeGraph). A [`NetworkModel`](model::NetworkModel) is a topology built of these.
+//! Time is whole nanoseconds, work is whole bits, and random numbers come from a seed, so the same input gives the same
+//! output, frame by frame, on every machine. Pure: no clock, socket, file or thread.
 #![forbid(unsafe_code)]
 
-pub mod assembly;
 pub mod balancer;
 pub mod bucket;
-pub mod cell;
-pub mod chain;
 pub mod codel;
 pub mod corruption;
 pub mod counters;
 pub mod delay;
-pub mod dice;
 pub mod duplication;
 pub mod error;
 pub mod frame;
+pub mod full_duplex_link;
+pub mod graph;
+pub mod histogram;
 pub mod hub;
 pub mod jitter;
-pub mod link;
 pub mod loss;
 pub mod medium;
-pub mod moment;
-pub mod network;
+pub mod model;
 pub mod node;
 pub mod occupancy;
+pub mod pipeline;
 pub mod policer;
+pub mod probability;
 pub mod queue;
+pub mod random;
 pub mod rate;
 pub mod red;
 pub mod reordering;
+pub mod report;
 pub mod serialiser;
 pub mod shaper;
+pub mod stage;
 pub mod switch;
-pub mod waiting;
+pub mod time;

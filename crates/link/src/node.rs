@@ -1,57 +1,59 @@
-//! Something with ports.
+//! Nodes: elements with ports.
 
 use std::fmt;
 
-use crate::cell::Setting;
-use crate::counters::{Counters, Report, Traffic};
+use crate::counters::{FrameCounters, FrameTotals};
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::moment::Moment;
+use crate::report::ComponentReport;
+use crate::stage::Setting;
+use crate::time::SimTime;
 
-/// A frame that comes out at a port, and when.
+/// A frame that leaves a node, with the time and the port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
-    /// When its last bit arrived.
-    pub at: Moment,
+pub struct Egress {
+    /// The time at which its last bit arrives.
+    pub at: SimTime,
     /// The port, counted from 0.
     pub port: usize,
     /// The frame.
     pub frame: Frame,
 }
 
-/// Something that frames enter and leave at ports, told the time as a [`Cell`](crate::cell::Cell) is.
+/// An element that frames enter and leave at ports, such as a link, a switch or a shared medium.
 ///
-/// A frame offered at a port that does not exist is not taken and not counted.
-pub trait Node: fmt::Debug + Send {
-    /// The noun this node is known by in reports.
+/// Time is an argument as for a [`Stage`](crate::stage::Stage). A frame offered at a port that does not exist is neither
+/// taken nor counted.
+pub trait NetworkNode: fmt::Debug + Send {
+    /// The noun that names this node in reports.
     fn kind(&self) -> &'static str;
 
-    /// How many ports it has.
+    /// The number of ports.
     fn ports(&self) -> usize;
 
-    /// Takes `frame`, which arrives at `port` at `now`, after everything that was due until then.
-    fn offer(&mut self, now: Moment, port: usize, frame: Frame, out: &mut Vec<Exit>);
+    /// Takes `frame`, which arrives at `port` at `now`, after processing everything due until then.
+    fn offer(&mut self, now: SimTime, port: usize, frame: Frame, out: &mut Vec<Egress>);
 
-    /// When something will happen without another frame; `None` when nothing will.
-    fn next_event(&self) -> Option<Moment>;
+    /// The time of the next event without another frame; `None` when there is none.
+    fn next_event(&self) -> Option<SimTime>;
 
-    /// Does everything that is due until `now`, each at its own time.
-    fn advance(&mut self, now: Moment, out: &mut Vec<Exit>);
+    /// Processes everything due until `now`, each event at its own time.
+    fn advance(&mut self, now: SimTime, out: &mut Vec<Egress>);
 
-    /// What was counted.
-    fn counters(&self) -> Counters;
+    /// The frame counters.
+    fn counters(&self) -> FrameCounters;
 
     /// The frames inside.
-    fn held(&self) -> Traffic;
+    fn held(&self) -> FrameTotals;
 
-    /// Everything that was counted, until `now`.
-    fn report(&self, now: Moment) -> Report;
+    /// All counters and statistics until `now`.
+    fn report(&self, now: SimTime) -> ComponentReport;
 
-    /// Changes `setting` of what frames from `port` go through; `false` when there is no such thing.
+    /// Changes `setting` for the frames that enter at `port`; `false` when nothing on their path has it.
     ///
     /// # Errors
-    /// When the value is none it can have.
-    fn set(&mut self, _now: Moment, _port: usize, _setting: Setting) -> Result<bool, LinkError> {
+    /// When the stage concerned cannot have the value.
+    fn set(&mut self, _now: SimTime, _port: usize, _setting: Setting) -> Result<bool, LinkError> {
         Ok(false)
     }
 }

@@ -1,78 +1,73 @@
-//! How much was waiting, over time, in bounded memory.
+//! Levels over time, such as the length of a queue, in bounded memory.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
+use crate::time::SimTime;
 
-/// Points a series keeps at most.
-const POINTS: usize = 256;
-/// The first width of a point: 1 ms.
-const FIRST_WIDTH_NS: u64 = 1_000_000;
+/// The largest number of slots in a series.
+const MAX_SLOTS: usize = 256;
+/// The initial width of a slot: 1 ms.
+const INITIAL_WIDTH_NS: u64 = 1_000_000;
 /// Levels by power of two: 0, 1, 2–3, 4–7, … 2^31 and more.
 const BUCKETS: usize = 33;
 
-/// A level over time: mean, most, how long it was how high, and a coarse course.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(into = "Shown")]
+/// A level over time: its mean and maximum, the time at each level, and a coarse series.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occupancy {
     level: u64,
-    since: Moment,
+    since: SimTime,
     area: u128,
-    most: u64,
+    max: u64,
     time_at_ns: Box<[u64]>,
     width_ns: u64,
-    highest: Vec<u64>,
+    /// The maximum in each slot of `width_ns`.
+    series: Vec<u64>,
 }
 
-/// What is written of it.
-#[derive(Serialize)]
-struct Shown {
-    level: u64,
-    mean: Option<f64>,
-    most: u64,
-    time_at_ns: Box<[u64]>,
-    width_ns: u64,
-    course: Vec<u64>,
-}
-
-impl From<Occupancy> for Shown {
-    fn from(occupancy: Occupancy) -> Self {
-        Self {
-            level: occupancy.level,
-            mean: occupancy.mean(),
-            most: occupancy.most,
-            time_at_ns: occupancy.time_at_ns,
-            width_ns: occupancy.width_ns,
-            course: occupancy.highest,
-        }
-    }
+/// A summary of a level over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OccupancySummary {
+    /// The level at the end.
+    pub level: u64,
+    /// The mean since the start, weighted by time; `None` when no time has passed.
+    pub mean: Option<f64>,
+    /// The maximum.
+    #[serde(rename = "most")]
+    pub max: u64,
+    /// Nanoseconds at levels 0, 1, 2–3, 4–7 and so on by powers of two; the last includes everything above.
+    pub time_at_ns: Box<[u64]>,
+    /// The width in nanoseconds of a slot of `series`; it doubles whenever there would be more than 256 slots.
+    pub width_ns: u64,
+    /// The maximum in each slot since the start.
+    #[serde(rename = "course")]
+    pub series: Vec<u64>,
 }
 
 impl Default for Occupancy {
     fn default() -> Self {
         Self {
             level: 0,
-            since: Moment::START,
+            since: SimTime::START,
             area: 0,
-            most: 0,
+            max: 0,
             time_at_ns: Box::new([0; BUCKETS]),
-            width_ns: FIRST_WIDTH_NS,
-            highest: Vec::new(),
+            width_ns: INITIAL_WIDTH_NS,
+            series: Vec::new(),
         }
     }
 }
 
 impl Occupancy {
-    /// The level is `level` from `now` on.
-    pub fn change(&mut self, now: Moment, level: u64) {
-        self.pass(now);
+    /// Sets the level from `now` on.
+    pub fn set(&mut self, now: SimTime, level: u64) {
+        self.advance(now);
         self.level = level;
-        self.most = self.most.max(level);
+        self.max = self.max.max(level);
         self.mark(now, level);
     }
 
     /// Accounts for the time until `now`.
-    pub(crate) fn pass(&mut self, now: Moment) {
+    pub(crate) fn advance(&mut self, now: SimTime) {
         let elapsed = now.ns_since(self.since);
         if elapsed == 0 {
             return;
@@ -80,69 +75,54 @@ impl Occupancy {
         self.area += u128::from(self.level) * u128::from(elapsed);
         let bucket = (u64::BITS - self.level.leading_zeros()) as usize;
         self.time_at_ns[bucket.min(BUCKETS - 1)] += elapsed;
-        // A level of zero needs no mark: points that were not marked read zero.
+        // A level of zero needs no mark: slots start at zero.
         if self.level > 0 {
             self.mark(now, self.level);
         }
         self.since = now;
     }
 
-    /// The points from the last change to `now` were at least `level` high.
-    fn mark(&mut self, now: Moment, level: u64) {
-        while now.ns() / self.width_ns >= POINTS as u64 {
-            // Every two points become one that is twice as wide.
-            self.highest = self
-                .highest
+    /// Raises the slots from the last change to `now` to at least `level`.
+    fn mark(&mut self, now: SimTime, level: u64) {
+        while now.as_ns() / self.width_ns >= MAX_SLOTS as u64 {
+            // Every two slots become one that is twice as wide.
+            self.series = self
+                .series
                 .chunks(2)
                 .map(|two| two.iter().copied().max().unwrap_or(0))
                 .collect();
             self.width_ns = self.width_ns.saturating_mul(2);
         }
-        let from = (self.since.min(now).ns() / self.width_ns) as usize;
-        let to = (now.ns() / self.width_ns) as usize;
-        if self.highest.len() <= to {
-            self.highest.resize(to + 1, 0);
+        let from = (self.since.min(now).as_ns() / self.width_ns) as usize;
+        let to = (now.as_ns() / self.width_ns) as usize;
+        if self.series.len() <= to {
+            self.series.resize(to + 1, 0);
         }
-        for point in &mut self.highest[from..=to] {
-            *point = (*point).max(level);
+        for slot in &mut self.series[from..=to] {
+            *slot = (*slot).max(level);
         }
     }
 
-    /// The level now.
+    /// The current level.
     #[must_use]
     pub const fn level(&self) -> u64 {
         self.level
     }
 
-    /// The mean over the time since the start, weighted by time; `None` when no time passed.
+    /// Its summary until `now`.
     #[must_use]
-    pub fn mean(&self) -> Option<f64> {
-        let elapsed = self.since.ns();
-        (elapsed > 0).then(|| self.area as f64 / elapsed as f64)
-    }
-
-    /// The highest level there was.
-    #[must_use]
-    pub const fn most(&self) -> u64 {
-        self.most
-    }
-
-    /// Nanoseconds at levels 0, 1, 2–3, 4–7 and so on by powers of two; the last holds all above.
-    #[must_use]
-    pub fn time_at_ns(&self) -> &[u64] {
-        &self.time_at_ns
-    }
-
-    /// The width of a point of [`Self::course`] in nanoseconds; it doubles whenever the course would outgrow 256 points.
-    #[must_use]
-    pub const fn width_ns(&self) -> u64 {
-        self.width_ns
-    }
-
-    /// The highest level in each stretch of [`Self::width_ns`] since the start.
-    #[must_use]
-    pub fn course(&self) -> &[u64] {
-        &self.highest
+    pub fn summary(&self, now: SimTime) -> OccupancySummary {
+        let mut until_now = self.clone();
+        until_now.advance(now);
+        let elapsed = until_now.since.as_ns();
+        OccupancySummary {
+            level: until_now.level,
+            mean: (elapsed > 0).then(|| until_now.area as f64 / elapsed as f64),
+            max: until_now.max,
+            time_at_ns: until_now.time_at_ns,
+            width_ns: until_now.width_ns,
+            series: until_now.series,
+        }
     }
 }
 
@@ -153,29 +133,29 @@ mod tests {
     #[test]
     fn the_mean_is_weighted_by_time() {
         let mut queue = Occupancy::default();
-        queue.change(Moment::from_ns(1_000_000), 4);
-        queue.change(Moment::from_ns(2_000_000), 1);
-        queue.pass(Moment::from_ns(4_000_000));
-        assert_eq!(queue.mean(), Some(1.5));
-        assert_eq!(queue.most(), 4);
+        queue.set(SimTime::from_ns(1_000_000), 4);
+        queue.set(SimTime::from_ns(2_000_000), 1);
+        let summary = queue.summary(SimTime::from_ns(4_000_000));
+        assert_eq!(summary.mean, Some(1.5));
+        assert_eq!(summary.max, 4);
         assert_eq!(
-            queue.time_at_ns()[..4],
+            summary.time_at_ns[..4],
             [1_000_000, 2_000_000, 0, 1_000_000]
         );
-        assert_eq!(queue.course(), [0, 4, 4, 1, 1]);
+        assert_eq!(summary.series, [0, 4, 4, 1, 1]);
     }
 
     #[test]
-    fn the_course_grows_coarser_and_never_long() {
+    fn the_series_grows_coarser_and_never_long() {
         let mut queue = Occupancy::default();
         for step in 0..1_000_000_u64 {
-            queue.change(Moment::from_ns(step * 100_000_000), step % 7);
+            queue.set(SimTime::from_ns(step * 100_000_000), step % 7);
         }
-        assert!(queue.course().len() <= POINTS);
-        assert_eq!(queue.width_ns(), FIRST_WIDTH_NS << 19);
-        assert!(queue.course().iter().all(|highest| *highest == 6));
-        queue.change(Moment::from_ns(u64::MAX), u64::MAX);
-        assert!(queue.course().len() <= POINTS);
-        assert!(serde_json::to_value(&queue).is_ok());
+        let summary = queue.summary(SimTime::START);
+        assert!(summary.series.len() <= MAX_SLOTS);
+        assert_eq!(summary.width_ns, INITIAL_WIDTH_NS << 19);
+        assert!(summary.series.iter().all(|max| *max == 6));
+        queue.set(SimTime::MAX, u64::MAX);
+        assert!(queue.summary(SimTime::MAX).series.len() <= MAX_SLOTS);
     }
 }

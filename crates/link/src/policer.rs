@@ -1,50 +1,50 @@
-//! Drops what exceeds a rate and a burst.
+//! Policing: frames that exceed a rate and a burst are dropped.
 
 use crate::bucket::TokenBucket;
-use crate::cell::{Cell, Delivery, Setting};
-use crate::counters::{Counters, DropReason};
+use crate::counters::{DropReason, FrameCounters};
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::moment::Moment;
+use crate::stage::{Setting, Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// A token bucket that waits for nothing: what it cannot pay for is dropped.
+/// A token bucket without a queue: frames for which there are not enough tokens are dropped.
 #[derive(Debug)]
 pub struct Policer {
     bucket: TokenBucket,
-    counters: Counters,
+    counters: FrameCounters,
 }
 
 impl Policer {
-    /// Lets pass what `bucket` pays for.
+    /// A policer with `bucket`.
     #[must_use]
     pub fn new(bucket: TokenBucket) -> Self {
         Self {
             bucket,
-            counters: Counters::default(),
+            counters: FrameCounters::default(),
         }
     }
 }
 
-impl Cell for Policer {
+impl Stage for Policer {
     fn kind(&self) -> &'static str {
         "policer"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
-        self.counters.offered.count(&frame);
-        if self.bucket.takes(now, &frame) {
-            self.counters.delivered.count(&frame);
-            out.push(Delivery { at: now, frame });
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
+        self.counters.offered.add(&frame);
+        if self.bucket.try_take(now, &frame) {
+            self.counters.delivered.add(&frame);
+            out.push(TimedFrame { at: now, frame });
         } else {
             self.counters.drop(&frame, DropReason::Policed);
         }
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 
-    fn set(&mut self, now: Moment, setting: Setting) -> Result<bool, LinkError> {
+    fn set(&mut self, now: SimTime, setting: Setting) -> Result<bool, LinkError> {
         let Setting::Rate(rate) = setting else {
             return Ok(false);
         };

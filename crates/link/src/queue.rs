@@ -1,160 +1,154 @@
-//! Frames that wait, and which of them are dropped.
+//! Queues: capacity, discipline, statistics.
 
 use std::collections::VecDeque;
 
+use caudal_topology::QueueLimit;
+
 use crate::codel::Codel;
-use crate::counters::{Counters, DropReason, QueueReport, Traffic};
+use crate::counters::{DropReason, FrameCounters, FrameTotals};
 use crate::frame::Frame;
-use crate::moment::Moment;
+use crate::histogram::DurationHistogram;
 use crate::occupancy::Occupancy;
 use crate::red::Red;
-use crate::waiting::Waiting;
+use crate::report::QueueReport;
+use crate::time::SimTime;
 
-/// How much may wait; the frame being sent does not wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// This many frames.
-    Frames(u64),
-    /// This many bytes, from destination address to check sequence.
-    Bytes(u64),
-    /// As much as comes.
-    None,
-}
-
-/// Who is dropped before the limit is reached.
+/// The discipline of a queue, with its state.
 #[derive(Debug, Clone)]
-pub enum Discipline {
-    /// Nobody.
+pub enum QueueDiscipline {
+    /// Drops arriving frames while the queue is full.
     DropTail,
-    /// Random early detection.
+    /// Random early detection, in addition to drop-tail.
     Red(Red),
-    /// Controlled delay.
+    /// Controlled delay, in addition to drop-tail.
     Codel(Codel),
 }
 
-/// A queue in front of something that sends.
+/// A queue of frames.
 #[derive(Debug, Clone)]
 pub struct Queue {
-    limit: Limit,
-    discipline: Discipline,
-    waiting: VecDeque<(Moment, Frame)>,
+    limit: QueueLimit,
+    discipline: QueueDiscipline,
+    /// The frames and the times at which they entered.
+    frames: VecDeque<(SimTime, Frame)>,
     bytes: u64,
     frames_over_time: Occupancy,
     bytes_over_time: Occupancy,
-    waits: Waiting,
+    delays: DurationHistogram,
 }
 
 impl Queue {
     /// An empty queue.
     #[must_use]
-    pub fn new(limit: Limit, discipline: Discipline) -> Self {
+    pub fn new(limit: QueueLimit, discipline: QueueDiscipline) -> Self {
         Self {
             limit,
             discipline,
-            waiting: VecDeque::new(),
+            frames: VecDeque::new(),
             bytes: 0,
             frames_over_time: Occupancy::default(),
             bytes_over_time: Occupancy::default(),
-            waits: Waiting::default(),
+            delays: DurationHistogram::default(),
         }
     }
 
-    /// A queue that drops what finds no room.
+    /// An empty drop-tail queue.
     #[must_use]
-    pub fn drop_tail(limit: Limit) -> Self {
-        Self::new(limit, Discipline::DropTail)
+    pub fn drop_tail(limit: QueueLimit) -> Self {
+        Self::new(limit, QueueDiscipline::DropTail)
     }
 
-    /// Whether nobody waits.
+    /// `true` when no frame waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.frames.is_empty()
     }
 
-    /// Bytes waiting.
+    /// Its length in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Frames and bytes waiting.
+    /// Its length in frames and bytes.
     #[must_use]
-    pub fn held(&self) -> Traffic {
-        Traffic {
-            frames: self.waiting.len() as u64,
+    pub fn held(&self) -> FrameTotals {
+        FrameTotals {
+            frames: self.frames.len() as u64,
             bytes: self.bytes,
         }
     }
 
-    /// What this queue went through until `now`.
+    /// Its statistics until `now`.
     #[must_use]
-    pub fn report(&self, now: Moment) -> QueueReport {
-        let mut report = QueueReport {
-            frames: self.frames_over_time.clone(),
-            bytes: self.bytes_over_time.clone(),
-            waiting: self.waits.clone(),
-        };
-        report.frames.pass(now);
-        report.bytes.pass(now);
-        report
+    pub fn report(&self, now: SimTime) -> QueueReport {
+        QueueReport {
+            frames: self.frames_over_time.summary(now),
+            bytes: self.bytes_over_time.summary(now),
+            waiting: self.delays.summary(),
+        }
     }
 
-    /// The first in line, without taking it out.
-    pub(crate) fn first(&self) -> Option<&Frame> {
-        self.waiting.front().map(|(_, frame)| frame)
+    /// The frame at its head.
+    pub(crate) fn front(&self) -> Option<&Frame> {
+        self.frames.front().map(|(_, frame)| frame)
     }
 
-    /// Lets `frame` wait from `now` on, or drops it.
-    pub(crate) fn push(&mut self, now: Moment, frame: Frame, counters: &mut Counters) {
+    /// Adds `frame` at `now`, or drops it.
+    pub(crate) fn enqueue(&mut self, now: SimTime, frame: Frame, counters: &mut FrameCounters) {
         let bytes = u64::from(frame.length());
-        let room = match self.limit {
-            Limit::Frames(most) => (self.waiting.len() as u64) < most,
-            Limit::Bytes(most) => self.bytes.saturating_add(bytes) <= most,
-            Limit::None => true,
+        let has_room = match self.limit {
+            QueueLimit::Frames(max) => (self.frames.len() as u64) < max,
+            QueueLimit::Bytes(max) => self.bytes.saturating_add(bytes) <= max.get(),
+            QueueLimit::None => true,
         };
-        if !room {
+        if !has_room {
             return counters.drop(&frame, DropReason::QueueFull);
         }
-        if let Discipline::Red(red) = &mut self.discipline
-            && !red.admits(now, self.bytes, &frame)
+        if let QueueDiscipline::Red(red) = &mut self.discipline
+            && !red.admit(now, self.bytes, &frame)
         {
             return counters.drop(&frame, DropReason::Red);
         }
         self.bytes += bytes;
-        self.waiting.push_back((now, frame));
-        self.note(now);
+        self.frames.push_back((now, frame));
+        self.update_occupancy(now);
     }
 
-    /// The frame whose turn it is at `now`, and since when it waited.
-    pub(crate) fn pop(&mut self, now: Moment, counters: &mut Counters) -> Option<(Moment, Frame)> {
+    /// Removes the next frame at `now`; gives it and the time at which it entered.
+    pub(crate) fn dequeue(
+        &mut self,
+        now: SimTime,
+        counters: &mut FrameCounters,
+    ) -> Option<(SimTime, Frame)> {
         loop {
-            let Some((since, frame)) = self.waiting.pop_front() else {
-                if let Discipline::Codel(codel) = &mut self.discipline {
-                    codel.emptied();
+            let Some((since, frame)) = self.frames.pop_front() else {
+                if let QueueDiscipline::Codel(codel) = &mut self.discipline {
+                    codel.on_empty();
                 }
                 return None;
             };
             self.bytes -= u64::from(frame.length());
-            self.note(now);
-            if let Discipline::Red(red) = &mut self.discipline
-                && self.waiting.is_empty()
+            self.update_occupancy(now);
+            if let QueueDiscipline::Red(red) = &mut self.discipline
+                && self.frames.is_empty()
             {
-                red.emptied(now);
+                red.on_empty(now);
             }
-            let wait = now.ns_since(since);
-            if let Discipline::Codel(codel) = &mut self.discipline
-                && codel.drops(now, wait, self.bytes)
+            let delay_ns = now.ns_since(since);
+            if let QueueDiscipline::Codel(codel) = &mut self.discipline
+                && codel.should_drop(now, delay_ns, self.bytes)
             {
                 counters.drop(&frame, DropReason::Codel);
                 continue;
             }
-            self.waits.record(wait);
+            self.delays.record(delay_ns);
             return Some((since, frame));
         }
     }
 
-    fn note(&mut self, now: Moment) {
-        self.frames_over_time.change(now, self.waiting.len() as u64);
-        self.bytes_over_time.change(now, self.bytes);
+    fn update_occupancy(&mut self, now: SimTime) {
+        self.frames_over_time.set(now, self.frames.len() as u64);
+        self.bytes_over_time.set(now, self.bytes);
     }
 }

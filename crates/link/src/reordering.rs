@@ -1,52 +1,53 @@
-//! Frames that let others pass.
+//! Reordering.
 
 use std::time::Duration;
 
-use crate::cell::{Cell, Delivery};
-use crate::counters::{Counters, Traffic};
-use crate::dice::{Dice, Probability};
+use crate::counters::{FrameCounters, FrameTotals};
 use crate::frame::Frame;
-use crate::moment::{Moment, whole_ns};
+use crate::probability::Probability;
+use crate::random::Rng;
+use crate::stage::{Stage, TimedFrame};
+use crate::time::{SimTime, duration_to_ns};
 
-/// Holds some frames back until others have passed, so that they are late by a known number of places (RFC 4737).
+/// A stage that holds some frames back until a number of others has passed: their reordering extent (RFC 4737).
 #[derive(Debug)]
 pub struct Reordering {
     probability: Probability,
-    places: u64,
-    patience_ns: u64,
-    dice: Dice,
-    /// In the order they came: until when, after how many more frames.
-    aside: Vec<(Moment, u64, Frame)>,
-    counters: Counters,
+    extent: u64,
+    max_hold_ns: u64,
+    rng: Rng,
+    /// The frames held back, in order of entry, with the end of their hold time and the number of frames yet to pass.
+    held_back: Vec<(SimTime, u64, Frame)>,
+    counters: FrameCounters,
 }
 
 impl Reordering {
-    /// Holds each frame back with `probability`, until `places` more have passed, and never longer than `patience`.
+    /// A stage that holds each frame back with `probability`, until `extent` others have passed or `max_hold` is over.
     #[must_use]
-    pub fn new(probability: Probability, places: u64, patience: Duration, dice: Dice) -> Self {
+    pub fn new(probability: Probability, extent: u64, max_hold: Duration, rng: Rng) -> Self {
         Self {
             probability,
-            places,
-            patience_ns: whole_ns(patience),
-            dice,
-            aside: Vec::new(),
-            counters: Counters::default(),
+            extent,
+            max_hold_ns: duration_to_ns(max_hold),
+            rng,
+            held_back: Vec::new(),
+            counters: FrameCounters::default(),
         }
     }
 
-    fn deliver(&mut self, at: Moment, frame: Frame, out: &mut Vec<Delivery>) {
-        self.counters.delivered.count(&frame);
-        out.push(Delivery { at, frame });
+    fn deliver(&mut self, at: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
+        self.counters.delivered.add(&frame);
+        out.push(TimedFrame { at, frame });
     }
 
-    /// Lets one more frame pass those aside, and out come those that have been passed by enough.
-    fn passed(&mut self, now: Moment, out: &mut Vec<Delivery>) {
+    /// Counts a frame that passed those held back, and releases those that enough frames have passed.
+    fn count_passed(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {
         let mut index = 0;
-        while index < self.aside.len() {
-            let left = &mut self.aside[index].1;
-            *left = left.saturating_sub(1);
-            if *left == 0 {
-                let (_, _, frame) = self.aside.remove(index);
+        while index < self.held_back.len() {
+            let to_pass = &mut self.held_back[index].1;
+            *to_pass = to_pass.saturating_sub(1);
+            if *to_pass == 0 {
+                let (_, _, frame) = self.held_back.remove(index);
                 self.deliver(now, frame, out);
             } else {
                 index += 1;
@@ -55,40 +56,40 @@ impl Reordering {
     }
 }
 
-impl Cell for Reordering {
+impl Stage for Reordering {
     fn kind(&self) -> &'static str {
         "reordering"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
-        self.counters.offered.count(&frame);
-        if self.places > 0 && self.dice.happens(self.probability) {
-            let until = now.plus_ns(self.patience_ns);
-            self.aside.push((until, self.places, frame));
+        self.counters.offered.add(&frame);
+        if self.extent > 0 && self.rng.bernoulli(self.probability) {
+            let until = now.plus_ns(self.max_hold_ns);
+            self.held_back.push((until, self.extent, frame));
         } else {
             self.deliver(now, frame, out);
-            self.passed(now, out);
+            self.count_passed(now, out);
         }
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 
-    fn next_event(&self) -> Option<Moment> {
-        // All wait equally long, so the first that came is the first that leaves.
-        self.aside.first().map(|(until, ..)| *until)
+    fn next_event(&self) -> Option<SimTime> {
+        // All hold times are equal, so the first frame is also the first to time out.
+        self.held_back.first().map(|(until, ..)| *until)
     }
 
-    fn advance(&mut self, now: Moment, out: &mut Vec<Delivery>) {
+    fn advance(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {
         while self.next_event().is_some_and(|until| until <= now) {
-            let (until, _, frame) = self.aside.remove(0);
+            let (until, _, frame) = self.held_back.remove(0);
             self.deliver(until, frame, out);
         }
     }
 
-    fn held(&self) -> Traffic {
-        Traffic::of(self.aside.iter().map(|(.., frame)| frame))
+    fn held(&self) -> FrameTotals {
+        self.held_back.iter().map(|(.., frame)| frame).collect()
     }
 }

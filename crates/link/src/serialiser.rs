@@ -1,33 +1,35 @@
-//! Frames put on a wire one after the other, at a rate.
+//! Serialisation: frames leave a queue one after the other at a line rate.
 
 use std::collections::VecDeque;
 
-use crate::cell::{Cell, Delivery, Setting};
-use crate::counters::{Counters, Report, Traffic};
+use crate::counters::{FrameCounters, FrameTotals};
 use crate::error::LinkError;
-use crate::frame::{Frame, GAP_BYTES};
-use crate::moment::Moment;
+use crate::frame::{Frame, INTERFRAME_GAP_BYTES};
 use crate::queue::Queue;
-use crate::rate::{Exact, RateTrace};
+use crate::rate::{ExactTime, RateTrace};
+use crate::report::ComponentReport;
+use crate::stage::{Setting, Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// A queue and the wire behind it.
+/// A queue and the line behind it.
 ///
-/// A frame takes the time of its preamble and itself, and comes out at its last bit; the wire is free for the next after
-/// the gap. Departures follow from arrivals and the rate alone, exactly: nothing is rounded that a later frame builds on.
+/// Sending takes the time of the preamble and the frame, which comes out at its last bit; the line is free for the next
+/// frame after the interframe gap. Departures follow from arrivals and the rate alone, without accumulating rounding errors.
 #[derive(Debug)]
 pub struct Serialiser {
     rate: RateTrace,
     queue: Queue,
-    /// MAC control frames, which neither wait behind the others nor heed a pause.
+    /// MAC control frames, which pass the queue and are sent during a pause.
     control: VecDeque<Frame>,
-    sending: Option<(Moment, Frame)>,
-    free: Exact,
-    paused_until: Moment,
-    counters: Counters,
+    /// The frame being sent and the time of its last bit.
+    sending: Option<(SimTime, Frame)>,
+    free_at: ExactTime,
+    paused_until: SimTime,
+    counters: FrameCounters,
 }
 
 impl Serialiser {
-    /// An idle wire of `rate` behind `queue`.
+    /// An idle line of `rate` behind `queue`.
     #[must_use]
     pub fn new(rate: RateTrace, queue: Queue) -> Self {
         Self {
@@ -35,126 +37,128 @@ impl Serialiser {
             queue,
             control: VecDeque::new(),
             sending: None,
-            free: Exact::whole(Moment::START),
-            paused_until: Moment::START,
-            counters: Counters::default(),
+            free_at: ExactTime::from(SimTime::START),
+            paused_until: SimTime::START,
+            counters: FrameCounters::default(),
         }
     }
 
-    /// The queue in front of the wire.
+    /// The queue in front of the line.
     #[must_use]
     pub const fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Sends `frame`, which was made here, before all that wait.
-    pub(crate) fn send_control(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
+    /// Sends `frame`, a MAC control frame created here, before all that wait.
+    pub(crate) fn send_control(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
-        self.counters.added.count(&frame);
+        self.counters.added.add(&frame);
         self.control.push_back(frame);
-        self.start(now);
+        self.try_send(now);
     }
 
-    /// How long `quanta` times 512 bits take at the rate of `now`.
-    pub(crate) fn pause_end(&self, now: Moment, quanta: u16) -> Moment {
+    /// The end of a pause of `quanta` times 512 bit times that begins at `now`.
+    pub(crate) fn pause_end(&self, now: SimTime, quanta: u16) -> SimTime {
         let bits = u64::from(quanta) * 512;
-        self.rate.finish(Exact::whole(now), bits).ceil()
+        self.rate.finish(ExactTime::from(now), bits).ceil()
     }
 
-    /// From when on the next frame may be sent; `None` when there is none or one is being sent.
-    fn ready(&self) -> Option<Exact> {
+    /// The earliest time to send the next frame; `None` when there is none or one is being sent.
+    fn ready_at(&self) -> Option<ExactTime> {
         if self.sending.is_some() {
             None
         } else if !self.control.is_empty() {
-            Some(self.free)
+            Some(self.free_at)
         } else if !self.queue.is_empty() {
-            Some(self.free.max(self.paused_until))
+            Some(self.free_at.max(self.paused_until))
         } else {
             None
         }
     }
 
-    /// Begins to send what came at `now`, if the wire is free.
-    fn start(&mut self, now: Moment) {
-        if let Some(ready) = self.ready()
+    /// Starts to send a frame that arrived at `now`, if the line is free.
+    fn try_send(&mut self, now: SimTime) {
+        if let Some(ready) = self.ready_at()
             && ready.ceil() <= now
         {
-            self.begin(ready.max(now));
+            self.send_next(ready.max(now));
         }
     }
 
-    fn begin(&mut self, at: Exact) {
+    fn send_next(&mut self, at: ExactTime) {
         let frame = match self.control.pop_front() {
             Some(frame) => Some(frame),
             None => self
                 .queue
-                .pop(at.ceil(), &mut self.counters)
+                .dequeue(at.ceil(), &mut self.counters)
                 .map(|(_, frame)| frame),
         };
         if let Some(frame) = frame {
-            let last_bit = self.rate.finish(at, frame.sent_bits());
-            self.free = self.rate.finish(last_bit, u64::from(GAP_BYTES) * 8);
+            let last_bit = self.rate.finish(at, frame.wire_bits());
+            self.free_at = self
+                .rate
+                .finish(last_bit, u64::from(INTERFRAME_GAP_BYTES) * 8);
             self.sending = Some((last_bit.ceil(), frame));
         }
     }
 }
 
-impl Cell for Serialiser {
+impl Stage for Serialiser {
     fn kind(&self) -> &'static str {
         "serialiser"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
-        self.counters.offered.count(&frame);
-        self.queue.push(now, frame, &mut self.counters);
-        self.start(now);
+        self.counters.offered.add(&frame);
+        self.queue.enqueue(now, frame, &mut self.counters);
+        self.try_send(now);
     }
 
-    fn next_event(&self) -> Option<Moment> {
+    fn next_event(&self) -> Option<SimTime> {
         match &self.sending {
             Some((last_bit, _)) => Some(*last_bit),
-            None => self.ready().map(Exact::ceil),
+            None => self.ready_at().map(ExactTime::ceil),
         }
     }
 
-    fn advance(&mut self, now: Moment, out: &mut Vec<Delivery>) {
+    fn advance(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {
         loop {
             if let Some((at, frame)) = self.sending.take_if(|(last_bit, _)| *last_bit <= now) {
-                self.counters.delivered.count(&frame);
-                out.push(Delivery { at, frame });
+                self.counters.delivered.add(&frame);
+                out.push(TimedFrame { at, frame });
             }
-            match self.ready() {
-                Some(ready) if ready.ceil() <= now => self.begin(ready),
+            match self.ready_at() {
+                Some(ready) if ready.ceil() <= now => self.send_next(ready),
                 _ => return,
             }
         }
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 
-    fn held(&self) -> Traffic {
+    fn held(&self) -> FrameTotals {
         let mut held = self.queue.held();
-        held += Traffic::of(&self.control);
-        held += Traffic::of(self.sending.as_ref().map(|(_, frame)| frame));
+        held += self.control.iter().collect();
+        held += self.sending.iter().map(|(_, frame)| frame).collect();
         held
     }
 
-    fn report(&self, now: Moment) -> Report {
-        Report {
+    fn report(&self, now: SimTime) -> ComponentReport {
+        ComponentReport {
             queue: Some(self.queue.report(now)),
-            ..Report::of(self.kind(), self.counters(), self.held())
+            ..ComponentReport::new(self.kind(), self.counters(), self.held())
         }
     }
 
-    fn pause(&mut self, now: Moment, quanta: u16) -> bool {
+    fn pause(&mut self, now: SimTime, quanta: u16) -> bool {
         self.paused_until = self.pause_end(now, quanta);
         true
     }
 
-    fn set(&mut self, _now: Moment, setting: Setting) -> Result<bool, LinkError> {
+    fn set(&mut self, _now: SimTime, setting: Setting) -> Result<bool, LinkError> {
         let Setting::Rate(rate) = setting else {
             return Ok(false);
         };

@@ -1,97 +1,98 @@
-//! Delays what exceeds a rate and a burst.
+//! Shaping: frames that exceed a rate and a burst are delayed.
 
 use crate::bucket::TokenBucket;
-use crate::cell::{Cell, Delivery, Setting};
-use crate::counters::{Counters, DropReason, Report, Traffic};
+use crate::counters::{DropReason, FrameCounters, FrameTotals};
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::moment::Moment;
 use crate::queue::Queue;
+use crate::report::ComponentReport;
+use crate::stage::{Setting, Stage, TimedFrame};
+use crate::time::SimTime;
 
-/// A token bucket with a queue: frames wait until they can be paid for, then pass at once.
+/// A token bucket with a queue: frames wait until there are enough tokens, then pass at once.
 ///
-/// Unlike a [`Serialiser`](crate::serialiser::Serialiser) it takes no time to send, so a burst passes unspaced. A frame
-/// that costs more than the bucket holds is dropped as [`DropReason::Policed`].
+/// Unlike a [`Serialiser`](crate::serialiser::Serialiser) it takes no time to send, so a burst passes back to back. A frame
+/// that needs more tokens than the bucket holds is dropped as [`DropReason::Policed`].
 #[derive(Debug)]
 pub struct Shaper {
     bucket: TokenBucket,
     queue: Queue,
-    /// A frame that came to the head when the queue dropped a smaller one, and cannot be paid for yet.
+    /// A frame that reached the head when the queue dropped a smaller one, and waits for tokens.
     head: Option<Frame>,
-    counters: Counters,
+    counters: FrameCounters,
 }
 
 impl Shaper {
-    /// Lets frames wait in `queue` until `bucket` pays for them.
+    /// A shaper in which frames wait in `queue` for tokens of `bucket`.
     #[must_use]
     pub fn new(bucket: TokenBucket, queue: Queue) -> Self {
         Self {
             bucket,
             queue,
             head: None,
-            counters: Counters::default(),
+            counters: FrameCounters::default(),
         }
     }
 }
 
-impl Cell for Shaper {
+impl Stage for Shaper {
     fn kind(&self) -> &'static str {
         "shaper"
     }
 
-    fn offer(&mut self, now: Moment, frame: Frame, out: &mut Vec<Delivery>) {
+    fn offer(&mut self, now: SimTime, frame: Frame, out: &mut Vec<TimedFrame>) {
         self.advance(now, out);
-        self.counters.offered.count(&frame);
-        if self.bucket.never(&frame) {
+        self.counters.offered.add(&frame);
+        if self.bucket.exceeds_capacity(&frame) {
             return self.counters.drop(&frame, DropReason::Policed);
         }
-        if self.head.is_none() && self.queue.is_empty() && self.bucket.takes(now, &frame) {
-            self.counters.delivered.count(&frame);
-            return out.push(Delivery { at: now, frame });
+        if self.head.is_none() && self.queue.is_empty() && self.bucket.try_take(now, &frame) {
+            self.counters.delivered.add(&frame);
+            return out.push(TimedFrame { at: now, frame });
         }
-        self.queue.push(now, frame, &mut self.counters);
+        self.queue.enqueue(now, frame, &mut self.counters);
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         self.counters.clone()
     }
 
-    fn next_event(&self) -> Option<Moment> {
-        let first = self.head.as_ref().or_else(|| self.queue.first());
-        first.map(|frame| self.bucket.when(frame))
+    fn next_event(&self) -> Option<SimTime> {
+        let first = self.head.as_ref().or_else(|| self.queue.front());
+        first.map(|frame| self.bucket.available_at(frame))
     }
 
-    fn advance(&mut self, now: Moment, out: &mut Vec<Delivery>) {
+    fn advance(&mut self, now: SimTime, out: &mut Vec<TimedFrame>) {
         while let Some(at) = self.next_event().filter(|at| *at <= now) {
             let Some(frame) = self.head.take().or_else(|| {
-                let popped = self.queue.pop(at, &mut self.counters);
-                popped.map(|(_, frame)| frame)
+                let dequeued = self.queue.dequeue(at, &mut self.counters);
+                dequeued.map(|(_, frame)| frame)
             }) else {
                 return;
             };
-            if self.bucket.takes(at, &frame) {
-                self.counters.delivered.count(&frame);
-                out.push(Delivery { at, frame });
+            if self.bucket.try_take(at, &frame) {
+                self.counters.delivered.add(&frame);
+                out.push(TimedFrame { at, frame });
             } else {
                 self.head = Some(frame);
             }
         }
     }
 
-    fn held(&self) -> Traffic {
+    fn held(&self) -> FrameTotals {
         let mut held = self.queue.held();
-        held += Traffic::of(&self.head);
+        held += self.head.iter().collect();
         held
     }
 
-    fn report(&self, now: Moment) -> Report {
-        Report {
+    fn report(&self, now: SimTime) -> ComponentReport {
+        ComponentReport {
             queue: Some(self.queue.report(now)),
-            ..Report::of(self.kind(), self.counters(), self.held())
+            ..ComponentReport::new(self.kind(), self.counters(), self.held())
         }
     }
 
-    fn set(&mut self, now: Moment, setting: Setting) -> Result<bool, LinkError> {
+    fn set(&mut self, now: SimTime, setting: Setting) -> Result<bool, LinkError> {
         let Setting::Rate(rate) = setting else {
             return Ok(false);
         };

@@ -1,124 +1,93 @@
-//! A store-and-forward switch.
+//! Store-and-forward switches.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
 
-use crate::cell::{Cell, Delivery, Setting};
-use crate::counters::{Counters, DropReason, Report, Traffic};
+use caudal_topology::SwitchSetup;
+
+use crate::counters::{DropReason, FrameCounters, FrameTotals};
 use crate::error::LinkError;
 use crate::frame::{Frame, MacAddress};
-use crate::moment::{Moment, whole_ns};
-use crate::node::{Exit, Node};
+use crate::node::{Egress, NetworkNode};
+use crate::report::ComponentReport;
 use crate::serialiser::Serialiser;
+use crate::stage::{Setting, Stage, TimedFrame};
+use crate::time::{SimTime, duration_to_ns};
 
-/// Addresses a switch remembers at most; further stations are flooded to.
-const TABLE: usize = 8192;
-/// The longest pause a frame can ask for.
-const LONGEST_PAUSE: u16 = u16::MAX;
+/// The largest number of learned addresses; frames to further stations are flooded.
+const MAX_ADDRESSES: usize = 8192;
+/// The longest pause that a PAUSE frame can request.
+const MAX_PAUSE_QUANTA: u16 = u16::MAX;
 
-/// What stands between the switch and whatever a port is joined to.
+/// The output of a switch port.
 #[derive(Debug)]
 pub enum SwitchPort {
-    /// An output queue and a full-duplex line.
+    /// An output queue with a full-duplex line.
     Line(Box<Serialiser>),
-    /// Nothing: what the port is joined to queues and sends by itself, as a half-duplex station does.
+    /// None: the connected node has a queue and a transmitter of its own, as a half-duplex station has.
     Through,
 }
 
-/// When a switch asks stations to hold back.
-///
-/// While the queue in front of any line holds more than `high` bytes, a station whose frame joins it is sent PAUSE; when no
-/// queue holds more than `low` any more, all may go on (IEEE 802.3 annex 31B).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PauseMarks {
-    /// Bytes above which stations are paused.
-    pub high: u64,
-    /// Bytes at which they go on.
-    pub low: u64,
-}
-
-/// How a switch behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SwitchBehaviour {
-    /// From a frame's last bit in to its place in the output queue.
-    pub latency: Duration,
-    /// For how long a station's port is remembered, commonly 300 s; `None` floods every frame.
-    pub memory: Option<Duration>,
-    /// Whether and when it sends PAUSE frames.
-    pub pause: Option<PauseMarks>,
-}
-
-impl Default for SwitchBehaviour {
-    /// No latency, the five minutes of IEEE 802.1D table 7-5, no PAUSE.
-    fn default() -> Self {
-        Self {
-            latency: Duration::ZERO,
-            memory: Some(Duration::from_secs(300)),
-            pause: None,
-        }
-    }
-}
-
-/// Receives whole frames, learns who is where, and queues at the output.
+/// A switch that receives whole frames, learns addresses and queues at the output.
 #[derive(Debug)]
 pub struct Switch {
-    behaviour: SwitchBehaviour,
+    setup: SwitchSetup,
     ports: Vec<SwitchPort>,
-    /// Frames on their way from input to output.
-    inside: VecDeque<(Moment, usize, Frame)>,
-    stations: HashMap<MacAddress, (usize, Moment)>,
-    /// Until when each port's station has been asked to hold back.
-    paused: Vec<Option<Moment>>,
-    counters: Counters,
-    scratch: Vec<Delivery>,
+    /// Frames between input and output: the time they reach the output, their input port.
+    forwarding: VecDeque<(SimTime, usize, Frame)>,
+    /// The port behind which each address was last seen, and when.
+    addresses: HashMap<MacAddress, (usize, SimTime)>,
+    /// For each port, the end of the pause that its station was asked for.
+    paused_until: Vec<Option<SimTime>>,
+    counters: FrameCounters,
+    scratch: Vec<TimedFrame>,
 }
 
 impl Switch {
-    /// A switch that knows nobody yet.
+    /// A switch that has learned no address.
     ///
     /// # Errors
     /// With fewer than two ports.
-    pub fn new(behaviour: SwitchBehaviour, ports: Vec<SwitchPort>) -> Result<Self, LinkError> {
+    pub fn new(setup: SwitchSetup, ports: Vec<SwitchPort>) -> Result<Self, LinkError> {
         if ports.len() < 2 {
             return Err(LinkError::TooFewPorts(ports.len()));
         }
         Ok(Self {
-            behaviour,
-            paused: vec![None; ports.len()],
+            setup,
+            paused_until: vec![None; ports.len()],
             ports,
-            inside: VecDeque::new(),
-            stations: HashMap::new(),
-            counters: Counters::default(),
+            forwarding: VecDeque::new(),
+            addresses: HashMap::new(),
+            counters: FrameCounters::default(),
             scratch: Vec::new(),
         })
     }
 
-    /// The port behind which `station` was last seen, unless that is forgotten.
-    fn port_of(&self, station: MacAddress, now: Moment) -> Option<usize> {
-        let memory = whole_ns(self.behaviour.memory?);
-        let (port, seen) = self.stations.get(&station)?;
-        (now.ns_since(*seen) <= memory).then_some(*port)
+    /// The port behind which `address` was last seen, unless it has aged out.
+    fn port_of(&self, address: MacAddress, now: SimTime) -> Option<usize> {
+        let ageing_ns = duration_to_ns(self.setup.ageing_time?);
+        let (port, seen) = self.addresses.get(&address)?;
+        (now.ns_since(*seen) <= ageing_ns).then_some(*port)
     }
 
-    fn learn(&mut self, station: MacAddress, port: usize, now: Moment) {
-        let Some(memory) = self.behaviour.memory else {
+    fn learn(&mut self, address: MacAddress, port: usize, now: SimTime) {
+        let Some(ageing_time) = self.setup.ageing_time else {
             return;
         };
-        if station.is_group() {
+        if address.is_group() {
             return;
         }
-        if self.stations.len() >= TABLE && !self.stations.contains_key(&station) {
-            let memory = whole_ns(memory);
-            self.stations
-                .retain(|_, (_, seen)| now.ns_since(*seen) <= memory);
-            if self.stations.len() >= TABLE {
+        if self.addresses.len() >= MAX_ADDRESSES && !self.addresses.contains_key(&address) {
+            let ageing_ns = duration_to_ns(ageing_time);
+            self.addresses
+                .retain(|_, (_, seen)| now.ns_since(*seen) <= ageing_ns);
+            if self.addresses.len() >= MAX_ADDRESSES {
                 return;
             }
         }
-        self.stations.insert(station, (port, now));
+        self.addresses.insert(address, (port, now));
     }
 
-    fn forward(&mut self, now: Moment, from: usize, frame: Frame, out: &mut Vec<Exit>) {
+    fn forward(&mut self, now: SimTime, from: usize, frame: Frame, out: &mut Vec<Egress>) {
         self.learn(frame.source, from, now);
         let known = if frame.destination.is_group() {
             None
@@ -130,10 +99,10 @@ impl Switch {
             Some(to) => self.send(now, from, to, frame, out),
             None => {
                 let mut others = (0..self.ports.len()).filter(|to| *to != from);
-                // There are two ports at least, so there is another.
+                // There are at least two ports, so there is another.
                 let last = others.next_back();
                 for to in others {
-                    self.counters.added.count(&frame);
+                    self.counters.added.add(&frame);
                     self.send(now, from, to, frame.clone(), out);
                 }
                 if let Some(to) = last {
@@ -143,67 +112,67 @@ impl Switch {
         }
     }
 
-    fn send(&mut self, now: Moment, from: usize, to: usize, frame: Frame, out: &mut Vec<Exit>) {
-        let congested = match &mut self.ports[to] {
+    fn send(&mut self, now: SimTime, from: usize, to: usize, frame: Frame, out: &mut Vec<Egress>) {
+        let queued_bytes = match &mut self.ports[to] {
             SwitchPort::Line(line) => {
                 line.offer(now, frame, &mut self.scratch);
                 line.queue().bytes()
             }
             SwitchPort::Through => {
-                self.scratch.push(Delivery { at: now, frame });
+                self.scratch.push(TimedFrame { at: now, frame });
                 0
             }
         };
-        self.exit(to, out);
-        if let Some(marks) = self.behaviour.pause
-            && congested > marks.high
+        self.deliver(to, out);
+        if let Some(thresholds) = self.setup.pause
+            && queued_bytes > thresholds.high
         {
-            self.hold_back(now, from, out);
+            self.pause_station(now, from, out);
         }
     }
 
-    /// Asks the station at `port` to hold back, unless it has been asked and is not about to go on.
-    fn hold_back(&mut self, now: Moment, port: usize, out: &mut Vec<Exit>) {
+    /// Pauses the station at `port`, unless it is paused and will be for more than half the longest pause.
+    fn pause_station(&mut self, now: SimTime, port: usize, out: &mut Vec<Egress>) {
         let SwitchPort::Line(line) = &mut self.ports[port] else {
             return;
         };
-        let until = line.pause_end(now, LONGEST_PAUSE);
-        let half = now.plus_ns(until.ns_since(now) / 2);
-        if self.paused[port].is_none_or(|paused| paused < half) {
-            self.paused[port] = Some(until);
-            line.send_control(now, Frame::of_pause(LONGEST_PAUSE), &mut self.scratch);
-            self.exit(port, out);
+        let until = line.pause_end(now, MAX_PAUSE_QUANTA);
+        let halfway = now.plus_ns(until.ns_since(now) / 2);
+        if self.paused_until[port].is_none_or(|end| end < halfway) {
+            self.paused_until[port] = Some(until);
+            line.send_control(now, Frame::new_pause(MAX_PAUSE_QUANTA), &mut self.scratch);
+            self.deliver(port, out);
         }
     }
 
-    /// Lets all stations go on when no queue is long any more.
-    fn go_on(&mut self, now: Moment, out: &mut Vec<Exit>) {
-        let Some(marks) = self.behaviour.pause else {
+    /// Resumes all paused stations when no queue is above the low threshold.
+    fn resume_stations(&mut self, now: SimTime, out: &mut Vec<Egress>) {
+        let Some(thresholds) = self.setup.pause else {
             return;
         };
-        let long = |port: &SwitchPort| matches!(port, SwitchPort::Line(line) if line.queue().bytes() > marks.low);
-        if self.paused.iter().all(Option::is_none) || self.ports.iter().any(long) {
+        let is_long = |port: &SwitchPort| matches!(port, SwitchPort::Line(line) if line.queue().bytes() > thresholds.low);
+        if self.paused_until.iter().all(Option::is_none) || self.ports.iter().any(is_long) {
             return;
         }
         for port in 0..self.ports.len() {
-            if self.paused[port].take().is_some()
+            if self.paused_until[port].take().is_some()
                 && let SwitchPort::Line(line) = &mut self.ports[port]
             {
-                line.send_control(now, Frame::of_pause(0), &mut self.scratch);
-                self.exit(port, out);
+                line.send_control(now, Frame::new_pause(0), &mut self.scratch);
+                self.deliver(port, out);
             }
         }
     }
 
-    fn exit(&mut self, port: usize, out: &mut Vec<Exit>) {
-        for Delivery { at, frame } in self.scratch.drain(..) {
-            self.counters.delivered.count(&frame);
-            out.push(Exit { at, port, frame });
+    fn deliver(&mut self, port: usize, out: &mut Vec<Egress>) {
+        for TimedFrame { at, frame } in self.scratch.drain(..) {
+            self.counters.delivered.add(&frame);
+            out.push(Egress { at, port, frame });
         }
     }
 }
 
-impl Node for Switch {
+impl NetworkNode for Switch {
     fn kind(&self) -> &'static str {
         "switch"
     }
@@ -212,60 +181,62 @@ impl Node for Switch {
         self.ports.len()
     }
 
-    fn offer(&mut self, now: Moment, port: usize, frame: Frame, out: &mut Vec<Exit>) {
+    fn offer(&mut self, now: SimTime, port: usize, frame: Frame, out: &mut Vec<Egress>) {
         if port >= self.ports.len() {
             return;
         }
         self.advance(now, out);
-        self.counters.offered.count(&frame);
-        if let Some(quanta) = frame.pause {
+        self.counters.offered.add(&frame);
+        if let Some(quanta) = frame.pause_quanta {
             if let SwitchPort::Line(line) = &mut self.ports[port] {
                 line.pause(now, quanta);
             }
-            return self.counters.drop(&frame, DropReason::Obeyed);
+            return self.counters.drop(&frame, DropReason::PauseConsumed);
         }
-        let due = now + self.behaviour.latency;
-        self.inside.push_back((due, port, frame));
+        let due = now + self.setup.latency;
+        self.forwarding.push_back((due, port, frame));
         self.advance(now, out);
     }
 
-    fn next_event(&self) -> Option<Moment> {
+    fn next_event(&self) -> Option<SimTime> {
         let lines = self.ports.iter().filter_map(|port| match port {
             SwitchPort::Line(line) => line.next_event(),
             SwitchPort::Through => None,
         });
-        lines.chain(self.inside.front().map(|(due, ..)| *due)).min()
+        lines
+            .chain(self.forwarding.front().map(|(due, ..)| *due))
+            .min()
     }
 
-    fn advance(&mut self, now: Moment, out: &mut Vec<Exit>) {
+    fn advance(&mut self, now: SimTime, out: &mut Vec<Egress>) {
         while let Some(at) = self.next_event().filter(|at| *at <= now) {
             for port in 0..self.ports.len() {
                 if let SwitchPort::Line(line) = &mut self.ports[port] {
                     line.advance(at, &mut self.scratch);
-                    self.exit(port, out);
+                    self.deliver(port, out);
                 }
             }
-            self.go_on(at, out);
-            while self.inside.front().is_some_and(|(due, ..)| *due <= at)
-                && let Some((_, from, frame)) = self.inside.pop_front()
+            self.resume_stations(at, out);
+            while self.forwarding.front().is_some_and(|(due, ..)| *due <= at)
+                && let Some((_, from, frame)) = self.forwarding.pop_front()
             {
                 self.forward(at, from, frame, out);
             }
         }
     }
 
-    fn counters(&self) -> Counters {
+    fn counters(&self) -> FrameCounters {
         let mut counters = self.counters.clone();
         for port in &self.ports {
             if let SwitchPort::Line(line) = port {
-                counters.take_in(&line.counters());
+                counters.merge_inner(&line.counters());
             }
         }
         counters
     }
 
-    fn held(&self) -> Traffic {
-        let mut held = Traffic::of(self.inside.iter().map(|(.., frame)| frame));
+    fn held(&self) -> FrameTotals {
+        let mut held: FrameTotals = self.forwarding.iter().map(|(.., frame)| frame).collect();
         for port in &self.ports {
             if let SwitchPort::Line(line) = port {
                 held += line.held();
@@ -274,20 +245,20 @@ impl Node for Switch {
         held
     }
 
-    /// With a part for every port that has a line, in their order.
-    fn report(&self, now: Moment) -> Report {
+    /// With a part for every port with a line, in order.
+    fn report(&self, now: SimTime) -> ComponentReport {
         let lines = self.ports.iter().filter_map(|port| match port {
             SwitchPort::Line(line) => Some(line.report(now)),
             SwitchPort::Through => None,
         });
-        Report {
+        ComponentReport {
             parts: lines.collect(),
-            ..Report::of(self.kind(), self.counters(), self.held())
+            ..ComponentReport::new(self.kind(), self.counters(), self.held())
         }
     }
 
-    /// Changes the line out of `port`.
-    fn set(&mut self, now: Moment, port: usize, setting: Setting) -> Result<bool, LinkError> {
+    /// Changes `setting` of the line out of `port`.
+    fn set(&mut self, now: SimTime, port: usize, setting: Setting) -> Result<bool, LinkError> {
         match self.ports.get_mut(port) {
             Some(SwitchPort::Line(line)) => line.set(now, setting),
             _ => Ok(false),

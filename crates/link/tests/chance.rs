@@ -1,18 +1,20 @@
-//! What is left to chance is spread as it says, at fixed seeds.
+//! Distributions of random impairments, at fixed seeds.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::time::Duration;
 
-use caudal_link::cell::{Cell, Delivery};
-use caudal_link::corruption::{Corruption, Damage, Errors};
+use caudal_link::corruption::{Corruption, Damage, ErrorRate};
 use caudal_link::counters::DropReason;
-use caudal_link::dice::{Dice, Probability};
 use caudal_link::duplication::Duplication;
 use caudal_link::frame::Frame;
-use caudal_link::jitter::{Distribution, Jitter, Order};
-use caudal_link::loss::{GilbertElliott, Loss, LossModel};
-use caudal_link::moment::Moment;
+use caudal_link::jitter::{DelaySampler, Jitter};
+use caudal_link::loss::{FrameLoss, GilbertElliott, LossModel};
+use caudal_link::probability::Probability;
+use caudal_link::random::Rng;
 use caudal_link::reordering::Reordering;
+use caudal_link::stage::{Stage, TimedFrame};
+use caudal_link::time::SimTime;
+use caudal_topology::FrameOrder;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 const DRAWS: usize = 100_000;
@@ -31,9 +33,9 @@ fn chi_square(found: &[f64], expected: &[f64]) -> f64 {
 }
 
 /// The probability of a Kolmogorov–Smirnov distance at least this large (asymptotic series).
-fn kolmogorov_smirnov(distribution: Distribution, seed: u64, cdf: impl Fn(f64) -> f64) -> f64 {
-    let mut dice = Dice::new(seed, 0);
-    let mut draws: Vec<u64> = (0..DRAWS).map(|_| distribution.draw(&mut dice)).collect();
+fn kolmogorov_smirnov(distribution: DelaySampler, seed: u64, cdf: impl Fn(f64) -> f64) -> f64 {
+    let mut rng = Rng::new(seed, 0);
+    let mut draws: Vec<u64> = (0..DRAWS).map(|_| distribution.draw(&mut rng)).collect();
     draws.sort_unstable();
     let n = DRAWS as f64;
     let distance = draws.iter().enumerate().map(|(rank, ns)| {
@@ -51,12 +53,12 @@ fn kolmogorov_smirnov(distribution: Distribution, seed: u64, cdf: impl Fn(f64) -
         .sum::<f64>()
 }
 
-/// Whether each of `frames` arrived.
-fn arrived(cell: &mut dyn Cell, frames: u64) -> Vec<bool> {
+/// For each of `frames` frames, `true` when it arrived.
+fn arrived(stage: &mut dyn Stage, frames: u64) -> Vec<bool> {
     let mut out = Vec::new();
     let mut arrived = vec![false; frames as usize];
     for id in 0..frames {
-        cell.offer(Moment::from_ns(id), Frame::of_length(id, 1518), &mut out);
+        stage.offer(SimTime::from_ns(id), Frame::with_length(id, 1518), &mut out);
     }
     for delivery in out {
         arrived[delivery.frame.id as usize] = true;
@@ -68,7 +70,7 @@ fn arrived(cell: &mut dyn Cell, frames: u64) -> Vec<bool> {
 fn independent_loss_leaves_geometric_runs() {
     for (seed, p) in [(1, 0.01), (2, 0.1), (3, 0.5)] {
         let model = LossModel::Independent(probability(p));
-        let arrived = arrived(&mut Loss::new(model, Dice::new(seed, 0)), DRAWS as u64);
+        let arrived = arrived(&mut FrameLoss::new(model, Rng::new(seed, 0)), DRAWS as u64);
         let lost = arrived.iter().filter(|arrived| !**arrived).count() as f64;
         let n = DRAWS as f64;
         assert!(
@@ -94,14 +96,14 @@ fn independent_loss_leaves_geometric_runs() {
 }
 
 #[test]
-fn gilbert_elliott_loses_its_mean_in_bursts_of_its_length() {
+fn gilbert_elliott_loss_has_its_mean_and_its_burst_length() {
     let channel = GilbertElliott {
-        worsens: probability(0.01),
-        recovers: probability(0.25),
+        good_to_bad: probability(0.01),
+        bad_to_good: probability(0.25),
         loss_in_good: Probability::NEVER,
         loss_in_bad: Probability::ALWAYS,
     };
-    let mut loss = Loss::new(LossModel::Bursts(channel), Dice::new(5, 0));
+    let mut loss = FrameLoss::new(LossModel::Bursts(channel), Rng::new(5, 0));
     let arrived = arrived(&mut loss, 10 * DRAWS as u64);
     let lost = arrived.iter().filter(|arrived| !**arrived).count() as f64;
     let mean = channel.mean_loss().unwrap();
@@ -110,7 +112,7 @@ fn gilbert_elliott_loses_its_mean_in_bursts_of_its_length() {
         (lost / (10.0 * DRAWS as f64) / mean - 1.0).abs() < 0.03,
         "{lost}"
     );
-    // Bursts are geometric with mean 1 / recovers.
+    // Bursts are geometric with mean 1 / bad_to_good.
     let mut bursts = [0.0; 8];
     for burst in arrived
         .chunk_by(|one, next| one == next)
@@ -129,8 +131,8 @@ fn gilbert_elliott_loses_its_mean_in_bursts_of_its_length() {
 }
 
 #[test]
-fn losses_at_given_places_are_those_and_no_others() {
-    let mut loss = Loss::new(LossModel::At([0, 3, 4].into()), Dice::new(0, 0));
+fn losses_at_given_positions_are_those_and_no_others() {
+    let mut loss = FrameLoss::new(LossModel::Positions([0, 3, 4].into()), Rng::new(0, 0));
     let arrived = arrived(&mut loss, 7);
     assert_eq!(arrived, [false, true, true, false, false, true, true]);
 }
@@ -138,69 +140,66 @@ fn losses_at_given_places_are_those_and_no_others() {
 #[test]
 fn jitter_has_the_distribution_it_is_given() {
     let ms = Duration::from_millis;
-    let uniform = kolmogorov_smirnov(Distribution::uniform(ms(10), ms(30)), 1, |ns| {
+    let uniform = kolmogorov_smirnov(DelaySampler::uniform(ms(10), ms(30)), 1, |ns| {
         (ns - 1e7) / 2e7
     });
     assert!(uniform > 0.001, "{uniform}");
-    let law = Normal::new(5e7, 5e6).unwrap();
-    let normal = kolmogorov_smirnov(Distribution::normal(ms(50), ms(5)), 2, |ns| law.cdf(ns));
+    let expected = Normal::new(5e7, 5e6).unwrap();
+    let normal = kolmogorov_smirnov(DelaySampler::normal(ms(50), ms(5)), 2, |ns| {
+        expected.cdf(ns)
+    });
     assert!(normal > 0.001, "{normal}");
-    let shape = Distribution::pareto(ms(10), 2.5).unwrap();
+    let shape = DelaySampler::pareto(ms(10), 2.5).unwrap();
     let pareto = kolmogorov_smirnov(shape, 3, |ns| 1.0 - (1e7 / ns).powf(2.5));
     assert!(pareto > 0.001, "{pareto}");
-    // The test can tell: the same draws against a law one percent off.
-    let wrong = kolmogorov_smirnov(Distribution::normal(ms(50), ms(5)), 2, |ns| {
-        law.cdf(ns * 1.01)
+    // The test can fail: the same draws against a distribution that is one percent off.
+    let wrong = kolmogorov_smirnov(DelaySampler::normal(ms(50), ms(5)), 2, |ns| {
+        expected.cdf(ns * 1.01)
     });
     assert!(wrong < 1e-6, "{wrong}");
-    assert!(Distribution::pareto(ms(10), 0.0).is_err());
+    assert!(DelaySampler::pareto(ms(10), 0.0).is_err());
 }
 
-fn through_jitter(order: Order) -> Vec<Delivery> {
-    let spread = Distribution::uniform(Duration::ZERO, Duration::from_millis(10));
-    let mut jitter = Jitter::new(spread, order, Dice::new(4, 0));
+fn through_jitter(order: FrameOrder) -> Vec<TimedFrame> {
+    let spread = DelaySampler::uniform(Duration::ZERO, Duration::from_millis(10));
+    let mut jitter = Jitter::new(spread, order, Rng::new(4, 0));
     let mut out = Vec::new();
     for id in 0..1000 {
         jitter.offer(
-            Moment::from_ns(id * 1_000_000),
-            Frame::of_length(id, 64),
+            SimTime::from_ns(id * 1_000_000),
+            Frame::with_length(id, 64),
             &mut out,
         );
     }
-    jitter.advance(Moment::from_ns(u64::MAX), &mut out);
+    jitter.advance(SimTime::MAX, &mut out);
     assert!(out.is_sorted_by_key(|delivery| delivery.at));
     out
 }
 
 #[test]
-fn jitter_keeps_the_order_only_when_told_to() {
-    let kept = through_jitter(Order::Kept);
-    assert!(kept.is_sorted_by_key(|delivery| delivery.frame.id));
-    let free = through_jitter(Order::Free);
+fn jitter_preserves_the_order_only_when_asked_to() {
+    let preserved = through_jitter(FrameOrder::Preserved);
+    assert!(preserved.is_sorted_by_key(|delivery| delivery.frame.id));
+    let free = through_jitter(FrameOrder::Free);
     assert!(!free.is_sorted_by_key(|delivery| delivery.frame.id));
-    assert_eq!((kept.len(), free.len()), (1000, 1000));
+    assert_eq!((preserved.len(), free.len()), (1000, 1000));
 }
 
 #[test]
-fn a_frame_held_back_arrives_behind_as_many_as_it_was_told() {
-    let mut cell = Reordering::new(
-        probability(0.01),
-        3,
-        Duration::from_secs(1),
-        Dice::new(5, 0),
-    );
+fn a_frame_held_back_arrives_behind_as_many_frames_as_its_extent() {
+    let mut stage = Reordering::new(probability(0.01), 3, Duration::from_secs(1), Rng::new(5, 0));
     let mut out = Vec::new();
     for id in 0..10_000 {
-        cell.offer(Moment::from_ns(id), Frame::of_length(id, 64), &mut out);
+        stage.offer(SimTime::from_ns(id), Frame::with_length(id, 64), &mut out);
     }
-    cell.advance(Moment::from_ns(u64::MAX), &mut out);
+    stage.advance(SimTime::MAX, &mut out);
     assert_eq!(out.len(), 10_000);
     let mut expected = 0;
     let mut late = 0;
-    for (place, delivery) in out.iter().enumerate() {
+    for (position, delivery) in out.iter().enumerate() {
         if delivery.frame.id < expected {
             late += 1;
-            let passed = out[..place]
+            let passed = out[..position]
                 .iter()
                 .filter(|before| before.frame.id > delivery.frame.id);
             assert!(passed.count() >= 3);
@@ -211,31 +210,35 @@ fn a_frame_held_back_arrives_behind_as_many_as_it_was_told() {
 }
 
 #[test]
-fn a_frame_held_back_does_not_wait_for_ever() {
-    let mut cell = Reordering::new(
+fn a_frame_held_back_is_delivered_after_the_hold_time() {
+    let mut stage = Reordering::new(
         Probability::ALWAYS,
         1,
         Duration::from_millis(5),
-        Dice::new(5, 0),
+        Rng::new(5, 0),
     );
     let mut out = Vec::new();
-    cell.offer(Moment::START, Frame::of_length(0, 64), &mut out);
-    assert_eq!(cell.next_event(), Some(Moment::from_ns(5_000_000)));
-    cell.advance(Moment::from_ns(9_000_000), &mut out);
-    assert_eq!(out[0].at, Moment::from_ns(5_000_000));
+    stage.offer(SimTime::START, Frame::with_length(0, 64), &mut out);
+    assert_eq!(stage.next_event(), Some(SimTime::from_ns(5_000_000)));
+    stage.advance(SimTime::from_ns(9_000_000), &mut out);
+    assert_eq!(out[0].at, SimTime::from_ns(5_000_000));
 }
 
 #[test]
-fn a_bit_error_rate_hits_long_frames_more_often() {
+fn a_bit_error_rate_damages_long_frames_more_often() {
     for (length, bits) in [(64, 512), (1518, 12_144)] {
-        let errors = Errors::PerBit(probability(1e-5));
-        let mut cell = Corruption::new(errors, Damage::Detected, Dice::new(6, 0));
+        let errors = ErrorRate::PerBit(probability(1e-5));
+        let mut stage = Corruption::new(errors, Damage::Detected, Rng::new(6, 0));
         let mut out = Vec::new();
         let n = 10 * DRAWS as u64;
         for id in 0..n {
-            cell.offer(Moment::START, Frame::of_length(id, length), &mut out);
+            stage.offer(SimTime::START, Frame::with_length(id, length), &mut out);
         }
-        let damaged = cell.counters().dropped.by(DropReason::CheckSequence).frames as f64;
+        let damaged = stage
+            .counters()
+            .dropped
+            .by(DropReason::CheckSequence)
+            .frames as f64;
         let p = 1.0 - (1.0_f64 - 1e-5).powi(bits);
         let (n, expected) = (n as f64, n as f64 * p);
         assert!(chi_square(&[damaged, n - damaged], &[expected, n - expected]) > 0.001);
@@ -243,47 +246,47 @@ fn a_bit_error_rate_hits_long_frames_more_often() {
 }
 
 #[test]
-fn silent_damage_inverts_one_bit_behind_the_header() {
-    let mut cell = Corruption::new(
-        Errors::PerFrame(Probability::ALWAYS),
+fn silent_corruption_inverts_one_bit_behind_the_header() {
+    let mut stage = Corruption::new(
+        ErrorRate::PerFrame(Probability::ALWAYS),
         Damage::Silent,
-        Dice::new(7, 0),
+        Rng::new(7, 0),
     );
     let mut out = Vec::new();
     for id in 0..100 {
-        cell.offer(Moment::START, Frame::of_bytes(id, &[0; 100]), &mut out);
+        stage.offer(SimTime::START, Frame::from_bytes(id, &[0; 100]), &mut out);
     }
     assert_eq!(out.len(), 100);
     for delivery in out {
         let bytes = delivery.frame.bytes().unwrap();
-        assert!(delivery.frame.altered);
+        assert!(delivery.frame.corrupted);
         assert_eq!(bytes.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
         assert!(bytes[..14].iter().all(|byte| *byte == 0));
     }
 }
 
 #[test]
-fn duplicates_are_as_many_as_they_should_be() {
-    let mut cell = Duplication::new(probability(0.2), Dice::new(8, 0));
+fn the_number_of_duplicates_follows_the_probability() {
+    let mut stage = Duplication::new(probability(0.2), Rng::new(8, 0));
     let mut out = Vec::new();
     for id in 0..DRAWS as u64 {
-        cell.offer(Moment::START, Frame::of_length(id, 64), &mut out);
+        stage.offer(SimTime::START, Frame::with_length(id, 64), &mut out);
     }
-    let (n, added) = (DRAWS as f64, cell.counters().added.frames as f64);
+    let (n, added) = (DRAWS as f64, stage.counters().added.frames as f64);
     assert_eq!(out.len(), DRAWS + added as usize);
     assert!(chi_square(&[added, n - added], &[n * 0.2, n * 0.8]) > 0.001);
 }
 
 #[test]
-fn draws_are_the_same_on_every_machine() {
+fn random_numbers_are_the_same_on_every_machine() {
     let ms = Duration::from_millis;
-    let mut dice = Dice::new(2026, 7);
+    let mut rng = Rng::new(2026, 7);
     let draws = [
-        dice.bits(),
-        dice.below(1_000_000),
-        Distribution::normal(ms(50), ms(5)).draw(&mut dice),
-        Distribution::pareto(ms(10), 2.5).unwrap().draw(&mut dice),
-        Distribution::uniform(ms(10), ms(30)).draw(&mut dice),
+        rng.next_u64(),
+        rng.below(1_000_000),
+        DelaySampler::normal(ms(50), ms(5)).draw(&mut rng),
+        DelaySampler::pareto(ms(10), 2.5).unwrap().draw(&mut rng),
+        DelaySampler::uniform(ms(10), ms(30)).draw(&mut rng),
     ];
     let known = [
         15_971_805_258_426_088_959,

@@ -4,38 +4,39 @@
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
-use caudal_link::counters::{DropReason, Traffic};
-use caudal_link::dice::Dice;
+use caudal_link::counters::{DropReason, FrameTotals};
 use caudal_link::frame::Frame;
 use caudal_link::hub::hub;
-use caudal_link::medium::{Duplex, LateCollision, Medium, MediumSetup, StationSetup};
-use caudal_link::moment::Moment;
-use caudal_link::node::{Exit, Node};
-use caudal_link::queue::{Limit, Queue};
+use caudal_link::medium::{Medium, MediumSetup, StationSetup};
+use caudal_link::node::{Egress, NetworkNode};
+use caudal_link::queue::Queue;
+use caudal_link::random::Rng;
+use caudal_link::time::SimTime;
+use caudal_topology::{LateCollision, QueueLimit, StationDuplex};
 
 const ETHERNET: BitRate = BitRate::from_bps(10_000_000);
 const FAST_ETHERNET: BitRate = BitRate::from_bps(100_000_000);
 
-fn medium(rate: BitRate, duplex: &[Duplex], distance: Duration, seed: u64) -> Medium {
+fn medium(rate: BitRate, duplex: &[StationDuplex], delay: Duration, seed: u64) -> Medium {
     let setup = MediumSetup {
         rate,
-        repeater: Duration::ZERO,
-        late: LateCollision::Drop,
+        repeater_delay: Duration::ZERO,
+        late_collision: LateCollision::Drop,
     };
-    let station = |duplex: &Duplex| StationSetup {
+    let station = |duplex: &StationDuplex| StationSetup {
         duplex: *duplex,
-        distance,
-        queue: Queue::drop_tail(Limit::None),
+        delay,
+        queue: Queue::drop_tail(QueueLimit::None),
     };
     let stations = duplex.iter().map(station).collect();
-    Medium::new(setup, stations, Dice::new(seed, 0)).unwrap()
+    Medium::new(setup, stations, Rng::new(seed, 0)).unwrap()
 }
 
-/// Half-duplex stations with 500 ns of cable each, all with more to send than there is time for.
-fn saturated(stations: usize, length: u32, time: Duration, seed: u64) -> (Medium, Vec<Exit>) {
+/// Half-duplex stations with cables of 500 ns, all with more frames than there is time to send.
+fn saturated(stations: usize, length: u32, time: Duration, seed: u64) -> (Medium, Vec<Egress>) {
     let mut medium = medium(
         ETHERNET,
-        &vec![Duplex::Half; stations],
+        &vec![StationDuplex::Half; stations],
         Duration::from_nanos(500),
         seed,
     );
@@ -43,11 +44,16 @@ fn saturated(stations: usize, length: u32, time: Duration, seed: u64) -> (Medium
     let frames = time.as_nanos() as u64 / (u64::from(length) * 800) + 1;
     for id in 0..frames {
         for port in 0..stations {
-            medium.offer(Moment::START, port, Frame::of_length(id, length), &mut out);
+            medium.offer(
+                SimTime::START,
+                port,
+                Frame::with_length(id, length),
+                &mut out,
+            );
         }
     }
-    medium.advance(Moment::START + time, &mut out);
-    assert!(medium.counters().balance(medium.held()));
+    medium.advance(SimTime::START + time, &mut out);
+    assert!(medium.counters().is_balanced(medium.held()));
     (medium, out)
 }
 
@@ -56,51 +62,51 @@ fn utilisation(medium: &Medium, time: Duration) -> f64 {
 }
 
 #[test]
-fn a_single_station_loses_only_the_gap() {
+fn a_single_sender_uses_all_of_the_medium_but_the_interframe_gap() {
     for (length, expected) in [(1518, "0.9922"), (64, "0.8571")] {
         // Of ten thousand frames with preamble and gap, 100 ns a bit.
         let time = Duration::from_nanos(10_000 * (length + 20) * 800);
-        let mut medium = medium(ETHERNET, &[Duplex::Half; 2], Duration::ZERO, 1);
+        let mut medium = medium(ETHERNET, &[StationDuplex::Half; 2], Duration::ZERO, 1);
         let mut out = Vec::new();
         for id in 0..30_000 {
-            let frame = Frame::of_length(id, length as u32);
-            medium.offer(Moment::START, 0, frame, &mut out);
+            let frame = Frame::with_length(id, length as u32);
+            medium.offer(SimTime::START, 0, frame, &mut out);
         }
-        medium.advance(Moment::START + time, &mut out);
+        medium.advance(SimTime::START + time, &mut out);
         assert_eq!(format!("{:.4}", utilisation(&medium, time)), expected);
         assert_eq!(medium.collisions(0).unwrap().all, 0);
     }
 }
 
 #[test]
-fn the_winner_of_the_first_race_wins_the_second_five_times_in_eight() {
-    let (mut races, mut outright, mut ties) = (0, 0, 0);
+fn the_winner_of_the_first_contention_wins_the_second_five_times_in_eight() {
+    let (mut contentions, mut wins, mut ties) = (0, 0, 0);
     for seed in 0..20_000 {
         let mut medium = medium(
             ETHERNET,
-            &[Duplex::Half; 2],
+            &[StationDuplex::Half; 2],
             Duration::from_nanos(100),
             seed,
         );
         let mut out = Vec::new();
-        // A frame that both wait for, so that both begin at once behind it.
-        medium.offer(Moment::START, 0, Frame::of_length(0, 1518), &mut out);
+        // Both wait for the end of this frame, so that they start at the same time.
+        medium.offer(SimTime::START, 0, Frame::with_length(0, 1518), &mut out);
         for id in 1..4 {
             medium.offer(
-                Moment::from_ns(100_000),
+                SimTime::from_ns(100_000),
                 0,
-                Frame::of_length(id, 1518),
+                Frame::with_length(id, 1518),
                 &mut out,
             );
             medium.offer(
-                Moment::from_ns(100_000),
+                SimTime::from_ns(100_000),
                 1,
-                Frame::of_length(id, 1518),
+                Frame::with_length(id, 1518),
                 &mut out,
             );
         }
-        // One event after the other until somebody has won the first race.
-        let step = |medium: &mut Medium, out: &mut Vec<Exit>| {
+        // One event after the other until a station has won the first contention.
+        let step = |medium: &mut Medium, out: &mut Vec<Egress>| {
             let at = medium.next_event().unwrap();
             medium.advance(at, out);
         };
@@ -118,27 +124,30 @@ fn the_winner_of_the_first_race_wins_the_second_five_times_in_eight() {
         if medium.collisions(0).unwrap().all == 1 {
             continue;
         }
-        races += 1;
-        // The second race: who is heard next, before a third collision?
+        contentions += 1;
+        // The second contention: the next sender, before a third collision.
         while medium.collisions(0).unwrap().all == 2 && out.len() < 3 {
             step(&mut medium, &mut out);
         }
         if medium.collisions(0).unwrap().all > 2 {
             ties += 1;
         } else if 1 - out[2].port == winner {
-            outright += 1;
+            wins += 1;
         }
     }
-    assert!(races > 9_000, "{races}");
-    let share = f64::from(outright) / f64::from(races);
-    let tied = f64::from(ties) / f64::from(races);
+    assert!(contentions > 9_000, "{contentions}");
+    let share = f64::from(wins) / f64::from(contentions);
+    let tied = f64::from(ties) / f64::from(contentions);
     // Three standard deviations of a share among ten thousand.
-    assert!((share - 5.0 / 8.0).abs() < 0.015, "{share} of {races}");
-    assert!((tied - 1.0 / 4.0).abs() < 0.013, "{tied} of {races}");
+    assert!(
+        (share - 5.0 / 8.0).abs() < 0.015,
+        "{share} of {contentions}"
+    );
+    assert!((tied - 1.0 / 4.0).abs() < 0.013, "{tied} of {contentions}");
 }
 
 #[test]
-fn saturated_stations_do_better_than_metcalfe_and_boggs_feared_and_capture_the_medium() {
+fn saturated_stations_exceed_the_bound_of_metcalfe_and_boggs_and_capture_the_medium() {
     let time = Duration::from_secs(20);
     // Metcalfe and Boggs's efficiency with a slot of 51.2 µs is a lower bound.
     for (stations, length, bound) in [
@@ -168,57 +177,62 @@ fn saturated_stations_do_better_than_metcalfe_and_boggs_feared_and_capture_the_m
     assert!((0.003..0.010).contains(&given_up), "{given_up}");
     let longest = out
         .chunk_by(|one, next| one.port == next.port)
-        .map(<[Exit]>::len)
+        .map(<[Egress]>::len)
         .max();
     assert!(longest.unwrap() > 100, "{longest:?}");
 }
 
 #[test]
 fn collisions_are_late_only_where_the_medium_is_too_long() {
-    let late = |distance_ns| {
+    let late = |delay_ns| {
         let mut medium = medium(
             ETHERNET,
-            &[Duplex::Half; 2],
-            Duration::from_nanos(distance_ns),
+            &[StationDuplex::Half; 2],
+            Duration::from_nanos(delay_ns),
             3,
         );
         let mut out = Vec::new();
-        let mut dice = Dice::new(3, 1);
-        let mut at = Moment::START;
+        let mut rng = Rng::new(3, 1);
+        let mut at = SimTime::START;
         for id in 0..4000 {
-            at = Moment::from_ns(at.ns() + dice.below(2_000_000));
-            medium.offer(at, (id % 2) as usize, Frame::of_length(id, 1518), &mut out);
+            at = SimTime::from_ns(at.as_ns() + rng.below(2_000_000));
+            medium.offer(
+                at,
+                (id % 2) as usize,
+                Frame::with_length(id, 1518),
+                &mut out,
+            );
         }
-        medium.advance(Moment::from_ns(u64::MAX), &mut out);
+        medium.advance(SimTime::MAX, &mut out);
         let all = medium.collisions(0).unwrap().all;
         assert!(all > 0);
-        assert!(medium.counters().balance(Traffic::default()));
+        assert!(medium.counters().is_balanced(FrameTotals::default()));
         medium.collisions(0).unwrap().late
     };
-    // Twice the way of 2 × 12 µs is below the slot time of 51.2 µs, that of 2 × 30 µs is above.
+    // A round trip of 2 × 2 × 12 µs is below the slot time of 51.2 µs, one of 2 × 2 × 30 µs above.
     assert_eq!(late(12_000), 0);
     assert!(late(30_000) > 0);
 }
 
-/// Loss from 0 to 1 and from 1 to 0 when both send frames of `length` at random, each using `load` of the medium
-/// with the gaps.
-fn loss_each_way(duplex: [Duplex; 2], length: u32, load: f64, seed: u64) -> [f64; 2] {
+/// The loss from 0 to 1 and from 1 to 0 when both send frames of `length` at random times, each with an offered load of
+/// `load`, interframe gaps included.
+fn loss_each_way(duplex: [StationDuplex; 2], length: u32, load: f64, seed: u64) -> [f64; 2] {
     const FRAMES: u64 = 60_000;
     let mut medium = medium(FAST_ETHERNET, &duplex, Duration::ZERO, seed);
-    let mut dice = Dice::new(seed, 1);
+    let mut rng = Rng::new(seed, 1);
     let mut out = Vec::new();
     let mean_ns = f64::from(length + 20) * 80.0 / load;
     let mut next = [0.0_f64; 2];
     let mut offered = [0_u64; 2];
     while offered.iter().sum::<u64>() < FRAMES {
         let port = usize::from(next[1] < next[0]);
-        let frame = Frame::of_length(offered[port], length);
-        medium.offer(Moment::from_ns(next[port] as u64), port, frame, &mut out);
+        let frame = Frame::with_length(offered[port], length);
+        medium.offer(SimTime::from_ns(next[port] as u64), port, frame, &mut out);
         offered[port] += 1;
-        next[port] -= mean_ns * dice.fraction().ln();
+        next[port] -= mean_ns * rng.uniform().ln();
     }
-    medium.advance(Moment::from_ns(u64::MAX), &mut out);
-    assert!(medium.counters().balance(Traffic::default()));
+    medium.advance(SimTime::MAX, &mut out);
+    assert!(medium.counters().is_balanced(FrameTotals::default()));
     [0, 1].map(|from| {
         let arrived = out.iter().filter(|exit| exit.port != from).count();
         1.0 - arrived as f64 / offered[from] as f64
@@ -226,9 +240,9 @@ fn loss_each_way(duplex: [Duplex; 2], length: u32, load: f64, seed: u64) -> [f64
 }
 
 #[test]
-fn a_duplex_mismatch_loses_frames_as_its_model_says_and_a_match_none() {
-    use Duplex::{Full, Half};
-    // Load, length, and loss from the full-duplex side, which an independent model gave.
+fn a_duplex_mismatch_loses_frames_as_a_model_predicts_and_a_match_none() {
+    use StationDuplex::{Full, Half};
+    // Load, length, and loss from the full-duplex side, as an independent model gives it.
     for (load, length, from_full) in [
         (0.01, 1518, 0.011),
         (0.05, 1518, 0.044),
@@ -237,7 +251,7 @@ fn a_duplex_mismatch_loses_frames_as_its_model_says_and_a_match_none() {
         (0.10, 64, 0.106),
         (0.20, 1518, 0.23),
     ] {
-        // A frame is lost when the other begins after its slot time and before its end.
+        // A frame is lost when the other station starts to send after its slot time and before its end.
         let bits = f64::from(length + 8) * 8.0;
         let from_half = 1.0 - (-load * (bits - 512.0) / (bits + 96.0)).exp();
         let [half, full] = loss_each_way([Half, Full], length, load, 5);
@@ -263,56 +277,64 @@ fn one_way_traffic_across_a_mismatch_loses_nothing() {
     for from in 0..2 {
         let mut medium = medium(
             ETHERNET,
-            &[Duplex::Half, Duplex::Full],
+            &[StationDuplex::Half, StationDuplex::Full],
             Duration::from_nanos(250),
             1,
         );
         let mut out = Vec::new();
         for id in 0..1000 {
-            medium.offer(Moment::START, from, Frame::of_length(id, 1518), &mut out);
+            medium.offer(SimTime::START, from, Frame::with_length(id, 1518), &mut out);
         }
-        medium.advance(Moment::from_ns(u64::MAX), &mut out);
+        medium.advance(SimTime::MAX, &mut out);
         assert_eq!(out.len(), 1000);
     }
 }
 
 #[test]
-fn a_late_collision_costs_the_half_duplex_side_its_frame() {
-    let mut medium = medium(ETHERNET, &[Duplex::Half, Duplex::Full], Duration::ZERO, 1);
-    let mut out = Vec::new();
-    medium.offer(Moment::START, 0, Frame::of_length(1, 1518), &mut out);
-    medium.offer(
-        Moment::from_ns(600_000),
+fn a_late_collision_drops_the_frame_of_the_half_duplex_side() {
+    let mut medium = medium(
+        ETHERNET,
+        &[StationDuplex::Half, StationDuplex::Full],
+        Duration::ZERO,
         1,
-        Frame::of_length(2, 64),
+    );
+    let mut out = Vec::new();
+    medium.offer(SimTime::START, 0, Frame::with_length(1, 1518), &mut out);
+    medium.offer(
+        SimTime::from_ns(600_000),
+        1,
+        Frame::with_length(2, 64),
         &mut out,
     );
-    medium.advance(Moment::from_ns(u64::MAX), &mut out);
+    medium.advance(SimTime::MAX, &mut out);
     assert!(out.is_empty());
     let counters = medium.counters();
     assert_eq!(counters.dropped.by(DropReason::LateCollision).frames, 1);
-    assert_eq!(counters.dropped.by(DropReason::Spoiled).frames, 1);
+    assert_eq!(
+        counters.dropped.by(DropReason::UndetectedCollision).frames,
+        1
+    );
     assert_eq!(medium.collisions(0).unwrap().late, 1);
     assert_eq!(medium.collisions(1).unwrap().fragments, 1);
 }
 
 #[test]
-fn every_station_at_a_hub_hears_every_frame() {
+fn every_station_at_a_hub_receives_every_frame() {
     let cables = [100, 200, 300, 400].map(Duration::from_nanos);
-    let queue = Queue::drop_tail(Limit::Frames(50));
-    let mut hub = hub(ETHERNET, &cables, &queue, Dice::new(1, 0)).unwrap();
+    let queue = Queue::drop_tail(QueueLimit::Frames(50));
+    let mut hub = hub(ETHERNET, &cables, &queue, Rng::new(1, 0)).unwrap();
     let mut out = Vec::new();
     for id in 0..100 {
         let port = (id % 4) as usize;
         hub.offer(
-            Moment::from_ns(id * 400_000),
+            SimTime::from_ns(id * 400_000),
             port,
-            Frame::of_length(id, 500),
+            Frame::with_length(id, 500),
             &mut out,
         );
     }
-    hub.advance(Moment::from_ns(u64::MAX), &mut out);
+    hub.advance(SimTime::MAX, &mut out);
     assert_eq!(out.len(), 300);
     assert_eq!(hub.counters().added.frames, 200);
-    assert!(hub.counters().balance(hub.held()));
+    assert!(hub.counters().is_balanced(hub.held()));
 }

@@ -1,134 +1,135 @@
-//! What holds for every cell, node and network, whatever is in them.
+//! Invariants of all stages, nodes and graphs.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod support;
 
-use caudal_link::cell::{Cell, Delivery};
-use caudal_link::counters::Report;
-use caudal_link::dice::Dice;
-use caudal_link::moment::Moment;
-use caudal_link::network::{Arrival, Place};
-use caudal_link::node::Node;
+use caudal_link::graph::{GraphEgress, PortId};
+use caudal_link::node::NetworkNode;
+use caudal_link::random::Rng;
+use caudal_link::report::ComponentReport;
+use caudal_link::stage::{Stage, TimedFrame};
+use caudal_link::time::SimTime;
 use proptest::prelude::*;
-use support::{KINDS, cell, frame, medium, network, switch};
+use support::{KINDS, frame, graph, medium, stage, switch};
 
-/// A little more than the hour that is the longest delay there is, on top of everything that can queue.
-const END: Moment = Moment::from_ns(1 << 60);
+/// A time after the longest delay, an hour, and everything that can queue.
+const END: SimTime = SimTime::from_ns(1 << 60);
 
-/// Offers frames to `cell` and follows the account at every step.
-fn follow(
-    cell: &mut dyn Cell,
+/// Offers frames to `stage` and checks its counters at every step.
+fn offer_and_check(
+    stage: &mut dyn Stage,
     frames: u64,
-    dice: &mut Dice,
-) -> Result<Vec<Delivery>, TestCaseError> {
+    rng: &mut Rng,
+) -> Result<Vec<TimedFrame>, TestCaseError> {
     let mut out = Vec::new();
     let mut now = 0;
     for id in 0..frames {
-        now += dice.below(400_000);
+        now += rng.below(400_000);
         let before = out.len();
-        cell.offer(Moment::from_ns(now), frame(id, 4, dice), &mut out);
-        if dice.below(20) == 0 {
-            cell.pause(Moment::from_ns(now), dice.below(50) as u16);
+        stage.offer(SimTime::from_ns(now), frame(id, 4, rng), &mut out);
+        if rng.below(20) == 0 {
+            stage.pause(SimTime::from_ns(now), rng.below(50) as u16);
         }
         let latest = out[before..].iter().map(|delivery| delivery.at).max();
-        prop_assert!(latest.is_none_or(|at| at <= Moment::from_ns(now)));
-        prop_assert!(cell.counters().balance(cell.held()), "{cell:?}");
+        prop_assert!(latest.is_none_or(|at| at <= SimTime::from_ns(now)));
+        prop_assert!(stage.counters().is_balanced(stage.held()), "{stage:?}");
         prop_assert!(
-            cell.next_event()
-                .is_none_or(|at| at >= Moment::from_ns(now))
+            stage
+                .next_event()
+                .is_none_or(|at| at >= SimTime::from_ns(now))
         );
     }
-    cell.advance(END, &mut out);
+    stage.advance(END, &mut out);
     prop_assert!(out.is_sorted_by_key(|delivery| delivery.at));
-    let counters = cell.counters();
+    let counters = stage.counters();
     prop_assert_eq!(counters.delivered.frames, out.len() as u64);
     prop_assert_eq!(counters.offered.frames, frames);
-    prop_assert!(counters.balance(cell.held()));
-    prop_assert_eq!(cell.held().frames, 0);
-    prop_assert_eq!(cell.next_event(), None);
-    balanced(&cell.report(END))?;
+    prop_assert!(counters.is_balanced(stage.held()));
+    prop_assert_eq!(stage.held().frames, 0);
+    prop_assert_eq!(stage.next_event(), None);
+    check_balance(&stage.report(END))?;
     Ok(out)
 }
 
-/// Whether every part accounts for its frames; stations of a medium do together only.
-fn balanced(report: &Report) -> Result<(), TestCaseError> {
+/// Checks that every part accounts for its frames; the stations of a medium do so together.
+fn check_balance(report: &ComponentReport) -> Result<(), TestCaseError> {
     if report.kind != "station" {
-        prop_assert!(report.counters.balance(report.held), "{report:?}");
+        prop_assert!(report.counters.is_balanced(report.held), "{report:?}");
     }
-    report.parts.iter().try_for_each(balanced)
+    report.parts.iter().try_for_each(check_balance)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn every_frame_is_accounted_for_in_every_cell(kind in 0..KINDS, seed: u64) {
-        let mut dice = Dice::new(seed, 0);
-        let mut cell = cell(kind, 2, &mut dice);
-        follow(cell.as_mut(), 60, &mut dice)?;
+    fn every_frame_is_accounted_for_in_every_stage(kind in 0..KINDS, seed: u64) {
+        let mut rng = Rng::new(seed, 0);
+        let mut stage = stage(kind, 2, &mut rng);
+        offer_and_check(stage.as_mut(), 60, &mut rng)?;
     }
 
     #[test]
     fn the_same_seed_gives_the_same_result_to_the_frame(kind in 0..KINDS, seed: u64) {
         let run = || {
-            let mut dice = Dice::new(seed, 1);
-            let mut cell = cell(kind, 2, &mut dice);
-            follow(cell.as_mut(), 60, &mut dice)
+            let mut rng = Rng::new(seed, 1);
+            let mut stage = stage(kind, 2, &mut rng);
+            offer_and_check(stage.as_mut(), 60, &mut rng)
         };
         prop_assert_eq!(run()?, run()?);
     }
 
     #[test]
     fn every_frame_is_accounted_for_in_every_node(is_switch: bool, ports in 2_u64..6, seed: u64) {
-        let mut dice = Dice::new(seed, 2);
-        let mut node: Box<dyn Node> = if is_switch {
-            Box::new(switch(ports, &mut dice))
+        let mut rng = Rng::new(seed, 2);
+        let mut node: Box<dyn NetworkNode> = if is_switch {
+            Box::new(switch(ports, &mut rng))
         } else {
-            Box::new(medium(ports, &mut dice))
+            Box::new(medium(ports, &mut rng))
         };
         let mut out = Vec::new();
         let mut now = 0;
         for id in 0..80 {
-            now += dice.below(300_000);
-            let port = dice.below(ports) as usize;
-            node.offer(Moment::from_ns(now), port, frame(id, ports, &mut dice), &mut out);
-            prop_assert!(node.counters().balance(node.held()));
+            now += rng.below(300_000);
+            let port = rng.below(ports) as usize;
+            node.offer(SimTime::from_ns(now), port, frame(id, ports, &mut rng), &mut out);
+            prop_assert!(node.counters().is_balanced(node.held()));
         }
         node.advance(END, &mut out);
         prop_assert!(out.is_sorted_by_key(|exit| exit.at));
         prop_assert_eq!(node.counters().delivered.frames, out.len() as u64);
         prop_assert_eq!(node.held().frames, 0);
-        balanced(&node.report(END))?;
+        check_balance(&node.report(END))?;
     }
 }
 
-/// A random network, a little traffic, and everything that arrives.
-fn random_network(seed: u64) -> (Vec<Arrival>, Vec<Report>) {
-    let mut dice = Dice::new(seed, 3);
-    let (mut network, hosts) = network(&mut dice);
+/// The frames that arrive when random frames are offered to a random graph, and the reports of its nodes.
+fn run_random_graph(seed: u64) -> (Vec<GraphEgress>, Vec<ComponentReport>) {
+    let mut rng = Rng::new(seed, 3);
+    let (mut graph, hosts) = graph(&mut rng);
     let mut out = Vec::new();
     let mut now = 0;
     for id in 0..12 {
-        now += dice.below(500_000);
-        let place = hosts[dice.below(hosts.len() as u64) as usize];
-        let sent = frame(id, hosts.len() as u64, &mut dice);
-        network
-            .offer(Moment::from_ns(now), place, sent, &mut out)
+        now += rng.below(500_000);
+        let port = hosts[rng.below(hosts.len() as u64) as usize];
+        let sent = frame(id, hosts.len() as u64, &mut rng);
+        graph
+            .offer(SimTime::from_ns(now), port, sent, &mut out)
             .unwrap();
     }
-    network.advance(END, &mut out);
-    assert_eq!(network.next_event(), None);
-    (out, network.report(END))
+    graph.advance(END, &mut out);
+    assert_eq!(graph.next_event(), None);
+    (out, graph.report(END))
 }
 
 #[test]
-fn a_hundred_thousand_random_networks_deliver_in_order_and_account_for_every_frame() {
+fn a_hundred_thousand_random_graphs_deliver_in_order_and_account_for_every_frame() {
     let mut arrivals = 0;
     for seed in 0..100_000 {
-        let (out, reports) = random_network(seed);
+        let (out, reports) = run_random_graph(seed);
         assert!(out.is_sorted_by_key(|arrival| arrival.at), "seed {seed}");
         for report in &reports {
-            assert!(balanced(report).is_ok(), "seed {seed}");
+            assert!(check_balance(report).is_ok(), "seed {seed}");
             assert_eq!(report.held.frames, 0, "seed {seed}: {report:?}");
         }
         arrivals += out.len();
@@ -137,49 +138,48 @@ fn a_hundred_thousand_random_networks_deliver_in_order_and_account_for_every_fra
 }
 
 #[test]
-fn the_same_network_gives_the_same_result_twice() {
+fn the_same_graph_gives_the_same_result_twice() {
     for seed in 0..500 {
-        assert_eq!(random_network(seed), random_network(seed), "seed {seed}");
+        assert_eq!(
+            run_random_graph(seed),
+            run_random_graph(seed),
+            "seed {seed}"
+        );
     }
 }
 
 #[test]
-fn a_report_reads_as_json_and_names_only_the_drops_that_occurred() {
-    let (_, reports) = random_network(11);
+fn a_report_survives_json_and_contains_only_the_drops_that_occurred() {
+    let (_, reports) = run_random_graph(11);
+    let text = serde_json::to_string(&reports).unwrap();
+    let parsed: Vec<ComponentReport> = serde_json::from_str(&text).unwrap();
+    assert_eq!(parsed, reports);
     let json = serde_json::to_value(&reports).unwrap();
     let first = &json[0];
     assert!(first["kind"].is_string());
     assert!(first["counters"]["offered"]["frames"].is_u64());
     let dropped = first["counters"]["dropped"].as_object().unwrap();
-    assert!(dropped.values().all(|traffic| traffic["frames"] != 0));
+    assert!(dropped.values().all(|totals| totals["frames"] != 0));
 }
 
 #[test]
 fn loops_and_ports_that_do_not_exist_or_are_taken_are_refused() {
-    let mut dice = Dice::new(0, 0);
-    let mut network = caudal_link::network::Network::new();
-    let nodes = [(); 3].map(|()| network.add(switch(4, &mut dice)));
-    let place = |node: usize, port| Place { node, port };
-    network
-        .join(place(nodes[0], 0), place(nodes[1], 0))
-        .unwrap();
-    network
-        .join(place(nodes[1], 1), place(nodes[2], 0))
-        .unwrap();
+    let mut rng = Rng::new(0, 0);
+    let mut graph = caudal_link::graph::NodeGraph::new();
+    let nodes = [(); 3].map(|()| graph.add(switch(4, &mut rng)));
+    let port = |node: usize, port| PortId { node, port };
+    graph.connect(port(nodes[0], 0), port(nodes[1], 0)).unwrap();
+    graph.connect(port(nodes[1], 1), port(nodes[2], 0)).unwrap();
     for (one, other) in [
-        (place(nodes[0], 1), place(nodes[2], 1)),
-        (place(nodes[0], 1), place(nodes[0], 2)),
-        (place(nodes[0], 0), place(nodes[2], 1)),
-        (place(nodes[0], 9), place(nodes[2], 1)),
-        (place(9, 0), place(nodes[2], 1)),
+        (port(nodes[0], 1), port(nodes[2], 1)),
+        (port(nodes[0], 1), port(nodes[0], 2)),
+        (port(nodes[0], 0), port(nodes[2], 1)),
+        (port(nodes[0], 9), port(nodes[2], 1)),
+        (port(9, 0), port(nodes[2], 1)),
     ] {
-        assert!(network.join(one, other).is_err(), "{one:?} {other:?}");
+        assert!(graph.connect(one, other).is_err(), "{one:?} {other:?}");
     }
     let mut out = Vec::new();
-    let sent = frame(0, 2, &mut dice);
-    assert!(
-        network
-            .offer(END, place(nodes[0], 4), sent, &mut out)
-            .is_err()
-    );
+    let sent = frame(0, 2, &mut rng);
+    assert!(graph.offer(END, port(nodes[0], 4), sent, &mut out).is_err());
 }

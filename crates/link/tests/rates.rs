@@ -1,58 +1,62 @@
-//! Rates, to the frame.
+//! Rates, queues and token buckets, exact to the frame.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::time::Duration;
 
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_link::balancer::{Balancer, Balancing};
-use caudal_link::bucket::{Measure, TokenBucket};
-use caudal_link::cell::{Cell, Delivery, Setting};
-use caudal_link::chain::Chain;
+use caudal_link::balancer::{Balancer, BranchSelection};
+use caudal_link::bucket::TokenBucket;
 use caudal_link::codel::Codel;
 use caudal_link::counters::DropReason;
 use caudal_link::delay::Delay;
-use caudal_link::dice::{Dice, Probability};
 use caudal_link::frame::Frame;
-use caudal_link::moment::Moment;
+use caudal_link::pipeline::Pipeline;
 use caudal_link::policer::Policer;
-use caudal_link::queue::{Discipline, Limit, Queue};
+use caudal_link::probability::Probability;
+use caudal_link::queue::{Queue, QueueDiscipline};
+use caudal_link::random::Rng;
 use caudal_link::rate::RateTrace;
 use caudal_link::red::{Red, RedParameters};
 use caudal_link::serialiser::Serialiser;
 use caudal_link::shaper::Shaper;
+use caudal_link::stage::{Setting, Stage, TimedFrame};
+use caudal_link::time::SimTime;
+use caudal_topology::{Measure, QueueLimit};
 
-const END: Moment = Moment::from_ns(u64::MAX);
+const END: SimTime = SimTime::MAX;
 
 fn megabits(rate: u64) -> BitRate {
     BitRate::from_bps(rate * 1_000_000)
 }
 
-fn wire(rate: BitRate, queue: Queue) -> Serialiser {
+fn line(rate: BitRate, queue: Queue) -> Serialiser {
     Serialiser::new(RateTrace::constant(rate).unwrap(), queue)
 }
 
 /// A full UDP datagram of 1472 bytes over IPv4.
 fn full_frame(id: u64) -> Frame {
-    Frame::of_length(id, 1518)
+    Frame::with_length(id, 1518)
 }
 
 #[test]
 fn two_udp_flows_of_8_into_10_megabits_lose_what_does_not_fit() {
-    let mut wire = wire(megabits(10), Queue::drop_tail(Limit::Bytes(100_000)));
+    let mut line = line(
+        megabits(10),
+        Queue::drop_tail(QueueLimit::Bytes(ByteCount::new(100_000))),
+    );
     let mut out = Vec::new();
     let gap_ns = 1472 * 8 * 1000 / 8;
     let frames = 20_000;
     for id in 0..frames {
         for flow in 0..2 {
-            let at = Moment::from_ns(id * gap_ns + flow * gap_ns / 3);
-            wire.offer(at, full_frame(id).in_flow(flow), &mut out);
+            let at = SimTime::from_ns(id * gap_ns + flow * gap_ns / 3);
+            line.offer(at, full_frame(id).with_flow(flow), &mut out);
         }
     }
-    // What still waits at the end would count as arrived.
     let loss = 1.0 - out.len() as f64 / (2 * frames) as f64;
     // 1 - 9.571 / 16
     assert!((loss - 0.4018).abs() < 0.0002, "{loss}");
-    let counters = wire.counters();
+    let counters = line.counters();
     assert_eq!(
         counters.dropped.by(DropReason::QueueFull),
         counters.dropped.total()
@@ -61,13 +65,13 @@ fn two_udp_flows_of_8_into_10_megabits_lose_what_does_not_fit() {
 
 #[test]
 fn frames_leave_at_their_last_bit_and_a_gap_apart() {
-    let mut wire = wire(megabits(10), Queue::drop_tail(Limit::None));
+    let mut line = line(megabits(10), Queue::drop_tail(QueueLimit::None));
     let mut out = Vec::new();
     for (id, at) in [(0, 0), (1, 0), (2, 5_000_000)] {
-        wire.offer(Moment::from_ns(at), full_frame(id), &mut out);
+        line.offer(SimTime::from_ns(at), full_frame(id), &mut out);
     }
-    wire.advance(END, &mut out);
-    let at: Vec<u64> = out.iter().map(|delivery| delivery.at.ns()).collect();
+    line.advance(END, &mut out);
+    let at: Vec<u64> = out.iter().map(|delivery| delivery.at.as_ns()).collect();
     assert_eq!(
         at,
         [1_220_800, 1_230_400 + 1_220_800, 5_000_000 + 1_220_800]
@@ -77,36 +81,36 @@ fn frames_leave_at_their_last_bit_and_a_gap_apart() {
 #[test]
 fn a_million_frames_end_where_exact_arithmetic_ends() {
     for bps in [7_000_000, 999_999_937, 3_333_333_333] {
-        let mut wire = wire(BitRate::from_bps(bps), Queue::drop_tail(Limit::None));
+        let mut line = line(BitRate::from_bps(bps), Queue::drop_tail(QueueLimit::None));
         let mut out = Vec::new();
         let frames = 1_000_000_u64;
         for id in 0..frames {
-            wire.offer(Moment::START, full_frame(id), &mut out);
+            line.offer(SimTime::START, full_frame(id), &mut out);
         }
-        wire.advance(END, &mut out);
+        line.advance(END, &mut out);
         let bits = u128::from(frames) * 1538 * 8 - 96;
         let last = (bits * 1_000_000_000).div_ceil(u128::from(bps));
-        assert_eq!(u128::from(out.last().unwrap().at.ns()), last);
+        assert_eq!(u128::from(out.last().unwrap().at.as_ns()), last);
     }
 }
 
 #[test]
-fn it_makes_no_difference_how_often_the_time_is_told() {
+fn results_do_not_depend_on_how_often_time_advances() {
     let run = |step: u64| {
-        let mut chain = Chain::new()
-            .then(wire(megabits(3), Queue::drop_tail(Limit::Frames(5))))
+        let mut pipeline = Pipeline::new()
+            .then(line(megabits(3), Queue::drop_tail(QueueLimit::Frames(5))))
             .then(Delay::new(Duration::from_micros(1234)));
         let mut out = Vec::new();
         for id in 0..200_u64 {
             let at: u64 = id * 3_333_333;
             if step > 0 {
                 for time in (at.saturating_sub(3_333_333)..at).step_by(step as usize) {
-                    chain.advance(Moment::from_ns(time), &mut out);
+                    pipeline.advance(SimTime::from_ns(time), &mut out);
                 }
             }
-            chain.offer(Moment::from_ns(at), full_frame(id), &mut out);
+            pipeline.offer(SimTime::from_ns(at), full_frame(id), &mut out);
         }
-        chain.advance(END, &mut out);
+        pipeline.advance(END, &mut out);
         out
     };
     assert_eq!(run(0), run(1_001));
@@ -120,8 +124,8 @@ fn a_policer_passes_exactly_its_rate_and_its_burst() {
     let mut policer = Policer::new(bucket);
     let mut out = Vec::new();
     for step in 0..=100_000_u64 {
-        let at = Moment::from_ns(step * 100_000);
-        policer.offer(at, Frame::of_length(step, 1000), &mut out);
+        let at = SimTime::from_ns(step * 100_000);
+        policer.offer(at, Frame::with_length(step, 1000), &mut out);
     }
     // Ten seconds: 10 000 000 bytes and the burst.
     assert_eq!(out.len(), 10_000 + 10);
@@ -132,13 +136,16 @@ fn a_policer_passes_exactly_its_rate_and_its_burst() {
 #[test]
 fn a_policer_of_15_megabits_passes_15_of_94() {
     let bucket = TokenBucket::new(megabits(15), ByteCount::new(15_000), Measure::Wire).unwrap();
-    let mut link = Chain::new()
-        .then(wire(megabits(100), Queue::drop_tail(Limit::Frames(100))))
+    let mut link = Pipeline::new()
+        .then(line(
+            megabits(100),
+            Queue::drop_tail(QueueLimit::Frames(100)),
+        ))
         .then(Policer::new(bucket));
     let mut out = Vec::new();
     let gap_ns = 1472 * 8 * 1000 / 94;
     for id in 0..40_000 {
-        link.offer(Moment::from_ns(id * gap_ns), full_frame(id), &mut out);
+        link.offer(SimTime::from_ns(id * gap_ns), full_frame(id), &mut out);
     }
     link.advance(END, &mut out);
     let loss = 1.0 - out.len() as f64 / 40_000.0;
@@ -152,14 +159,14 @@ fn a_policer_of_15_megabits_passes_15_of_94() {
 #[test]
 fn a_shaper_spaces_what_exceeds_the_burst() {
     let bucket = TokenBucket::new(megabits(8), ByteCount::new(3000), Measure::Frame).unwrap();
-    let mut shaper = Shaper::new(bucket, Queue::drop_tail(Limit::Frames(4)));
+    let mut shaper = Shaper::new(bucket, Queue::drop_tail(QueueLimit::Frames(4)));
     let mut out = Vec::new();
     for id in 0..10 {
-        shaper.offer(Moment::START, Frame::of_length(id, 1000), &mut out);
+        shaper.offer(SimTime::START, Frame::with_length(id, 1000), &mut out);
     }
-    shaper.offer(Moment::START, Frame::of_length(10, 3001), &mut out);
+    shaper.offer(SimTime::START, Frame::with_length(10, 3001), &mut out);
     shaper.advance(END, &mut out);
-    let at: Vec<u64> = out.iter().map(|d| d.at.ns() / 1_000_000).collect();
+    let at: Vec<u64> = out.iter().map(|d| d.at.as_ns() / 1_000_000).collect();
     assert_eq!(at, [0, 0, 0, 1, 2, 3, 4]);
     assert_eq!(
         shaper.counters().dropped.by(DropReason::QueueFull).frames,
@@ -170,68 +177,68 @@ fn a_shaper_spaces_what_exceeds_the_burst() {
 
 #[test]
 fn the_rate_and_the_delay_can_be_changed_while_frames_flow() {
-    let mut chain = Chain::new()
-        .then(wire(megabits(10), Queue::drop_tail(Limit::None)))
+    let mut pipeline = Pipeline::new()
+        .then(line(megabits(10), Queue::drop_tail(QueueLimit::None)))
         .then(Delay::new(Duration::ZERO));
     let mut out = Vec::new();
-    chain.offer(Moment::START, full_frame(0), &mut out);
-    chain.offer(Moment::START, full_frame(1), &mut out);
+    pipeline.offer(SimTime::START, full_frame(0), &mut out);
+    pipeline.offer(SimTime::START, full_frame(1), &mut out);
     assert!(
-        chain
-            .set(Moment::START, Setting::Rate(megabits(100)))
+        pipeline
+            .set(SimTime::START, Setting::Rate(megabits(100)))
             .unwrap()
     );
     assert!(
-        chain
-            .set(Moment::START, Setting::Delay(Duration::from_millis(1)))
+        pipeline
+            .set(SimTime::START, Setting::Delay(Duration::from_millis(1)))
             .unwrap()
     );
     assert!(
-        !chain
-            .set(Moment::START, Setting::Loss(Probability::ALWAYS))
+        !pipeline
+            .set(SimTime::START, Setting::Loss(Probability::ALWAYS))
             .unwrap()
     );
     assert!(
-        chain
-            .set(Moment::START, Setting::Rate(BitRate::ZERO))
+        pipeline
+            .set(SimTime::START, Setting::Rate(BitRate::ZERO))
             .is_err()
     );
-    chain.advance(END, &mut out);
-    let at: Vec<u64> = out.iter().map(|delivery| delivery.at.ns()).collect();
+    pipeline.advance(END, &mut out);
+    let at: Vec<u64> = out.iter().map(|delivery| delivery.at.as_ns()).collect();
     assert_eq!(at, [2_220_800, 1_230_400 + 122_080 + 1_000_000]);
 }
 
-/// The mean wait in milliseconds and the share dropped by the discipline, 12 Mbit/s offered to 10 for 20 s.
-fn overloaded(discipline: Discipline, reason: DropReason) -> (f64, f64) {
-    let mut wire = wire(
+/// The mean queueing delay in milliseconds and the fraction dropped for `reason`, with 12 Mbit/s offered to 10 for 20 s.
+fn overloaded(discipline: QueueDiscipline, reason: DropReason) -> (f64, f64) {
+    let mut line = line(
         megabits(10),
-        Queue::new(Limit::Bytes(1_000_000), discipline),
+        Queue::new(QueueLimit::Bytes(ByteCount::new(1_000_000)), discipline),
     );
     let mut out = Vec::new();
     let frames = 20_000;
     for id in 0..frames {
-        wire.offer(Moment::from_ns(id * 1_025_333), full_frame(id), &mut out);
+        line.offer(SimTime::from_ns(id * 1_025_333), full_frame(id), &mut out);
     }
-    wire.advance(END, &mut out);
-    let report = wire.report(out.last().unwrap().at).queue.unwrap();
-    let dropped = wire.counters().dropped.by(reason).frames as f64 / frames as f64;
-    (report.waiting.mean().unwrap().as_secs_f64() * 1e3, dropped)
+    line.advance(END, &mut out);
+    let report = line.report(out.last().unwrap().at).queue.unwrap();
+    let dropped = line.counters().dropped.by(reason).frames as f64 / frames as f64;
+    (report.waiting.mean_ns.unwrap() as f64 / 1e6, dropped)
 }
 
 #[test]
 fn red_and_codel_keep_the_queue_shorter_than_drop_tail() {
-    let (tail, _) = overloaded(Discipline::DropTail, DropReason::QueueFull);
+    let (tail, _) = overloaded(QueueDiscipline::DropTail, DropReason::QueueFull);
     let parameters = RedParameters {
-        low: 15_000,
-        high: 150_000,
-        most: Probability::new(0.5).unwrap(),
+        min_threshold: 15_000,
+        max_threshold: 150_000,
+        max_probability: Probability::new(0.5).unwrap(),
         weight: 9,
         frame_time: Duration::from_micros(1230),
     };
-    let red = Red::new(parameters, Dice::new(1, 0)).unwrap();
-    let (red, early) = overloaded(Discipline::Red(red), DropReason::Red);
-    let (codel, head) = overloaded(Discipline::Codel(Codel::default()), DropReason::Codel);
-    // A sixth of what is offered has to go, by whatever discipline.
+    let red = Red::new(parameters, Rng::new(1, 0)).unwrap();
+    let (red, early) = overloaded(QueueDiscipline::Red(red), DropReason::Red);
+    let (codel, head) = overloaded(QueueDiscipline::Codel(Codel::default()), DropReason::Codel);
+    // Any discipline has to drop a sixth of the frames.
     assert!(tail > 500.0, "{tail} ms");
     assert!(
         red < 150.0 && (early - 1.0 / 6.0).abs() < 0.01,
@@ -241,44 +248,44 @@ fn red_and_codel_keep_the_queue_shorter_than_drop_tail() {
 }
 
 #[test]
-fn a_flow_stays_on_its_branch_and_frames_take_turns() {
-    let branch = |ms| -> Box<dyn Cell> { Box::new(Delay::new(Duration::from_millis(ms))) };
-    let spread = |balancing| {
+fn flow_hashing_keeps_a_flow_on_one_branch_and_round_robin_alternates() {
+    let branch = |ms| -> Box<dyn Stage> { Box::new(Delay::new(Duration::from_millis(ms))) };
+    let run = |selection| {
         let branches = vec![branch(1), branch(2)];
-        let mut balancer = Balancer::new(balancing, branches).unwrap();
-        let mut out: Vec<Delivery> = Vec::new();
+        let mut balancer = Balancer::new(selection, branches).unwrap();
+        let mut out: Vec<TimedFrame> = Vec::new();
         for id in 0..1000 {
-            let frame = full_frame(id).in_flow(id % 100);
-            balancer.offer(Moment::from_ns(id * 10_000_000), frame, &mut out);
+            let frame = full_frame(id).with_flow(id % 100);
+            balancer.offer(SimTime::from_ns(id * 10_000_000), frame, &mut out);
         }
         balancer.advance(END, &mut out);
-        assert!(balancer.counters().balance(balancer.held()));
-        let slow = |delivery: &&Delivery| delivery.at.ns() % 10_000_000 == 2_000_000;
+        assert!(balancer.counters().is_balanced(balancer.held()));
+        let slow = |delivery: &&TimedFrame| delivery.at.as_ns() % 10_000_000 == 2_000_000;
         let mut flows = vec![[0; 2]; 100];
         for delivery in &out {
             flows[delivery.frame.flow as usize][usize::from(slow(&delivery))] += 1;
         }
         (flows, out.iter().filter(slow).count())
     };
-    let (flows, slow) = spread(Balancing::PerFlow { salt: 3 });
+    let (flows, slow) = run(BranchSelection::FlowHash { salt: 3 });
     assert!(flows.iter().all(|[fast, slow]| fast * slow == 0));
     assert!((350..650).contains(&slow), "{slow}");
-    assert_eq!(spread(Balancing::PerFrame).1, 500);
+    assert_eq!(run(BranchSelection::RoundRobin).1, 500);
 }
 
 #[test]
-fn the_queue_over_time_adds_up_to_the_waiting_of_its_frames() {
-    let mut wire = wire(megabits(10), Queue::drop_tail(Limit::Frames(10)));
+fn queue_length_and_queueing_delay_satisfy_littles_law() {
+    let mut line = line(megabits(10), Queue::drop_tail(QueueLimit::Frames(10)));
     let mut out = Vec::new();
     for id in 0..1000 {
-        wire.offer(Moment::from_ns(id * 1_000_000), full_frame(id), &mut out);
+        line.offer(SimTime::from_ns(id * 1_000_000), full_frame(id), &mut out);
     }
-    wire.advance(END, &mut out);
+    line.advance(END, &mut out);
     let end = out.last().unwrap().at;
-    let queue = wire.report(end).queue.unwrap();
+    let queue = line.report(end).queue.unwrap();
     // Little's law: mean length × time = mean wait × frames.
-    let area = queue.frames.mean().unwrap() * end.ns() as f64;
-    let waits = queue.waiting.mean().unwrap().as_nanos() as f64 * queue.waiting.count() as f64;
+    let area = queue.frames.mean.unwrap() * end.as_ns() as f64;
+    let waits = queue.waiting.mean_ns.unwrap() as f64 * queue.waiting.count as f64;
     assert!((area / waits - 1.0).abs() < 1e-5, "{area} {waits}");
-    assert_eq!(queue.frames.most(), 10);
+    assert_eq!(queue.frames.max, 10);
 }

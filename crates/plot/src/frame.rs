@@ -1,32 +1,32 @@
-//! The axes: frame, grid, ticks and their labels, names of categories, titles.
+//! The frame of the plot: axes with grid, ticks, labels and titles.
 
-use super::Figure;
-use super::axis::Ranged;
-use super::draw::{LINE_HEIGHT, MARGIN, TEXT_SIZE, text};
-use super::layers::Plane;
-use super::text::{coordinate, cut, escaped, width, words, wrap};
 use std::fmt::Write as _;
 
-/// Between the plot and its tick labels.
-pub(super) const TICK_GAP: f64 = 8.0;
-/// How far names of categories slant that have no room to lie: 35 degrees.
-const SLANT: f64 = 35.0;
-/// The longest slanted name.
-const SLANTED: f64 = 150.0;
+use crate::axis::ScaledAxis;
+use crate::figure::Figure;
+use crate::layout::{LINE_HEIGHT, MARGIN, TEXT_SIZE, TICK_GAP};
+use crate::plot_area::PlotArea;
+use crate::svg::{coordinate, escaped, text_element};
+use crate::text::{cut, width, words, wrap};
+
+/// The angle of category names that do not fit horizontally, in degrees.
+const ROTATION_DEGREES: f64 = 35.0;
+/// The maximum length of a rotated name, in pixels.
+const MAX_ROTATED_WIDTH: f64 = 150.0;
 
 /// The labels of the horizontal axis.
-pub(super) enum Below {
-    /// Numbers, each with the place it needs.
+pub(crate) enum XLabels {
+    /// Numbers, each with the width it needs.
     Ticks,
-    /// Names in lines under their places.
-    Lying(Vec<Vec<String>>),
-    /// Names aslant, of every so many places one.
-    Slanted(Vec<String>, usize),
+    /// Names wrapped below their positions.
+    Wrapped(Vec<Vec<String>>),
+    /// Rotated names, one of every so many positions.
+    Rotated(Vec<String>, usize),
 }
 
-impl Below {
-    /// How the labels of an axis fit between `left` and `right`.
-    pub(super) fn fit(figure: &Figure, axis: &Ranged, left: f64, right: f64) -> Self {
+impl XLabels {
+    /// The labels of an axis that fit between `left` and `right`.
+    pub(crate) fn fit(figure: &Figure, axis: &ScaledAxis, left: f64, right: f64) -> Self {
         if figure.x.categories.is_none() {
             return Self::Ticks;
         }
@@ -42,9 +42,9 @@ impl Below {
             lines.len() <= 3 && longest.fold(0.0, f64::max) <= room
         });
         if whole {
-            return Self::Lying(lines);
+            return Self::Wrapped(lines);
         }
-        let angle = SLANT.to_radians();
+        let angle = ROTATION_DEGREES.to_radians();
         let every = (TEXT_SIZE * LINE_HEIGHT / (slot * angle.sin()))
             .ceil()
             .max(1.0) as usize;
@@ -56,31 +56,31 @@ impl Below {
                 cut(
                     &tick.label,
                     TEXT_SIZE,
-                    ((x - 10.0) / angle.cos()).min(SLANTED),
+                    ((x - 10.0) / angle.cos()).min(MAX_ROTATED_WIDTH),
                 )
             })
             .collect();
-        Self::Slanted(texts, every)
+        Self::Rotated(texts, every)
     }
 
-    /// How much height the labels take.
-    pub(super) fn height(&self) -> f64 {
+    /// The height of the labels.
+    pub(crate) fn height(&self) -> f64 {
         match self {
             Self::Ticks => TEXT_SIZE,
-            Self::Lying(names) => {
-                let most = names.iter().map(Vec::len).max().unwrap_or(1).max(1);
-                TEXT_SIZE * (1.0 + LINE_HEIGHT * (most - 1) as f64)
+            Self::Wrapped(names) => {
+                let max_lines = names.iter().map(Vec::len).max().unwrap_or(1).max(1);
+                TEXT_SIZE * (1.0 + LINE_HEIGHT * (max_lines - 1) as f64)
             }
-            Self::Slanted(names, _) => {
+            Self::Rotated(names, _) => {
                 let longest = names.iter().map(|name| width(name, TEXT_SIZE));
-                longest.fold(0.0, f64::max) * SLANT.to_radians().sin() + TEXT_SIZE
+                longest.fold(0.0, f64::max) * ROTATION_DEGREES.to_radians().sin() + TEXT_SIZE
             }
         }
     }
 }
 
 /// The labels of the vertical axis, in lines of at most `room`.
-pub(super) fn beside(figure: &Figure, axis: &Ranged, room: f64) -> Vec<Vec<String>> {
+pub(crate) fn y_labels(figure: &Figure, axis: &ScaledAxis, room: f64) -> Vec<Vec<String>> {
     axis.ticks
         .iter()
         .map(|tick| {
@@ -98,25 +98,30 @@ pub(super) fn beside(figure: &Figure, axis: &Ranged, room: f64) -> Vec<Vec<Strin
 }
 
 /// Draws frame, grid, labels and titles.
-pub(super) fn draw(out: &mut String, plane: &Plane, below: &Below, beside: &[Vec<String>]) {
+pub(crate) fn draw(
+    out: &mut String,
+    plot: &PlotArea,
+    x_labels: &XLabels,
+    y_labels: &[Vec<String>],
+) {
     let mut paths = Paths {
         grid: String::new(),
         frame: format!(
             "M{} {}V{}H{}",
-            coordinate(plane.left),
-            coordinate(plane.top),
-            coordinate(plane.bottom),
-            coordinate(plane.right)
+            coordinate(plot.left),
+            coordinate(plot.top),
+            coordinate(plot.bottom),
+            coordinate(plot.right)
         ),
     };
-    horizontal(out, plane, below, &mut paths);
-    vertical(out, plane, beside, &mut paths);
+    horizontal(out, plot, x_labels, &mut paths);
+    vertical(out, plot, y_labels, &mut paths);
     let _ = writeln!(
         out,
         "<path class=\"g\" d=\"{}\"/>\n<path class=\"f\" d=\"{}\"/>",
         paths.grid, paths.frame
     );
-    titles(out, plane, below);
+    titles(out, plot, x_labels);
 }
 
 struct Paths {
@@ -124,22 +129,23 @@ struct Paths {
     frame: String,
 }
 
-fn horizontal(out: &mut String, plane: &Plane, below: &Below, paths: &mut Paths) {
+fn horizontal(out: &mut String, plot: &PlotArea, x_labels: &XLabels, paths: &mut Paths) {
     let mut free_from = 2.0;
-    let base = plane.bottom + TICK_GAP;
-    for (nth, tick) in plane.x.ticks.iter().enumerate() {
-        let Some(x) = plane.x(tick.value) else {
+    let base = plot.bottom + TICK_GAP;
+    for (index, tick) in plot.x.ticks.iter().enumerate() {
+        let Some(x) = plot.x(tick.value) else {
             continue;
         };
-        let named = match below {
-            Below::Ticks => {
+        let named = match x_labels {
+            XLabels::Ticks => {
                 let half = width(&tick.label, TEXT_SIZE) / 2.0;
-                // A label that would touch the one before gives way.
-                let named =
-                    !tick.label.is_empty() && x - half >= free_from && x + half <= plane.wide - 2.0;
+                // A label that would touch the previous one is omitted.
+                let named = !tick.label.is_empty()
+                    && x - half >= free_from
+                    && x + half <= plot.figure_width - 2.0;
                 if named {
                     free_from = x + half + 10.0;
-                    text(
+                    text_element(
                         out,
                         ("n", TEXT_SIZE, "middle"),
                         (x, base + TEXT_SIZE),
@@ -148,44 +154,44 @@ fn horizontal(out: &mut String, plane: &Plane, below: &Below, paths: &mut Paths)
                 }
                 named
             }
-            Below::Lying(names) => {
+            XLabels::Wrapped(names) => {
                 let mut y = base;
-                for line in names.get(nth).into_iter().flatten() {
+                for line in names.get(index).into_iter().flatten() {
                     y += TEXT_SIZE;
-                    text(out, ("n", TEXT_SIZE, "middle"), (x, y), line);
+                    text_element(out, ("n", TEXT_SIZE, "middle"), (x, y), line);
                     y += TEXT_SIZE * (LINE_HEIGHT - 1.0);
                 }
                 false
             }
-            Below::Slanted(names, every) => {
-                if nth % every == 0 {
+            XLabels::Rotated(names, every) => {
+                if index % every == 0 {
                     let _ = writeln!(
                         out,
-                        "<text class=\"n\" font-size=\"{TEXT_SIZE}\" text-anchor=\"end\" transform=\"translate({} {}) rotate(-{SLANT})\">{}</text>",
+                        "<text class=\"n\" font-size=\"{TEXT_SIZE}\" text-anchor=\"end\" transform=\"translate({} {}) rotate(-{ROTATION_DEGREES})\">{}</text>",
                         coordinate(x + 4.0),
                         coordinate(base + TEXT_SIZE * 0.6),
-                        escaped(names.get(nth).map_or("", String::as_str))
+                        escaped(names.get(index).map_or("", String::as_str))
                     );
                 }
                 false
             }
         };
         let length = if named { 5.0 } else { 3.0 };
-        if matches!(below, Below::Ticks) {
-            let (x, y) = (coordinate(x), coordinate(plane.bottom));
+        if matches!(x_labels, XLabels::Ticks) {
+            let (x, y) = (coordinate(x), coordinate(plot.bottom));
             let _ = write!(paths.frame, "M{x} {y}v{length}");
             if named {
-                let _ = write!(paths.grid, "M{x} {}V{y}", coordinate(plane.top));
+                let _ = write!(paths.grid, "M{x} {}V{y}", coordinate(plot.top));
             }
         }
     }
 }
 
-fn vertical(out: &mut String, plane: &Plane, beside: &[Vec<String>], paths: &mut Paths) {
-    let places = plane.figure.y.categories.is_some();
+fn vertical(out: &mut String, plot: &PlotArea, y_labels: &[Vec<String>], paths: &mut Paths) {
+    let has_categories = plot.figure.y.categories.is_some();
     let mut last: Option<f64> = None;
-    for (tick, lines) in plane.y.ticks.iter().zip(beside) {
-        let Some(y) = plane.y(tick.value) else {
+    for (tick, lines) in plot.y.ticks.iter().zip(y_labels) {
+        let Some(y) = plot.y(tick.value) else {
             continue;
         };
         let high = TEXT_SIZE * LINE_HEIGHT * lines.len() as f64;
@@ -196,41 +202,41 @@ fn vertical(out: &mut String, plane: &Plane, beside: &[Vec<String>], paths: &mut
             let mut base =
                 y - TEXT_SIZE * LINE_HEIGHT * (lines.len() as f64 - 1.0) / 2.0 + TEXT_SIZE * 0.35;
             for line in lines {
-                text(
+                text_element(
                     out,
                     ("n", TEXT_SIZE, "end"),
-                    (plane.left - TICK_GAP, base),
+                    (plot.left - TICK_GAP, base),
                     line,
                 );
                 base += TEXT_SIZE * LINE_HEIGHT;
             }
         }
-        if !places {
+        if !has_categories {
             let length = if named { 5.0 } else { 3.0 };
-            let (x, y) = (coordinate(plane.left), coordinate(y));
+            let (x, y) = (coordinate(plot.left), coordinate(y));
             let _ = write!(paths.frame, "M{x} {y}h-{length}");
             if named {
-                let _ = write!(paths.grid, "M{x} {y}H{}", coordinate(plane.right));
+                let _ = write!(paths.grid, "M{x} {y}H{}", coordinate(plot.right));
             }
         }
     }
 }
 
-fn titles(out: &mut String, plane: &Plane, below: &Below) {
-    let figure = plane.figure;
-    let middle = f64::midpoint(plane.left, plane.right);
-    let name = cut(&figure.x.label, TEXT_SIZE, plane.right - plane.left);
+fn titles(out: &mut String, plot: &PlotArea, x_labels: &XLabels) {
+    let figure = plot.figure;
+    let middle = f64::midpoint(plot.left, plot.right);
+    let name = cut(&figure.x.label, TEXT_SIZE, plot.right - plot.left);
     if !name.is_empty() {
-        let y = plane.bottom + TICK_GAP + below.height() + TEXT_SIZE * LINE_HEIGHT;
-        text(out, ("m", TEXT_SIZE, "middle"), (middle, y), &name);
+        let y = plot.bottom + TICK_GAP + x_labels.height() + TEXT_SIZE * LINE_HEIGHT;
+        text_element(out, ("m", TEXT_SIZE, "middle"), (middle, y), &name);
     }
-    let name = cut(&figure.y.label, TEXT_SIZE, plane.bottom - plane.top);
+    let name = cut(&figure.y.label, TEXT_SIZE, plot.bottom - plot.top);
     if !name.is_empty() {
         let _ = writeln!(
             out,
             "<text class=\"m\" font-size=\"{TEXT_SIZE}\" text-anchor=\"middle\" transform=\"translate({} {}) rotate(-90)\">{}</text>",
             coordinate(MARGIN + TEXT_SIZE * 0.6),
-            coordinate(f64::midpoint(plane.top, plane.bottom)),
+            coordinate(f64::midpoint(plot.top, plot.bottom)),
             escaped(&name)
         );
     }

@@ -1,28 +1,30 @@
-//! Where labels go that belong to places in the plot: where least is drawn already, and never upon one another.
+//! The labels of annotations: placed where they cover the least of the drawing, and never over one another.
 
-use super::draw::{LINE_HEIGHT, TEXT_SIZE, text};
-use super::layers::Plane;
-use super::text::{cut, width};
 use std::collections::BTreeSet;
 
-/// The side of a cell of the grid that remembers where something is drawn.
+use crate::layout::{LINE_HEIGHT, TEXT_SIZE};
+use crate::plot_area::PlotArea;
+use crate::svg::text_element;
+use crate::text::{cut, width};
+
+/// The side of a cell of the grid, in pixels.
 const CELL: f64 = 6.0;
 
-/// Where something is drawn.
-pub(super) struct Ink {
+/// The grid of cells that are drawn on.
+pub(crate) struct DrawnCells {
     left: f64,
     top: f64,
     columns: usize,
     cells: Vec<bool>,
 }
 
-impl Ink {
-    pub(super) fn over(plane: &Plane) -> Self {
-        let columns = ((plane.right - plane.left) / CELL).ceil().max(1.0) as usize;
-        let rows = ((plane.bottom - plane.top) / CELL).ceil().max(1.0) as usize;
+impl DrawnCells {
+    pub(crate) fn new(plot: &PlotArea) -> Self {
+        let columns = ((plot.right - plot.left) / CELL).ceil().max(1.0) as usize;
+        let rows = ((plot.bottom - plot.top) / CELL).ceil().max(1.0) as usize;
         Self {
-            left: plane.left,
-            top: plane.top,
+            left: plot.left,
+            top: plot.top,
             columns,
             cells: vec![false; columns * rows],
         }
@@ -38,26 +40,26 @@ impl Ink {
         (inside && cell < self.cells.len()).then_some(cell)
     }
 
-    /// Something stands at a point.
-    pub(super) fn dot(&mut self, at: (f64, f64)) {
+    /// Marks the cell of a point.
+    pub(crate) fn mark_point(&mut self, at: (f64, f64)) {
         if let Some(cell) = self.cell(at) {
             self.cells[cell] = true;
         }
     }
 
-    /// A line goes from one point to another.
-    pub(super) fn line(&mut self, a: (f64, f64), b: (f64, f64)) {
+    /// Marks the cells of a line between two points.
+    pub(crate) fn mark_line(&mut self, a: (f64, f64), b: (f64, f64)) {
         let steps = ((b.0 - a.0).abs().max((b.1 - a.1).abs()) / CELL * 2.0)
             .ceil()
             .clamp(1.0, 4096.0);
         for step in 0..=steps as usize {
             let part = step as f64 / steps;
-            self.dot((a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part));
+            self.mark_point((a.0 + (b.0 - a.0) * part, a.1 + (b.1 - a.1) * part));
         }
     }
 
-    /// How many cells of a box are drawn upon.
-    fn under(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> usize {
+    /// The number of cells of a rectangle that are drawn on.
+    fn count_in(&self, (left, top, right, bottom): (f64, f64, f64, f64)) -> usize {
         let mut count = 0;
         let mut y = top;
         while y < bottom + CELL {
@@ -73,71 +75,71 @@ impl Ink {
     }
 }
 
-/// A label, and places for it from the best to the worst: anchor, and where the text's baseline is. One that finds none
-/// where it hides little enough goes into the legend.
-pub(super) struct Label {
-    /// The number of the layer it belongs to.
-    pub(super) of: usize,
-    pub(super) words: String,
-    /// How many drawn cells it may cover.
-    pub(super) covers: usize,
-    pub(super) places: Vec<(&'static str, f64, f64)>,
+/// A label with candidate positions from the best to the worst: anchor and baseline of the text. A label without a
+/// position that max_covered little enough goes into the legend.
+pub(crate) struct Label {
+    /// The index of the layer it belongs to.
+    pub(crate) layer: usize,
+    pub(crate) text: String,
+    /// The maximum number of drawn cells it may cover.
+    pub(crate) max_covered: usize,
+    pub(crate) positions: Vec<(&'static str, f64, f64)>,
 }
 
 impl Label {
-    /// In the middle of the plot.
-    pub(super) fn in_the_middle(plane: &Plane, words: &str) -> Self {
-        let x = f64::midpoint(plane.left, plane.right) - width(words, TEXT_SIZE) / 2.0;
+    /// A label in the middle of the plot.
+    pub(crate) fn centred(plot: &PlotArea, text: &str) -> Self {
+        let x = f64::midpoint(plot.left, plot.right) - width(text, TEXT_SIZE) / 2.0;
         Self {
-            of: usize::MAX,
-            words: words.to_owned(),
-            covers: usize::MAX,
-            places: vec![("start", x, f64::midpoint(plane.top, plane.bottom))],
+            layer: usize::MAX,
+            text: text.to_owned(),
+            max_covered: usize::MAX,
+            positions: vec![("start", x, f64::midpoint(plot.top, plot.bottom))],
         }
     }
 
-    /// Beside a vertical line, on either side, as high as may be.
-    pub(super) fn of_event(of: usize, plane: &Plane, x: f64, words: &str) -> Self {
-        let room = (plane.right - x).max(x - plane.left) - 10.0;
-        let rows = ((plane.bottom - plane.top) / (TEXT_SIZE * LINE_HEIGHT)) as usize;
+    /// A label beside a vertical line, on either side, as high as possible.
+    pub(crate) fn for_event(layer: usize, plot: &PlotArea, x: f64, text: &str) -> Self {
+        let room = (plot.right - x).max(x - plot.left) - 10.0;
+        let rows = ((plot.bottom - plot.top) / (TEXT_SIZE * LINE_HEIGHT)) as usize;
         Self {
-            of,
-            words: cut(words, TEXT_SIZE, room),
-            covers: 16,
-            places: (0..rows.clamp(1, 64))
-                .map(|row| plane.top + TEXT_SIZE * (1.0 + row as f64 * LINE_HEIGHT))
+            layer,
+            text: cut(text, TEXT_SIZE, room),
+            max_covered: 16,
+            positions: (0..rows.clamp(1, 64))
+                .map(|row| plot.top + TEXT_SIZE * (1.0 + row as f64 * LINE_HEIGHT))
                 .flat_map(|y| [("start", x + 5.0, y), ("end", x - 5.0, y)])
                 .collect(),
         }
     }
 
-    /// Over or under a horizontal line, as far right as may be.
-    pub(super) fn of_rule(of: usize, plane: &Plane, y: f64, words: &str) -> Self {
-        let wide = plane.right - plane.left;
-        let words = cut(words, TEXT_SIZE, wide - 12.0);
-        let takes = width(&words, TEXT_SIZE);
+    /// A label above or below a horizontal line, as far right as possible.
+    pub(crate) fn for_rule(layer: usize, plot: &PlotArea, y: f64, text: &str) -> Self {
+        let wide = plot.right - plot.left;
+        let text = cut(text, TEXT_SIZE, wide - 12.0);
+        let text_width = width(&text, TEXT_SIZE);
         let (over, under) = (y - 4.0, y + TEXT_SIZE);
         Self {
-            of,
-            words,
-            covers: 7,
-            places: [1.0, 0.0, 0.75, 0.5, 0.25]
+            layer,
+            text,
+            max_covered: 7,
+            positions: [1.0, 0.0, 0.75, 0.5, 0.25]
                 .iter()
-                .map(|part| plane.left + 6.0 + (wide - 12.0 - takes) * part)
+                .map(|part| plot.left + 6.0 + (wide - 12.0 - text_width) * part)
                 .flat_map(|x| [("start", x, over), ("start", x, under)])
                 .collect(),
         }
     }
 
-    /// Around a point.
-    pub(super) fn of_mark(of: usize, plane: &Plane, (x, y): (f64, f64), words: &str) -> Self {
-        let room = (plane.right - x).max(x - plane.left) - 12.0;
+    /// A label around a point.
+    pub(crate) fn for_mark(layer: usize, plot: &PlotArea, (x, y): (f64, f64), text: &str) -> Self {
+        let room = (plot.right - x).max(x - plot.left) - 12.0;
         let near = [6.0, 18.0, 32.0];
         Self {
-            of,
-            words: cut(words, TEXT_SIZE, room),
-            covers: 16,
-            places: near
+            layer,
+            text: cut(text, TEXT_SIZE, room),
+            max_covered: 16,
+            positions: near
                 .iter()
                 .flat_map(|far| {
                     let (up, down) = (y - far + 2.0, y + far + TEXT_SIZE * 0.6);
@@ -155,55 +157,60 @@ impl Label {
     }
 }
 
-/// Writes the labels, each where it hides least, those of `aside` left out; the layers of those without a good place.
-pub(super) fn write(
+/// Writes the labels, each where it covers the least, except those in `in_legend`; returns the layers of labels without a position.
+pub(crate) fn write(
     out: &mut String,
-    plane: &Plane,
-    ink: &Ink,
+    plot: &PlotArea,
+    drawn: &DrawnCells,
     labels: &[Label],
-    aside: &BTreeSet<usize>,
+    in_legend: &BTreeSet<usize>,
 ) -> BTreeSet<usize> {
-    let mut taken: Vec<(f64, f64, f64, f64)> = Vec::new();
-    let mut without = BTreeSet::new();
-    let some = |label: &&Label| !label.words.trim().is_empty() && !aside.contains(&label.of);
-    for label in labels.iter().filter(some) {
-        let takes = width(&label.words, TEXT_SIZE);
+    let mut occupied: Vec<(f64, f64, f64, f64)> = Vec::new();
+    let mut unplaced = BTreeSet::new();
+    let is_shown =
+        |label: &&Label| !label.text.trim().is_empty() && !in_legend.contains(&label.layer);
+    for label in labels.iter().filter(is_shown) {
+        let text_width = width(&label.text, TEXT_SIZE);
         let best = label
-            .places
+            .positions
             .iter()
             .enumerate()
-            .filter_map(|(nth, (anchor, x, y))| {
-                let left = if *anchor == "start" { *x } else { x - takes };
-                let place = (
+            .filter_map(|(index, (anchor, x, y))| {
+                let left = if *anchor == "start" {
+                    *x
+                } else {
+                    x - text_width
+                };
+                let bounds = (
                     left,
                     y - TEXT_SIZE * 0.85,
-                    left + takes,
+                    left + text_width,
                     y + TEXT_SIZE * 0.25,
                 );
-                let inside = place.0 >= plane.left
-                    && place.2 <= plane.right
-                    && place.1 >= plane.top - 15.0
-                    && place.3 <= plane.bottom;
-                let free = taken.iter().all(|other| {
-                    place.2 + 4.0 <= other.0
-                        || other.2 + 4.0 <= place.0
-                        || place.3 <= other.1
-                        || other.3 <= place.1
+                let inside = bounds.0 >= plot.left
+                    && bounds.2 <= plot.right
+                    && bounds.1 >= plot.top - 15.0
+                    && bounds.3 <= plot.bottom;
+                let free = occupied.iter().all(|other| {
+                    bounds.2 + 4.0 <= other.0
+                        || other.2 + 4.0 <= bounds.0
+                        || bounds.3 <= other.1
+                        || other.3 <= bounds.1
                 });
-                let under = ink.under(place);
-                (inside && free && under <= label.covers).then_some((
-                    4 * under + nth,
-                    place,
+                let covered = drawn.count_in(bounds);
+                (inside && free && covered <= label.max_covered).then_some((
+                    4 * covered + index,
+                    bounds,
                     (*anchor, *x, *y),
                 ))
             })
             .min_by_key(|(cost, ..)| *cost);
-        if let Some((_, place, (anchor, x, y))) = best {
-            taken.push(place);
-            text(out, ("h", TEXT_SIZE, anchor), (x, y), &label.words);
+        if let Some((_, bounds, (anchor, x, y))) = best {
+            occupied.push(bounds);
+            text_element(out, ("h", TEXT_SIZE, anchor), (x, y), &label.text);
         } else {
-            without.insert(label.of);
+            unplaced.insert(label.layer);
         }
     }
-    without
+    unplaced
 }

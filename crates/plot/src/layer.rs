@@ -1,24 +1,26 @@
-//! What can be drawn over the axes.
+//! The layers of a figure: what is drawn over the axes.
 
-/// One thing drawn over the axes, in data units.
+use crate::axis::Axis;
+
+/// A layer of a figure, in data units.
 ///
-/// NaN and `None` are holes and drawn as such: a gap in a line, a dash where a bar would stand. Layers of one name are
-/// one series: a line and its band share a colour and a place in the legend. On an axis of categories the position of
-/// the first is 0, of the next 1. Where the vertical axis is the one of categories, bars, boxes and intervals lie.
+/// NaN and `None` are missing values and drawn as such: a gap in a line, a dash in place of a bar. Layers of one name are
+/// one series: a line and its band share a colour and an entry in the legend. On an axis of categories the position of
+/// the first is 0, of the next 1. Where the vertical axis has the categories, bars, boxes and intervals are horizontal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layer {
-    /// A line through points in their order; what is not a number breaks it.
+    /// A line through points in their order; a NaN interrupts it.
     Line {
         /// The name in the legend.
         name: String,
         /// The points.
         points: Vec<(f64, f64)>,
     },
-    /// A line in steps: a value holds until the next x.
+    /// A step line: a value holds until the next x.
     Step {
         /// The name in the legend.
         name: String,
-        /// The points; the last x ends the line, after a rise to its value if it has one.
+        /// The points; the last x ends the line, after a step to its value if it has one.
         points: Vec<(f64, f64)>,
     },
     /// The area between two values at each x.
@@ -28,15 +30,15 @@ pub enum Layer {
         /// x, the lower and the upper value.
         points: Vec<(f64, f64, f64)>,
     },
-    /// Parts of a whole, one upon the other, between edges.
+    /// Stacked parts of a whole, by interval.
     Stack {
-        /// Where the intervals begin, and where the last ends, ascending.
+        /// The starts of the intervals and the end of the last, ascending.
         edges: Vec<f64>,
-        /// Names and values of the parts, from the lowest, one value for each interval. An interval with a part that
-        /// is not known stays empty: its whole is not known either.
+        /// The names and values of the parts, from the lowest, with one value per interval. An interval with a missing
+        /// part stays empty, since its whole is unknown too.
         parts: Vec<(String, Vec<f64>)>,
     },
-    /// Points by themselves.
+    /// Separate points.
     Points {
         /// The name in the legend.
         name: String,
@@ -57,43 +59,43 @@ pub enum Layer {
         /// The bars in the order of the categories.
         bars: Vec<Option<Bar>>,
     },
-    /// Values with the intervals they are known within.
+    /// Values with their intervals.
     Intervals {
         /// The name in the legend.
         name: String,
         /// x, y and the interval: of y, or of x where y is the axis of categories.
-        points: Vec<Known>,
+        points: Vec<IntervalPoint>,
     },
-    /// Something that happened: a vertical line.
+    /// An event: a vertical line.
     Event {
-        /// When.
+        /// The position on the horizontal axis.
         at: f64,
-        /// What.
+        /// The label.
         label: String,
     },
-    /// A value to compare with: a horizontal line.
+    /// A reference value: a horizontal line.
     Rule {
         /// The value.
         at: f64,
-        /// What it is.
+        /// The label.
         label: String,
     },
-    /// A point worth a name.
+    /// A named point.
     Mark {
-        /// Where.
+        /// The position.
         at: (f64, f64),
-        /// What it is.
+        /// The label.
         label: String,
     },
 }
 
-/// x, y, and the interval one of them is known within.
-pub type Known = (f64, f64, Option<(f64, f64)>);
+/// x, y, and the interval of the one that is the value.
+pub type IntervalPoint = (f64, f64, Option<(f64, f64)>);
 
-/// A distribution: what a box shows.
+/// The five numbers of a distribution that a box shows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FiveNumbers {
-    /// Where the box stands.
+    /// The position of the box.
     pub at: f64,
     /// The sample at which the lower whisker ends.
     pub low: f64,
@@ -105,25 +107,25 @@ pub struct FiveNumbers {
     pub q3: f64,
     /// The sample at which the upper whisker ends.
     pub high: f64,
-    /// Samples beyond the whiskers, or all if they are few.
-    pub singles: Vec<f64>,
+    /// Samples drawn as points: those beyond the whiskers, or all if they are few.
+    pub samples: Vec<f64>,
 }
 
-/// One bar.
+/// A bar.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bar {
-    /// Where it ends; it begins at zero.
+    /// The value at which it ends; it starts at zero.
     pub value: f64,
-    /// The interval the value is known within.
+    /// The interval of the value.
     pub interval: Option<(f64, f64)>,
-    /// The single runs it is the mean of.
-    pub singles: Vec<f64>,
+    /// The results that it is the mean of, drawn as points.
+    pub samples: Vec<f64>,
 }
 
 impl Bar {
-    /// A bar of a value alone.
+    /// A bar without interval and samples.
     #[must_use]
-    pub fn of(value: f64) -> Self {
+    pub fn new(value: f64) -> Self {
         Self {
             value,
             ..Self::default()
@@ -132,7 +134,7 @@ impl Bar {
 }
 
 impl FiveNumbers {
-    /// The place of a box that is not known.
+    /// A box whose numbers are unknown.
     #[must_use]
     pub fn missing(at: f64) -> Self {
         Self {
@@ -142,65 +144,62 @@ impl FiveNumbers {
         }
     }
 
-    /// Whether one of the numbers of the box itself is not known.
-    pub(super) fn is_missing(&self) -> bool {
+    /// `true` when one of the numbers of the box itself is unknown.
+    pub(crate) fn is_missing(&self) -> bool {
         [self.q1, self.median, self.q3]
             .iter()
             .any(|one| one.is_nan())
     }
 
     /// The five numbers of samples, at a position; `None` without samples. The whiskers end at the last samples within
-    /// one and a half times the box's height from the box; the samples beyond are the singles. NaN is no sample.
+    /// one and a half times the box's height from the box; the samples beyond are kept. NaN is ignored.
     ///
     /// Quartiles interpolate between the neighbouring samples. Source: Tukey, "Exploratory Data Analysis", 1977
     /// (whiskers); Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996, definition 7 (quartiles).
     #[must_use]
-    pub fn of(at: f64, samples: &[f64]) -> Option<Self> {
+    pub fn from_samples(at: f64, samples: &[f64]) -> Option<Self> {
         let sorted = sorted(samples);
         let quantile = |part: f64| {
-            let place = part * (sorted.len() - 1) as f64;
-            let (below, above) = (
-                sorted[place.floor() as usize],
-                sorted[place.ceil() as usize],
-            );
-            // Equal neighbours first: the difference of two infinite ones is no number.
+            let rank = part * (sorted.len() - 1) as f64;
+            let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+            // Equal neighbours are handled first: the difference of two infinite ones is NaN.
             if below == above {
                 below
             } else {
-                below + (above - below) * place.fract()
+                below + (above - below) * rank.fract()
             }
         };
-        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
         let (q1, median, q3) = (quantile(0.25), quantile(0.5), quantile(0.75));
         let reach = 1.5 * (q3 - q1);
         let inside = |sample: &&f64| (q1 - reach..=q3 + reach).contains(*sample);
         Some(Self {
             at,
-            low: sorted.iter().find(inside).copied().unwrap_or(least),
+            low: sorted.iter().find(inside).copied().unwrap_or(min),
             q1,
             median,
             q3,
-            high: sorted.iter().rev().find(inside).copied().unwrap_or(most),
-            singles: sorted.iter().filter(|one| !inside(one)).copied().collect(),
+            high: sorted.iter().rev().find(inside).copied().unwrap_or(max),
+            samples: sorted.iter().filter(|one| !inside(one)).copied().collect(),
         })
     }
 }
 
 impl Layer {
-    /// The share of samples that are at most x, from 0 to 1, as a line in steps. NaN is no sample; infinite samples
-    /// count but have no place, so that the line ends below 1.
+    /// The empirical distribution function: the share of samples that are at most x, from 0 to 1, as a step line. NaN is ignored;
+    /// infinite samples count but have no position, so that the line ends below 1.
     #[must_use]
     pub fn cdf(name: &str, samples: &[f64]) -> Self {
         let sorted = sorted(samples);
         let mut points: Vec<(f64, f64)> = sorted
             .first()
-            .map(|least| (*least, 0.0))
+            .map(|first| (*first, 0.0))
             .into_iter()
             .collect();
-        for (nth, sample) in sorted.iter().enumerate() {
-            // Of equal samples the last one tells the share.
-            if sorted.get(nth + 1) != Some(sample) {
-                points.push((*sample, (nth + 1) as f64 / sorted.len() as f64));
+        for (index, sample) in sorted.iter().enumerate() {
+            // Of equal samples the last gives the share.
+            if sorted.get(index + 1) != Some(sample) {
+                points.push((*sample, (index + 1) as f64 / sorted.len() as f64));
             }
         }
         Self::Step {
@@ -209,8 +208,50 @@ impl Layer {
         }
     }
 
-    /// The names of its series.
-    pub(super) fn names(&self) -> Vec<&str> {
+    /// Returns whether a series has nothing to show in a layer.
+    pub(crate) fn is_empty(&self, series: &str) -> bool {
+        match self {
+            Self::Line { points, .. } | Self::Step { points, .. } | Self::Points { points, .. } => {
+                points.iter().all(|(x, y)| x.is_nan() || y.is_nan())
+            }
+            Self::Band { points, .. } => points
+                .iter()
+                .all(|(x, low, high)| x.is_nan() || low.is_nan() || high.is_nan()),
+            Self::Stack { parts, .. } => parts
+                .iter()
+                .filter(|(name, _)| name == series)
+                .all(|(_, values)| values.iter().all(|value| value.is_nan())),
+            Self::Boxes { boxes, .. } => boxes.iter().all(FiveNumbers::is_missing),
+            Self::Bars { bars, .. } => bars
+                .iter()
+                .all(|bar| bar.as_ref().is_none_or(|bar| bar.value.is_nan())),
+            Self::Intervals { points, .. } => {
+                points.iter().all(|(x, y, _)| x.is_nan() || y.is_nan())
+            }
+            Self::Event { .. } | Self::Rule { .. } | Self::Mark { .. } => true,
+        }
+    }
+
+    /// `true` when a dash is drawn for a missing value.
+    pub(crate) fn has_missing(&self, x: &Axis, y: &Axis) -> bool {
+        let places = x.categories.as_ref().or(y.categories.as_ref());
+        let unknown = |bar: &Option<Bar>| bar.as_ref().is_none_or(|bar| bar.value.is_nan());
+        match self {
+            Self::Boxes { boxes, .. } => boxes.iter().any(FiveNumbers::is_missing),
+            Self::Bars { bars, .. } => {
+                bars.iter().any(unknown) || places.is_some_and(|names| names.len() > bars.len())
+            }
+            Self::Intervals { points, .. } => {
+                let categories_on_y = y.categories.is_some();
+                let value = |(x, y, _): &(f64, f64, _)| if categories_on_y { *x } else { *y };
+                places.is_some() && points.iter().any(|point| value(point).is_nan())
+            }
+            _ => false,
+        }
+    }
+
+    /// The names of the series in the layer.
+    pub(crate) fn names(&self) -> Vec<&str> {
         match self {
             Self::Line { name, .. }
             | Self::Step { name, .. }
@@ -241,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cdf_rises_from_nothing_to_all() {
+    fn a_cdf_rises_from_zero_to_one() {
         let Layer::Step { points, .. } = Layer::cdf("rtt", &[3.0, f64::NAN, 1.0, 2.0, 2.0]) else {
             panic!("a cdf is a line in steps");
         };
@@ -253,15 +294,15 @@ mod tests {
     }
 
     #[test]
-    fn whiskers_end_at_samples_and_the_rest_are_singles() {
-        let five = FiveNumbers::of(8.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 20.0]).unwrap();
+    fn whiskers_end_at_samples_and_the_samples_beyond_are_kept() {
+        let five = FiveNumbers::from_samples(8.0, &[1.0, 2.0, 3.0, 4.0, 5.0, 20.0]).unwrap();
         assert_eq!(
             (five.at, five.low, five.q1, five.median, five.q3, five.high),
             (8.0, 1.0, 2.25, 3.5, 4.75, 5.0)
         );
-        assert_eq!(five.singles, [20.0]);
-        assert_eq!(FiveNumbers::of(0.0, &[f64::NAN]), None);
-        let alone = FiveNumbers::of(0.0, &[7.0]).unwrap();
+        assert_eq!(five.samples, [20.0]);
+        assert_eq!(FiveNumbers::from_samples(0.0, &[f64::NAN]), None);
+        let alone = FiveNumbers::from_samples(0.0, &[7.0]).unwrap();
         assert_eq!((alone.low, alone.median, alone.high), (7.0, 7.0, 7.0));
     }
 }

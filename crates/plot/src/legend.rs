@@ -1,134 +1,120 @@
-//! The series of a figure: their names, their colours, and the legend under the title.
+//! The legend under the title.
 
-use super::draw::{LINE_HEIGHT, MARGIN, TEXT_SIZE, text};
-use super::layers::{self, marker};
-use super::text::{coordinate, cut, width};
-use super::{COLOURS, Figure, Layer};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A stroke of the legend.
+use crate::figure::Figure;
+use crate::layer::Layer;
+use crate::layers;
+use crate::layers::marks::marker;
+use crate::layout::{LINE_HEIGHT, MARGIN, TEXT_SIZE};
+use crate::series::SeriesSet;
+use crate::svg::{coordinate, text_element};
+use crate::text::{cut, width};
+
+/// The width of a sample in the legend.
 const SAMPLE: f64 = 24.0;
 
-/// The series of a figure by name, in the order in which layers name them.
-pub(super) struct AllSeries<'a> {
-    names: Vec<&'a str>,
-}
-
-impl<'a> AllSeries<'a> {
-    pub(super) fn of(figure: &'a Figure) -> Self {
-        let mut names: Vec<&str> = Vec::new();
-        for name in figure.layers.iter().flat_map(Layer::names) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        Self { names }
-    }
-
-    /// Whether there is nothing to draw of any series.
-    pub(super) fn all_empty(&self, figure: &Figure) -> bool {
-        figure.layers.iter().all(|layer| {
-            let mut names = layer.names().into_iter();
-            names.all(|name| layers::is_empty(layer, name))
-        })
-    }
-
-    /// The number of the colour of a series.
-    pub(super) fn class(&self, name: &str) -> usize {
-        let place = self.names.iter().position(|known| *known == name);
-        place.unwrap_or(0) % COLOURS
-    }
-}
-
-/// The legend as drawn, and where it ends.
+/// The legend as SVG, with the y coordinate at which it ends.
 ///
-/// `aside` are the layers whose labels have no place in the plot.
-pub(super) fn legend(
+/// `in_legend` are the layers whose labels do not fit into the plot.
+pub(crate) fn legend(
     figure: &Figure,
-    series: &AllSeries,
-    aside: &BTreeSet<usize>,
-    wide: f64,
+    series: &SeriesSet,
+    in_legend: &BTreeSet<usize>,
+    figure_width: f64,
     top: f64,
 ) -> (String, f64) {
-    let mut out = String::new();
-    let mut x = MARGIN;
-    let mut y = top + TEXT_SIZE;
-    let mut place = |words: &str| {
-        let words = cut(words, TEXT_SIZE, wide - 2.0 * MARGIN - SAMPLE - 6.0);
-        let takes = SAMPLE + 6.0 + width(&words, TEXT_SIZE);
-        if x > MARGIN && x + takes > wide - MARGIN {
-            x = MARGIN;
-            y += TEXT_SIZE * LINE_HEIGHT;
-        }
-        let at = (x, y);
-        x += takes + 18.0;
-        (at, words)
-    };
-    let mut some = false;
+    let mut entries = Entries::new(figure_width, top);
     for name in series.names.iter().filter(|name| !name.is_empty()) {
-        some = true;
-        let drawn: Vec<&Layer> = figure
-            .layers
-            .iter()
-            .filter(|layer| layer.names().contains(name))
-            .collect();
-        let empty = drawn.iter().all(|layer| layers::is_empty(layer, name));
-        let words = if empty {
-            format!("{name} (no data)")
-        } else {
-            (*name).to_owned()
-        };
-        let (at, words) = place(&words);
-        for layer in drawn {
-            sample(&mut out, layer, series.class(name), at);
-        }
-        text(
-            &mut out,
-            ("n", TEXT_SIZE, "start"),
-            (at.0 + SAMPLE + 6.0, at.1),
-            &words,
-        );
+        add_series(&mut entries, figure, name, series.class(name));
     }
-    if figure
-        .layers
-        .iter()
-        .any(|layer| layers::has_missing(figure, layer))
-    {
-        some = true;
-        let (at, words) = place("no data");
-        let _ = writeln!(
-            out,
-            "<path class=\"c m\" d=\"M{} {}h10\"/>",
-            coordinate(at.0 + SAMPLE / 2.0 - 5.0),
-            coordinate(at.1 - TEXT_SIZE * 0.35)
-        );
-        text(
-            &mut out,
-            ("n", TEXT_SIZE, "start"),
-            (at.0 + SAMPLE + 6.0, at.1),
-            &words,
-        );
+    let mut layers = figure.layers.iter();
+    if layers.any(|layer| layer.has_missing(&figure.x, &figure.y)) {
+        entries.add("no data", missing_sample);
     }
-    for (nth, layer) in figure.layers.iter().enumerate() {
-        if let Some(words) = sign(figure, layer).filter(|_| aside.contains(&nth)) {
-            some = true;
-            let (at, words) = place(&words);
-            sample(&mut out, layer, 0, at);
-            text(
-                &mut out,
-                ("n", TEXT_SIZE, "start"),
-                (at.0 + SAMPLE + 6.0, at.1),
-                &words,
-            );
+    for (index, layer) in figure.layers.iter().enumerate() {
+        if let Some(text) = annotation_text(figure, layer).filter(|_| in_legend.contains(&index)) {
+            entries.add(&text, |out, at| sample(out, layer, 0, at));
         }
     }
-    let end = if some { y } else { top - 6.0 };
-    (out, end)
+    let end = if entries.svg.is_empty() {
+        top - 6.0
+    } else {
+        entries.y
+    };
+    (entries.svg, end)
 }
 
-/// What a line or a point with a name of its own is, and where.
-fn sign(figure: &Figure, layer: &Layer) -> Option<String> {
+/// The entries drawn so far, and the place of the next.
+struct Entries {
+    svg: String,
+    figure_width: f64,
+    x: f64,
+    y: f64,
+}
+
+impl Entries {
+    fn new(figure_width: f64, top: f64) -> Self {
+        Self {
+            svg: String::new(),
+            figure_width,
+            x: MARGIN,
+            y: top + TEXT_SIZE,
+        }
+    }
+
+    /// Adds an entry to the row, or to a new row where it does not fit. `sample` draws in front of the text.
+    fn add(&mut self, text: &str, sample: impl FnOnce(&mut String, (f64, f64))) {
+        let available = self.figure_width - 2.0 * MARGIN - SAMPLE - 6.0;
+        let text = cut(text, TEXT_SIZE, available);
+        let entry_width = SAMPLE + 6.0 + width(&text, TEXT_SIZE);
+        if self.x > MARGIN && self.x + entry_width > self.figure_width - MARGIN {
+            self.x = MARGIN;
+            self.y += TEXT_SIZE * LINE_HEIGHT;
+        }
+        sample(&mut self.svg, (self.x, self.y));
+        text_element(
+            &mut self.svg,
+            ("n", TEXT_SIZE, "start"),
+            (self.x + SAMPLE + 6.0, self.y),
+            &text,
+        );
+        self.x += entry_width + 18.0;
+    }
+}
+
+/// Adds a series with the samples of all layers that draw it.
+fn add_series(entries: &mut Entries, figure: &Figure, name: &str, class: usize) {
+    let layers: Vec<&Layer> = figure
+        .layers
+        .iter()
+        .filter(|layer| layer.names().contains(&name))
+        .collect();
+    let text = if layers.iter().all(|layer| layer.is_empty(name)) {
+        format!("{name} (no data)")
+    } else {
+        name.to_owned()
+    };
+    entries.add(&text, |out, at| {
+        for layer in layers {
+            sample(out, layer, class, at);
+        }
+    });
+}
+
+/// Draws a sample of the mark of missing values.
+fn missing_sample(out: &mut String, (x, y): (f64, f64)) {
+    let _ = writeln!(
+        out,
+        "<path class=\"c m\" d=\"M{} {}h10\"/>",
+        coordinate(x + SAMPLE / 2.0 - 5.0),
+        coordinate(y - TEXT_SIZE * 0.35)
+    );
+}
+
+/// The text of an annotation with its values; `None` for other layers.
+fn annotation_text(figure: &Figure, layer: &Layer) -> Option<String> {
     let (x, y) = (figure.x.quantity, figure.y.quantity);
     match layer {
         Layer::Event { label, .. } | Layer::Rule { label, .. } | Layer::Mark { label, .. }
@@ -145,87 +131,59 @@ fn sign(figure: &Figure, layer: &Layer) -> Option<String> {
     }
 }
 
-/// What a series looks like, beside its name.
+/// Draws a sample of a layer in front of its name.
 fn sample(out: &mut String, layer: &Layer, class: usize, (x, y): (f64, f64)) {
-    let middle = y - TEXT_SIZE * 0.35;
+    let center_x = x + SAMPLE / 2.0;
+    let center_y = y - TEXT_SIZE * 0.35;
+    let move_to = |x: f64, y: f64| format!("M{} {}", coordinate(x), coordinate(y));
+    let top_left = (x, center_y - 6.0);
+    let bottom_right = (x + SAMPLE, center_y + 6.0);
+    let mut path = |style: &str, d: &str| {
+        let _ = write!(out, "<path class=\"{style}\" d=\"{d}\"/>");
+    };
     match layer {
         Layer::Line { .. } | Layer::Step { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"l s{class}\" d=\"M{} {}h{SAMPLE}\"/>",
-                coordinate(x),
-                coordinate(middle)
+            path(
+                &format!("l s{class}"),
+                &format!("{}h{SAMPLE}", move_to(x, center_y)),
             );
         }
         Layer::Band { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"a s{class}\" d=\"M{} {}h{SAMPLE}v12h-{SAMPLE}z\"/>",
-                coordinate(x),
-                coordinate(middle - 6.0)
+            let start = move_to(x, center_y - 6.0);
+            path(
+                &format!("a s{class}"),
+                &format!("{start}h{SAMPLE}v12h-{SAMPLE}z"),
             );
         }
-        Layer::Stack { .. } => {
-            layers::area::sample(out, class, (x, middle - 6.0), (x + SAMPLE, middle + 6.0));
-        }
-        Layer::Bars { .. } => {
-            layers::bars::body(
-                out,
-                class,
-                (x, middle - 6.0),
-                (x + SAMPLE, middle + 6.0),
-                "",
-            );
-        }
+        Layer::Stack { .. } => return layers::area::sample(out, class, top_left, bottom_right),
+        Layer::Bars { .. } => return layers::bars::body(out, class, top_left, bottom_right, ""),
         Layer::Boxes { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"a s{class}\" d=\"M{0} {1}h{SAMPLE}v10h-{SAMPLE}z\"/>\
-                 <path class=\"c s{class}\" d=\"M{0} {1}h{SAMPLE}v10h-{SAMPLE}zm{2} 0v10\"/>",
-                coordinate(x),
-                coordinate(middle - 5.0),
-                SAMPLE / 2.0
+            let outline = format!("{}h{SAMPLE}v10h-{SAMPLE}z", move_to(x, center_y - 5.0));
+            path(&format!("a s{class}"), &outline);
+            path(
+                &format!("c s{class}"),
+                &format!("{outline}m{} 0v10", SAMPLE / 2.0),
             );
         }
-        Layer::Points { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"p s{class}\" d=\"{}\"/>",
-                marker(class, x + SAMPLE / 2.0, middle)
-            );
-        }
+        Layer::Points { .. } => path(&format!("p s{class}"), &marker(class, center_x, center_y)),
         Layer::Intervals { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"c s{class}\" d=\"M{} {}v14m-3 0h6m-6 -14h6\"/><path class=\"p s{class}\" d=\"{}\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle - 7.0),
-                marker(class, x + SAMPLE / 2.0, middle)
+            let start = move_to(center_x, center_y - 7.0);
+            path(
+                &format!("c s{class}"),
+                &format!("{start}v14m-3 0h6m-6 -14h6"),
             );
+            path(&format!("p s{class}"), &marker(class, center_x, center_y));
         }
-        Layer::Event { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"v\" d=\"M{} {}v14\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle - 7.0)
-            );
-        }
-        Layer::Rule { .. } => {
-            let _ = writeln!(
-                out,
-                "<path class=\"v\" d=\"M{} {}h{SAMPLE}\"/>",
-                coordinate(x),
-                coordinate(middle)
-            );
-        }
+        Layer::Event { .. } => path("v", &format!("{}v14", move_to(center_x, center_y - 7.0))),
+        Layer::Rule { .. } => path("v", &format!("{}h{SAMPLE}", move_to(x, center_y))),
         Layer::Mark { .. } => {
-            let _ = writeln!(
+            let _ = write!(
                 out,
                 "<circle class=\"d\" r=\"3.5\" cx=\"{}\" cy=\"{}\"/>",
-                coordinate(x + SAMPLE / 2.0),
-                coordinate(middle)
+                coordinate(center_x),
+                coordinate(center_y)
             );
         }
     }
+    out.push('\n');
 }

@@ -1,12 +1,12 @@
-//! What figures look like: colours, strokes and dashes, as one style sheet.
+//! The style sheet of figures: colours, strokes and dashes.
 //!
-//! Classes of series set only `color`, classes of shapes use it: so the order of rules does not matter, and dark mode
+//! Classes of series set only `color` and classes of shapes use it, so that the order of rules does not matter and dark mode
 //! is a second list of colours.
 
-/// How many series have a colour, a dash, a marker and a hatching of their own; further ones begin anew.
+/// The number of series with their own colour, dash, marker and hatching; further series repeat them.
 pub const COLOURS: usize = 8;
 
-/// Shapes and the colours on light ground: those that can be told apart by most eyes, after Okabe and Ito, darkened.
+/// Shapes, and colours on a light background that most people can distinguish, after Okabe and Ito, darkened.
 macro_rules! light {
     () => {
         "\
@@ -40,7 +40,7 @@ svg.caudal text{fill:currentColor}\
     };
 }
 
-/// The colours on dark ground, under a selector.
+/// The colours on a dark background, under a selector.
 macro_rules! dark {
     ($alone:literal, $within:literal) => {
         concat!(
@@ -74,11 +74,11 @@ macro_rules! dark {
     };
 }
 
-/// The style of every figure, for a page that holds [`Figure::inline_svg`](super::Figure::inline_svg): in a `<style>`
-/// element once.
+/// The style sheet of all figures, for a page that contains [`Figure::inline_svg`](crate::Figure::inline_svg): once, in a `<style>`
+/// element.
 ///
-/// Dark where the reader prefers it, unless an element around says `data-theme="light"` or `"dark"`; on paper always
-/// light.
+/// Dark where the reader prefers it, unless an enclosing element has `data-theme="light"` or `"dark"`; always light in
+/// print.
 pub const STYLE_SHEET: &str = concat!(
     light!(),
     "@media screen and (prefers-color-scheme:dark){",
@@ -86,12 +86,12 @@ pub const STYLE_SHEET: &str = concat!(
         ":root:not([data-theme=light]) svg.caudal",
         ":root:not([data-theme=light]) .caudal "
     ),
-    // In a file of its own the figure is the root.
+    // In a file of its own the figure is the root element.
     dark!("svg.caudal:root", "svg.caudal:root "),
     "}@media screen{",
     dark!("[data-theme=dark] svg.caudal", "[data-theme=dark] .caudal "),
     "}"
 );
 
-/// The style of a lone figure that is dark everywhere.
-pub(super) const DARK: &str = concat!(light!(), dark!("svg.caudal", ".caudal "));
+/// The style sheet of a self-contained figure that is always dark.
+pub(crate) const DARK: &str = concat!(light!(), dark!("svg.caudal", ".caudal "));

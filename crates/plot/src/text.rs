@@ -1,8 +1,6 @@
-//! Text in figures: how wide it is without asking a font, where it wraps, and what may not stand in XML.
+//! The width of text without a font, and text wrapped or cut to a width.
 
-use std::fmt::Write as _;
-
-/// Advances of the printable ASCII characters in DejaVu Sans, the widest of the usual faces, in 1/2048 of the size.
+/// The advance widths of the printable ASCII characters in DejaVu Sans, the widest of the common faces, in 1/2048 of the font size.
 const ADVANCES: [u16; 95] = [
     651, 821, 942, 1716, 1303, 1946, 1597, 563, 799, 799, 1024, 1716, 651, 739, 651, 690, 1303,
     1303, 1303, 1303, 1303, 1303, 1303, 1303, 1303, 1303, 690, 690, 1716, 1716, 1716, 1087, 2048,
@@ -12,13 +10,13 @@ const ADVANCES: [u16; 95] = [
     1300, 842, 1067, 803, 1298, 1212, 1675, 1212, 1212, 1075, 1303, 690, 1303, 1716,
 ];
 
-/// The advance taken for other letters of Latin alphabets.
+/// The advance width assumed for other Latin letters.
 const LATIN: u16 = 1640;
 
-/// The advance taken for any other character: the size itself, as ideographs have it.
+/// The advance width assumed for any other character: the font size, as ideographs have it.
 const OTHER: u16 = 2048;
 
-/// The advance of a character in 1/2048 of the size.
+/// The advance width of a character in 1/2048 of the font size.
 fn advance(c: char) -> u16 {
     match c {
         ' '..='~' => ADVANCES[c as usize - 0x20],
@@ -32,19 +30,19 @@ fn advance(c: char) -> u16 {
 }
 
 /// The width of a text in pixels at a font size.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     let units: u64 = text.chars().map(|c| u64::from(advance(c))).sum();
     units as f64 / 2048.0 * size
 }
 
-/// The words of a text: what stands between blanks, but for the no-break space.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+/// The words of a text, separated by whitespace except the no-break space.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() && c != '\u{a0}')
         .filter(|word| !word.is_empty())
 }
 
-/// A text in lines of at most `room` pixels, broken at blanks; a word too long for a line is cut with an ellipsis.
-pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+/// Wraps a text into lines of at most `room` pixels; a word too long for a line is cut with an ellipsis.
+pub(crate) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words(text) {
         let word = cut(word, size, room);
@@ -59,8 +57,8 @@ pub(super) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
     lines
 }
 
-/// A text that fits `room` pixels, its end replaced by an ellipsis where it is too long.
-pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
+/// Cuts a text to `room` pixels, with an ellipsis at the end where it is too long.
+pub(crate) fn cut(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
@@ -75,44 +73,12 @@ pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
     kept
 }
 
-/// A text as XML content or attribute: markup escaped, and what XML forbids replaced by U+FFFD.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // Control characters but tab and newline, and the two non-characters (XML 1.0 section 2.2).
-            '\u{0}'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}');
-            }
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-/// A coordinate to a tenth of a pixel, as short as it can be.
-pub(super) fn coordinate(value: f64) -> String {
-    let mut text = String::new();
-    let tenths = (value * 10.0).round();
-    let _ = if tenths % 10.0 == 0.0 {
-        write!(text, "{:.0}", tenths / 10.0)
-    } else {
-        write!(text, "{:.1}", tenths / 10.0)
-    };
-    // Minus zero is a zero.
-    if text == "-0" { "0".to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn text_is_as_wide_as_its_characters() {
+    fn the_width_of_a_text_is_the_sum_of_its_characters() {
         assert_eq!(width("", 12.0), 0.0);
         assert!((width("0", 2048.0) - 1303.0).abs() < 1e-9);
         assert!((width("~", 2048.0) - 1716.0).abs() < 1e-9);
@@ -129,25 +95,5 @@ mod tests {
         let word = "w".repeat(100);
         let cut = wrap(&word, 12.0, 80.0);
         assert!(cut.len() == 1 && cut[0].ends_with('…') && width(&cut[0], 12.0) <= 80.0);
-    }
-
-    #[test]
-    fn markup_and_control_characters_do_no_harm() {
-        assert_eq!(
-            escaped("a<b>&\"c\"\u{0}\u{1b}\u{ffff}\n"),
-            "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{fffd}\u{fffd}\n"
-        );
-    }
-
-    #[test]
-    fn coordinates_are_short() {
-        for (value, text) in [
-            (1.0, "1"),
-            (1.25, "1.3"),
-            (-0.01, "0"),
-            (61.300000000000004, "61.3"),
-        ] {
-            assert_eq!(coordinate(value), text);
-        }
     }
 }

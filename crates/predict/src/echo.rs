@@ -1,31 +1,32 @@
-//! Messages there and back: the round trip of n bytes over a link, alone and among N clients.
+//! Echo: the rtt-trip time of a message over a link, for one client and for several.
+
+use std::time::Duration;
 
 use caudal_core::framing::Framing;
 use caudal_core::plan::Transport;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, digits, rate, time};
 use caudal_core::units::{BitRate, ByteCount};
-use std::time::Duration;
 
-/// The link that messages cross, and what both hosts add.
+/// The link between client and server, with the processing delay of both hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EchoPath {
     /// The protocol of the messages.
     pub transport: Transport,
     /// The line rate.
     pub rate: BitRate,
-    /// The propagation one way.
+    /// The one-way propagation delay.
     pub delay: Duration,
-    /// What both hosts add to a round trip.
+    /// The processing delay that both hosts add to a round trip.
     pub hosts: Duration,
-    /// What surrounds the payload.
+    /// The framing of the payload.
     pub framing: Framing,
-    /// Whether both directions share the medium.
+    /// `true` when both directions share the medium.
     pub half_duplex: bool,
 }
 
 impl EchoPath {
-    /// Bytes of wire time a message of `size` takes one way; `None` when it cannot cross.
+    /// Bytes of wire time that a message of `size` takes in one direction; `None` when it cannot be sent.
     #[must_use]
     pub fn wire_bytes(&self, size: u32) -> Option<u64> {
         match self.transport {
@@ -35,61 +36,65 @@ impl EchoPath {
         }
     }
 
-    /// How long a message of `size` occupies the link one way; `None` when it cannot cross, or the rate is zero.
+    /// The serialisation delay of a message of `size`; `None` when it cannot be sent, or the rate is zero.
     #[must_use]
     pub fn serialisation(&self, size: u32) -> Option<Duration> {
         let seconds = self.wire_bytes(size)? as f64 * 8.0 / self.rate.as_f64();
         Duration::try_from_secs_f64(seconds).ok()
     }
 
-    /// The round trip of a message of `size` that `clients` at once send, each a new one when the last came back.
+    /// The rtt-trip time of a message of `size` when each of `clients` sends the next message on receiving the echo.
     ///
-    /// `max(2·delay + hosts + 2·T, N·T)` with `T` the time on the link one way: a client alone waits for both ways, and
-    /// when the link is always full each waits for a turn of everybody. On a half-duplex medium both ways take turns:
-    /// `N·2·T`. `None` for no clients, and as [`serialisation`](Self::serialisation).
+    /// `max(2·delay + hosts + 2·T, N·T)` with the serialisation delay `T`: a single client is_saturated for both directions, and
+    /// on a saturated link each client is_saturated for one message of every other. On a half-duplex medium both directions share
+    /// the time: `N·2·T`. `None` for no clients, and as [`serialisation`](Self::serialisation).
     ///
     /// Source: store and forward over one link; the asymptotic bounds of a closed system, Denning and Buzen, "The
     /// Operational Analysis of Queueing Network Models", 1978.
     #[must_use]
     pub fn round_trip(&self, size: u32, clients: u32) -> Option<Duration> {
-        let once = self.serialisation(size)?;
+        let serialisation = self.serialisation(size)?;
         let alone = self
             .delay
             .checked_mul(2)?
             .checked_add(self.hosts)?
-            .checked_add(once.checked_mul(2)?)?;
-        let turns = if self.half_duplex {
-            once.checked_mul(2)?
+            .checked_add(serialisation.checked_mul(2)?)?;
+        let busy = if self.half_duplex {
+            serialisation.checked_mul(2)?
         } else {
-            once
+            serialisation
         };
         (clients > 0).then_some(())?;
-        Some(alone.max(turns.checked_mul(clients)?))
+        Some(alone.max(busy.checked_mul(clients)?))
     }
 
-    /// What stop-and-wait gives `clients` together, of payload in one direction: `N·8·size / round trip`.
+    /// The payload rate of stop-and-wait by `clients` together, in one direction: `N·8·size / round trip`.
     ///
     /// `None` as [`round_trip`](Self::round_trip). Source: Kurose and Ross, "Computer Networking", section 3.4.2.
     #[must_use]
     pub fn stop_and_wait(&self, size: u32, clients: u32) -> Option<BitRate> {
-        let round = self.round_trip(size, clients)?;
-        ByteCount::new(u64::from(size).checked_mul(u64::from(clients))?).per(round)
+        let rtt = self.round_trip(size, clients)?;
+        ByteCount::new(u64::from(size).checked_mul(u64::from(clients))?).per(rtt)
     }
 
-    /// The clients from which on the link is always full; `None` as [`serialisation`](Self::serialisation).
+    /// The number of clients that saturates the link; `None` as [`serialisation`](Self::serialisation).
     #[must_use]
     pub fn saturation(&self, size: u32) -> Option<f64> {
-        let once = self.serialisation(size)?.as_secs_f64();
+        let serialisation = self.serialisation(size)?.as_secs_f64();
         let alone = self.round_trip(size, 1)?.as_secs_f64();
-        let turn = if self.half_duplex { 2.0 * once } else { once };
-        (turn > 0.0).then(|| alone / turn)
+        let per_client = if self.half_duplex {
+            2.0 * serialisation
+        } else {
+            serialisation
+        };
+        (per_client > 0.0).then(|| alone / per_client)
     }
 }
 
-/// What is known of an echo of `size` bytes between `clients` and one server.
+/// Predicts the echo of messages of `size` bytes between `clients` and one server.
 #[must_use]
-pub fn echo(path: &EchoPath, size: u32, clients: u32) -> Vec<Prediction> {
-    let (Some(wire), Some(once), Some(round), Some(payload)) = (
+pub fn predict_echo(path: &EchoPath, size: u32, clients: u32) -> Vec<Prediction> {
+    let (Some(wire), Some(serialisation), Some(rtt), Some(payload)) = (
         path.wire_bytes(size),
         path.serialisation(size),
         path.round_trip(size, clients),
@@ -97,28 +102,28 @@ pub fn echo(path: &EchoPath, size: u32, clients: u32) -> Vec<Prediction> {
     ) else {
         return Vec::new();
     };
-    let alone = path.round_trip(size, 1).unwrap_or(round);
-    let waits = round > alone;
+    let alone = path.round_trip(size, 1).unwrap_or(rtt);
+    let is_saturated = rtt > alone;
     let hosts = if path.hosts.is_zero() {
-        "hosts that answer at once".to_owned()
+        "hosts that reply immediately".to_owned()
     } else {
-        format!("hosts that add {}", time(path.hosts))
+        format!("hosts with a processing delay of {}", time(path.hosts))
     };
     let turn = if path.half_duplex { "2·T" } else { "T" };
     let mut all = vec![
-        Prediction::new("rtt", "round trip", round.as_secs_f64(), Unit::Seconds)
-            .bound_by(if waits { "queue" } else { "path" })
-            .detail(if waits {
-                format!("{clients} clients take turns on a full link")
+        Prediction::new("rtt", "round trip", rtt.as_secs_f64(), Unit::Seconds)
+            .bound_by(if is_saturated { "queue" } else { "path" })
+            .detail(if is_saturated {
+                format!("{clients} clients wait for one another on a saturated link")
             } else {
                 format!("{wire} bytes of wire time each way")
             })
             .assumes(format!(
-                "one link without other traffic, store and forward, {hosts}, no slow start (a connection in use)"
+                "one link without other traffic, store and forward, {hosts}, no slow start (an established connection)"
             ))
             .source("store and forward; Denning and Buzen 1978 for the bound of N clients")
             .within(Tolerance::TIME)
-            .step(format!("T = {wire} bytes × 8 / {} = {}", rate(path.rate), time(once)))
+            .step(format!("T = {wire} bytes × 8 / {} = {}", rate(path.rate), time(serialisation)))
             .step(format!(
                 "alone: 2 × {} delay + {} hosts + 2·T = {}",
                 time(path.delay),
@@ -128,15 +133,15 @@ pub fn echo(path: &EchoPath, size: u32, clients: u32) -> Vec<Prediction> {
             .step(format!(
                 "{clients} client{}: the larger of that and {clients} × {turn} = {}",
                 if clients == 1 { "" } else { "s" },
-                time(round)
+                time(rtt)
             )),
         Prediction::new("stop_and_wait", "stop-and-wait payload", payload.as_f64(), Unit::BitPerSecond)
-            .bound_by(if waits { "wire" } else { "rtt" })
-            .detail(format!("a way, {clients} client{}", if clients == 1 { "" } else { "s" }))
-            .assumes("each client sends a message when the last came back")
+            .bound_by(if is_saturated { "wire" } else { "rtt" })
+            .detail(format!("per direction, {clients} client{}", if clients == 1 { "" } else { "s" }))
+            .assumes("each client sends a message on receiving the previous echo")
             .source("Kurose and Ross, Computer Networking, section 3.4.2")
             .within(Tolerance::TIME)
-            .step(format!("{clients} × {size} × 8 / {} = {}", time(round), rate(payload))),
+            .step(format!("{clients} × {size} × 8 / {} = {}", time(rtt), rate(payload))),
     ];
     if let Some(full) = path.saturation(size) {
         all.push(
@@ -146,7 +151,7 @@ pub fn echo(path: &EchoPath, size: u32, clients: u32) -> Vec<Prediction> {
                 full,
                 Unit::Ratio,
             )
-            .detail("beyond, round trips grow with every client".to_owned())
+            .detail("with more clients, round trips take longer".to_owned())
             .assumes("as above")
             .source("Denning and Buzen 1978")
             .within(Tolerance::TIME)
@@ -175,8 +180,8 @@ mod tests {
     #[test]
     fn the_round_trips_of_fast_ethernet_by_size_and_clients() {
         let ms = |size, clients| {
-            let round = path().round_trip(size, clients).unwrap();
-            format!("{:.3}", round.as_secs_f64() * 1e3)
+            let rtt = path().round_trip(size, clients).unwrap();
+            format!("{:.3}", rtt.as_secs_f64() * 1e3)
         };
         assert_eq!(path().wire_bytes(65_536), Some(69_676));
         assert_eq!(
@@ -184,7 +189,7 @@ mod tests {
             ["0.015", "0.015", "0.029", "0.058"]
         );
         assert_eq!(ms(2048, 1), "0.356");
-        // Below 15 ms alone, some 48 ms measured with eight clients.
+        // Measured: below 15 ms with one client, about 48 ms with eight.
         assert_eq!(
             [1, 2, 8].map(|clients| ms(65_536, clients)),
             ["11.148", "11.148", "44.593"]
@@ -211,24 +216,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_cross_has_no_round_trip() {
+    fn a_message_that_cannot_be_sent_has_no_round_trip() {
         let udp = EchoPath {
             transport: Transport::Udp,
             ..path()
         };
         assert_eq!(udp.round_trip(65_536, 1), None);
         assert_eq!(path().round_trip(1, 0), None);
-        let still = EchoPath {
+        let no_rate = EchoPath {
             rate: BitRate::ZERO,
             ..path()
         };
-        assert_eq!(still.round_trip(1, 1), None);
-        assert!(echo(&still, 1, 1).is_empty());
+        assert_eq!(no_rate.round_trip(1, 1), None);
+        assert!(predict_echo(&no_rate, 1, 1).is_empty());
     }
 
     proptest! {
         #[test]
-        fn larger_messages_and_more_clients_never_come_back_sooner(size in 1_u32..1 << 20, more in 0_u32..1 << 20, clients in 1_u32..100, half_duplex: bool) {
+        fn larger_messages_and_more_clients_never_have_shorter_round_trips(size in 1_u32..1 << 20, more in 0_u32..1 << 20, clients in 1_u32..100, half_duplex: bool) {
             let path = EchoPath { half_duplex, ..path() };
             prop_assert!(path.round_trip(size + more, clients) >= path.round_trip(size, clients));
             prop_assert!(path.round_trip(size, clients + 1) >= path.round_trip(size, clients));

@@ -1,14 +1,19 @@
-//! What should come out, before anything is sent: a formula for each question, with its arithmetic and its source.
+//! Predictions of what TCP and UDP should achieve, each by a formula with its derivation and its source.
 //!
-//! A question (`LinkQuestion`, `WindowQuestion`, …) is answered by a list of [`Prediction`]s. Several predictions of
-//! one name are answers to one question by different [`Method`]s, and are shown beside one another.
+//! A function `predict_…` computes a list of [`Prediction`]s from parameters (`LinkParameters`, `WindowParameters`, …).
+//! Predictions of one name by different [`Method`]s answer the same question and are compared with one another.
+//!
+//! [`Prediction`]: caudal_core::prediction::Prediction
+//! [`Method`]: caudal_core::prediction::Method
 #![forbid(unsafe_code)]
 
-pub mod ceilings;
+pub mod csma_cd;
 pub mod echo;
 pub mod efficiency;
 pub mod half_duplex;
+pub mod link;
 pub mod loss;
+pub mod rate_bounds;
 pub mod rfc6349;
 pub mod round_trips;
 pub mod share;
@@ -17,4 +22,4 @@ pub mod topology;
 pub mod transfer;
 pub mod window;
 
-pub use ceilings::{Ceiling, Ceilings, Term};
+pub use rate_bounds::{LimitingFactor, RateBound, RateBounds};

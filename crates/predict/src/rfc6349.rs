@@ -1,11 +1,12 @@
-//! The metrics of RFC 6349, which hold a transfer against what it could have been.
+//! The metrics of RFC 6349, which compare a transfer with the ideal one.
+
+use std::time::Duration;
 
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount};
-use std::time::Duration;
 
-/// The time a transfer takes at best: `8 · size / goodput`; `None` for no goodput.
+/// The ideal transfer time: `8 · size / goodput`; `None` for a goodput of zero.
 ///
 /// Source: RFC 6349 section 4.1.
 #[must_use]
@@ -14,7 +15,7 @@ pub fn ideal_transfer_time(size: ByteCount, goodput: BitRate) -> Option<Duration
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Actual over ideal transfer time, 1 at best; `None` for an ideal of no time.
+/// The transfer time ratio: actual over ideal transfer time, ideally 1; `None` for an ideal of zero.
 ///
 /// Source: RFC 6349 section 4.1.
 #[must_use]
@@ -22,16 +23,16 @@ pub fn transfer_time_ratio(actual: Duration, ideal: Duration) -> Option<f64> {
     (!ideal.is_zero()).then(|| actual.as_secs_f64() / ideal.as_secs_f64())
 }
 
-/// The share of sent bytes that were not retransmissions; `None` when nothing was sent or more was sent again.
+/// TCP efficiency: the share of bytes sent that were not retransmissions; `None` when nothing was sent or more was retransmitted.
 ///
-/// `(sent − retransmitted) / sent`, with `sent` including what was retransmitted. Source: RFC 6349 section 4.2.
+/// `(sent − retransmitted) / sent`, with `sent` including retransmissions. Source: RFC 6349 section 4.2.
 #[must_use]
 pub fn tcp_efficiency(sent: ByteCount, retransmitted: ByteCount) -> Option<f64> {
     (sent.get() > 0 && retransmitted <= sent)
         .then(|| (sent.get() - retransmitted.get()) as f64 / sent.as_f64())
 }
 
-/// By how much the round trip grew under load, as a part of the baseline; `None` for a baseline of no time.
+/// The buffer delay: the increase of the round-trip time under load as a share of the baseline; `None` for a baseline of zero.
 ///
 /// `(loaded − baseline) / baseline`. Source: RFC 6349 section 4.3.
 #[must_use]
@@ -40,96 +41,115 @@ pub fn buffer_delay(loaded: Duration, baseline: Duration) -> Option<f64> {
         .then(|| (loaded.as_secs_f64() - baseline.as_secs_f64()) / baseline.as_secs_f64())
 }
 
-/// What was seen of a transfer that is held against its ideal.
+/// The observation of a transfer that is compared with the ideal one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// How long it took.
-    pub took: Option<Duration>,
-    /// Bytes sent again.
+pub struct TransferObservation {
+    /// The transfer time.
+    pub duration: Option<Duration>,
+    /// Bytes retransmitted.
     pub retransmitted: Option<ByteCount>,
     /// The round-trip time under load.
     pub loaded_rtt: Option<Duration>,
 }
 
-/// The metrics for a transfer of `bytes` at `goodput` at best, over a path of `rtt` unloaded.
+/// Computes the metrics of a transfer of `bytes` at a maximum `goodput` over a path with the unloaded round-trip time `rtt`.
 #[must_use]
-pub fn metrics(bytes: ByteCount, goodput: BitRate, rtt: Duration, seen: &Seen) -> Vec<Prediction> {
-    let mut all = Vec::new();
+pub fn metrics(
+    bytes: ByteCount,
+    goodput: BitRate,
+    rtt: Duration,
+    observed: &TransferObservation,
+) -> Vec<Prediction> {
     let Some(ideal) = ideal_transfer_time(bytes, goodput) else {
-        return all;
+        return Vec::new();
     };
-    all.push(
-        Prediction::new(
-            "ideal_time",
-            "ideal transfer time",
-            ideal.as_secs_f64(),
-            Unit::Seconds,
-        )
-        .detail("RFC 6349, without handshake and slow start".to_owned())
-        .assumes("the link filled from the first byte to the last")
-        .source("RFC 6349 section 4.1")
-        .step(format!(
-            "{} × 8 / {} = {}",
-            size(bytes),
-            rate(goodput),
-            time(ideal)
-        )),
+    let mut all = vec![ideal_time_metric(bytes, goodput, ideal)];
+    all.extend(
+        observed
+            .duration
+            .and_then(|duration| transfer_time_metric(duration, ideal)),
     );
-    if let Some((took, ratio)) = seen
-        .took
-        .and_then(|took| Some((took, transfer_time_ratio(took, ideal)?)))
-    {
-        all.push(
-            Prediction::new(
-                "transfer_time_ratio",
-                "transfer time ratio",
-                ratio,
-                Unit::Ratio,
-            )
-            .detail(format!("took {}", time(took)))
-            .assumes("the time is that of the same bytes")
-            .source("RFC 6349 section 4.1")
-            .within(Tolerance::SHARE)
-            .step(format!("{} / {} = {ratio:.4}", time(took), time(ideal))),
-        );
-    }
-    if let Some(again) = seen.retransmitted {
-        let sent = bytes + again;
-        if let Some(part) = tcp_efficiency(sent, again) {
-            all.push(
-                Prediction::new("tcp_efficiency", "TCP efficiency", part, Unit::Share)
-                    .detail(format!("{} sent again", size(again)))
-                    .assumes("the bytes sent again are those of retransmitted segments")
-                    .source("RFC 6349 section 4.2")
-                    .step(format!(
-                        "({} − {}) / {} = {}",
-                        sent.get(),
-                        again.get(),
-                        sent.get(),
-                        Unit::Share.show(part)
-                    )),
-            );
-        }
-    }
-    if let Some((loaded, part)) = seen
-        .loaded_rtt
-        .and_then(|loaded| Some((loaded, buffer_delay(loaded, rtt)?)))
-    {
-        all.push(
-            Prediction::new("buffer_delay", "buffer delay", part, Unit::Share)
-                .detail(format!("{} loaded, {} idle", time(loaded), time(rtt)))
-                .assumes("the round-trip time given is that of the idle path")
-                .source("RFC 6349 section 4.3")
-                .step(format!(
-                    "({} − {}) / {} = {}",
-                    time(loaded),
-                    time(rtt),
-                    time(rtt),
-                    Unit::Share.show(part)
-                )),
-        );
-    }
+    all.extend(
+        observed
+            .retransmitted
+            .and_then(|retransmitted| efficiency_metric(bytes, retransmitted)),
+    );
+    all.extend(
+        observed
+            .loaded_rtt
+            .and_then(|loaded| buffer_delay_metric(loaded, rtt)),
+    );
     all
+}
+
+fn ideal_time_metric(bytes: ByteCount, goodput: BitRate, ideal: Duration) -> Prediction {
+    Prediction::new(
+        "ideal_time",
+        "ideal transfer time",
+        ideal.as_secs_f64(),
+        Unit::Seconds,
+    )
+    .detail("RFC 6349, without handshake and slow start".to_owned())
+    .assumes("the link is full from the first byte to the last")
+    .source("RFC 6349 section 4.1")
+    .step(format!(
+        "{} × 8 / {} = {}",
+        size(bytes),
+        rate(goodput),
+        time(ideal)
+    ))
+}
+
+fn transfer_time_metric(duration: Duration, ideal: Duration) -> Option<Prediction> {
+    let ratio = transfer_time_ratio(duration, ideal)?;
+    Some(
+        Prediction::new(
+            "transfer_time_ratio",
+            "transfer time ratio",
+            ratio,
+            Unit::Ratio,
+        )
+        .detail(format!("took {}", time(duration)))
+        .assumes("the time is that of the same amount")
+        .source("RFC 6349 section 4.1")
+        .within(Tolerance::SHARE)
+        .step(format!("{} / {} = {ratio:.4}", time(duration), time(ideal))),
+    )
+}
+
+fn efficiency_metric(bytes: ByteCount, retransmitted: ByteCount) -> Option<Prediction> {
+    let sent = bytes + retransmitted;
+    let share = tcp_efficiency(sent, retransmitted)?;
+    Some(
+        Prediction::new("tcp_efficiency", "TCP efficiency", share, Unit::Share)
+            .detail(format!("{} retransmitted", size(retransmitted)))
+            .assumes("the bytes retransmitted are those of retransmitted segments")
+            .source("RFC 6349 section 4.2")
+            .step(format!(
+                "({} − {}) / {} = {}",
+                sent.get(),
+                retransmitted.get(),
+                sent.get(),
+                Unit::Share.show(share)
+            )),
+    )
+}
+
+fn buffer_delay_metric(loaded: Duration, baseline: Duration) -> Option<Prediction> {
+    let share = buffer_delay(loaded, baseline)?;
+    Some(
+        Prediction::new("buffer_delay", "buffer delay", share, Unit::Share)
+            .detail(format!("{} loaded, {} idle", time(loaded), time(baseline)))
+            .assumes("the round-trip time given is that of the idle path")
+            .source("RFC 6349 section 4.3")
+            .step(format!(
+                "({} − {}) / {} = {}",
+                time(loaded),
+                time(baseline),
+                time(baseline),
+                Unit::Share.show(share)
+            )),
+    )
 }
 
 #[cfg(test)]
@@ -138,7 +158,7 @@ mod tests {
     use caudal_core::framing::Framing;
 
     #[test]
-    fn the_metrics_of_the_standard() {
+    fn the_metrics_match_the_examples_of_the_rfc() {
         let bare = Framing {
             timestamps: false,
             ..Framing::default()
@@ -150,14 +170,14 @@ mod tests {
         assert_eq!(format!("{ratio:.4}"), "1.2103");
         let slow = transfer_time_ratio(Duration::from_millis(10_500), ideal).unwrap();
         assert_eq!(format!("{slow:.2}"), "1.25");
-        let part = tcp_efficiency(ByteCount::new(102_000), ByteCount::new(2_000)).unwrap();
-        assert_eq!(format!("{:.3}", part * 100.0), "98.039");
+        let share = tcp_efficiency(ByteCount::new(102_000), ByteCount::new(2_000)).unwrap();
+        assert_eq!(format!("{:.3}", share * 100.0), "98.039");
         let delay = buffer_delay(Duration::from_millis(32), Duration::from_millis(25)).unwrap();
         assert_eq!(format!("{:.1}", delay * 100.0), "28.0");
     }
 
     #[test]
-    fn nothing_comes_of_nothing() {
+    fn metrics_of_zero_are_undefined() {
         assert_eq!(ideal_transfer_time(ByteCount::new(1), BitRate::ZERO), None);
         assert_eq!(transfer_time_ratio(Duration::ZERO, Duration::ZERO), None);
         assert_eq!(tcp_efficiency(ByteCount::ZERO, ByteCount::ZERO), None);

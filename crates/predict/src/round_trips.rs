@@ -1,112 +1,124 @@
-//! What round trips should have taken by size, from the least of them and the link, beside what they took.
+//! The prediction of round-trip times by message size from the minimum and the link, compared with the result.
 
-use super::echo::EchoPath;
-use caudal_core::echo::SizeSummary;
-use caudal_core::prediction::Compared;
-use caudal_core::prediction::{Prediction, Tolerance};
-use caudal_core::quantity::{Unit, rate, time};
 use std::time::Duration;
 
-/// What is known of a run of round trips.
+use caudal_core::echo::SizeSummary;
+use caudal_core::link::LinkRateSource;
+use caudal_core::prediction::PredictionCheck;
+use caudal_core::prediction::{Prediction, Tolerance};
+use caudal_core::quantity::{Unit, rate, time};
+
+use crate::echo::EchoPath;
+
+/// The observation of a run of round trips.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    /// The link that the messages cross; its delay and hosts are not used, as the least round trip holds both.
+pub struct RoundTripObservation<'a> {
+    /// The link between the hosts; its delays are not used, as the minimum round-trip time includes them.
     pub path: EchoPath,
-    /// Who says the link's rate.
-    pub whence: &'a str,
-    /// Clients that each send the next message when the last came back; 1 on a schedule.
+    /// The source of the link's rate.
+    pub rate_source: LinkRateSource,
+    /// The number of clients that each send the next message on receiving the echo; 1 on a schedule.
     pub clients: u32,
-    /// The least round trip over the idle path, and the bytes of the message that made it.
+    /// The minimum round-trip time of the idle path, and the size of the message it was measured with, bytes.
     pub idle: Option<(Duration, u32)>,
-    /// What was measured.
+    /// The results by size.
     pub sizes: &'a [SizeSummary],
 }
 
-/// A prediction for every size but the one the others are reckoned from.
+/// Predicts every size but the one that the others are computed from, and compares with the result.
 ///
-/// The round trip of the smallest size holds the propagation and what hosts add; a larger message takes longer by the
-/// time its further bytes take on the link, there and back. For one client the least of each size is compared, for
-/// several, which wait for one another, the mean. With one size only, the idle path's least counts.
+/// The round-trip time of the smallest size contains the propagation and processing delays; a larger message takes longer by
+/// the serialisation of its additional bytes, in both directions. For one client the minimum of each size is compared; for
+/// several, which wait for one another, the mean. With a single size, the minimum of the idle path is the base.
 #[must_use]
-pub fn compare(facts: &Facts<'_>) -> Vec<Compared> {
-    let least = |size: &SizeSummary| {
+pub fn compare(observed: &RoundTripObservation<'_>) -> Vec<PredictionCheck> {
+    let baseline = |size: &SizeSummary| {
         let rtt = size.pooled.rtt_us.as_ref()?;
-        let us = if facts.clients > 1 { rtt.mean } else { rtt.min };
+        let us = if observed.clients > 1 {
+            rtt.mean
+        } else {
+            rtt.min
+        };
         Some((Duration::from_secs_f64(us.max(0.0) / 1e6), size.size_bytes))
     };
-    let smallest = facts
+    let smallest = observed
         .sizes
         .iter()
-        .filter(|_| facts.sizes.len() > 1)
+        .filter(|_| observed.sizes.len() > 1)
         .min_by_key(|size| size.size_bytes)
-        .and_then(least);
-    let Some((base, base_size)) = smallest.or(facts.idle) else {
+        .and_then(baseline);
+    let Some((base, base_size)) = smallest.or(observed.idle) else {
         return Vec::new();
     };
-    facts
+    observed
         .sizes
         .iter()
         .filter(|size| smallest.is_none() || size.size_bytes != base_size)
-        .filter_map(|size| one(facts, size, base, base_size))
+        .filter_map(|size| compare_size(observed, size, base, base_size))
         .collect()
 }
 
-fn one(facts: &Facts<'_>, size: &SizeSummary, base: Duration, base_size: u32) -> Option<Compared> {
+fn compare_size(
+    observed: &RoundTripObservation<'_>,
+    size: &SizeSummary,
+    base: Duration,
+    base_size: u32,
+) -> Option<PredictionCheck> {
     let bytes = size.size_bytes;
     let rtt = size.pooled.rtt_us.as_ref()?;
-    let once = facts.path.serialisation(bytes)?;
-    let further = once.checked_sub(facts.path.serialisation(base_size)?)?;
-    let alone = base.checked_add(further.checked_mul(2)?)?;
-    let turns = once.checked_mul(facts.clients)?;
-    let value = alone.max(turns);
-    let (observed, which) = if facts.clients > 1 {
+    let serialisation = observed.path.serialisation(bytes)?;
+    let additional = serialisation.checked_sub(observed.path.serialisation(base_size)?)?;
+    let alone = base.checked_add(additional.checked_mul(2)?)?;
+    let saturated = serialisation.checked_mul(observed.clients)?;
+    let value = alone.max(saturated);
+    let (measured, statistic) = if observed.clients > 1 {
         (rtt.mean, "the mean")
     } else {
-        (rtt.min, "the least")
+        (rtt.min, "the minimum")
     };
-    let wire = facts.path.wire_bytes(bytes)?;
+    let wire = observed.path.wire_bytes(bytes)?;
     let prediction = Prediction::new(
         format!("rtt_{bytes}"),
         format!("round trip of {bytes} B"),
         value.as_secs_f64(),
         Unit::Seconds,
     )
-    .bound_by(if turns > alone { "queue" } else { "path" })
-    .detail(if turns > alone {
-        format!("{} clients take turns on a full link", facts.clients)
+    .bound_by(if saturated > alone { "queue" } else { "path" })
+    .detail(if saturated > alone {
+        format!("{} clients wait for one another on a saturated link", observed.clients)
     } else {
         format!("{wire} bytes of wire time each way")
     })
     .assumes(format!(
-        "{} ({}), one link without other traffic, hosts that take as long for any size; observed is {which}",
-        rate(facts.path.rate),
-        facts.whence
+        "{} ({}), one link without other traffic, processing delays that do not depend on the size; observed is {statistic}",
+        rate(observed.path.rate),
+        observed.rate_source
     ))
     .source("store and forward over one link; Denning and Buzen 1978 for the bound of N clients")
     .within(Tolerance::TIME)
     .step(format!(
-        "{which} round trip of {base_size} B: {}; {bytes} B take {} longer each way",
+        "{statistic} round trip of {base_size} B: {}; {bytes} B take {} longer in each direction",
         time(base),
-        time(further)
+        time(additional)
     ))
     .step(format!(
-        "{} + 2 × {} = {}; {} × {} for a turn of every client = {}",
+        "{} + 2 × {} = {}; {} × {} for one message of every client = {}",
         time(base),
-        time(further),
+        time(additional),
         time(alone),
-        facts.clients,
-        time(once),
-        time(turns)
+        observed.clients,
+        time(serialisation),
+        time(saturated)
     ));
-    let compared = Compared::new(prediction, observed / 1e6);
+    let compared = PredictionCheck::new(prediction, measured / 1e6);
     Some(compared.because(|compared| {
         if compared.difference.is_some_and(|difference| difference < 0.0) {
-            "cannot tell which figure of the link is wrong: it is faster than assumed, or lets short bursts \
-             through at once, as token buckets do"
+            "cannot tell which property of the link is wrong: it is faster than assumed, or allows short bursts \
+             above its rate, as token buckets do"
                 .to_owned()
         } else {
-            "cannot tell what took the rest, because only whole round trips are seen: hosts that take longer for \
-             more bytes, a slower or further link, or other traffic"
+            "cannot tell what took the rest, because only whole round trips are observed: hosts that take longer for \
+             more bytes, a slower or an additional link, or other traffic"
                 .to_owned()
         }
     }))
@@ -119,10 +131,10 @@ mod tests {
     use caudal_core::framing::Framing;
     use caudal_core::plan::Transport;
     use caudal_core::units::BitRate;
-    use caudal_stats::{Distribution, Method};
+    use caudal_stats::{DistributionSummary, IntervalMethod};
 
     fn size(size_bytes: u32, min: f64, mean: f64) -> SizeSummary {
-        let rtt = Distribution {
+        let rtt = DistributionSummary {
             n: 100,
             min,
             mean,
@@ -135,7 +147,7 @@ mod tests {
             mean_low: mean,
             mean_high: mean,
             confidence: 0.95,
-            method: Method::BatchMeansT,
+            method: IntervalMethod::BatchMeansT,
             mean_trusted: true,
         };
         SizeSummary {
@@ -159,10 +171,10 @@ mod tests {
         }
     }
 
-    fn facts(sizes: &[SizeSummary]) -> Facts<'_> {
-        Facts {
+    fn observed(sizes: &[SizeSummary]) -> RoundTripObservation<'_> {
+        RoundTripObservation {
             path: path(),
-            whence: "--link-rate",
+            rate_source: LinkRateSource::Given,
             clients: 1,
             idle: None,
             sizes,
@@ -170,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn larger_messages_take_longer_by_their_bytes() {
+    fn larger_messages_take_longer_by_the_serialisation_of_their_bytes() {
         let sizes = [size(1, 115.0, 130.0), size(65_536, 11_300.0, 11_500.0)];
-        let all = compare(&facts(&sizes));
+        let all = compare(&observed(&sizes));
         assert_eq!(all.len(), 1);
         // 115 µs and 2 · (69676 − 91) · 8 / 100 Mbit/s.
         assert_eq!(all[0].prediction.name, "rtt_65536");
@@ -181,32 +193,32 @@ mod tests {
     }
 
     #[test]
-    fn many_clients_take_turns() {
+    fn many_clients_wait_for_one_another() {
         let sizes = [size(1, 115.0, 130.0), size(65_536, 12_000.0, 48_000.0)];
-        let all = compare(&Facts {
+        let all = compare(&RoundTripObservation {
             clients: 8,
-            ..facts(&sizes)
+            ..observed(&sizes)
         });
         assert_eq!(format!("{:.1}", all[0].prediction.value * 1e3), "44.6");
         assert!(all[0].holds, "{:?}", all[0]);
     }
 
     #[test]
-    fn what_differs_is_not_guessed_at() {
+    fn a_difference_is_reported_without_a_guess() {
         let sizes = [size(1, 115.0, 130.0), size(65_536, 30_000.0, 31_000.0)];
-        let why = compare(&facts(&sizes))[0].why.clone().unwrap();
+        let why = compare(&observed(&sizes))[0].why.clone().unwrap();
         assert!(why.starts_with("cannot tell what took the rest"), "{why}");
     }
 
     #[test]
-    fn one_size_is_reckoned_from_the_idle_path() {
+    fn a_single_size_is_predicted_from_the_idle_path() {
         let sizes = [size(64, 120.0, 130.0)];
-        assert!(compare(&facts(&sizes)).is_empty());
+        assert!(compare(&observed(&sizes)).is_empty());
         let idle = Some((Duration::from_micros(110), 64));
         assert_eq!(
-            compare(&Facts {
+            compare(&RoundTripObservation {
                 idle,
-                ..facts(&sizes)
+                ..observed(&sizes)
             })
             .len(),
             1

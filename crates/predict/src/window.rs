@@ -1,14 +1,16 @@
-//! Windows: how much must be under way to fill a path, and what a window allows.
+//! Windows: the bandwidth-delay product of a path, and the rate a window allows.
 
-use super::ceilings::{Ceiling, Ceilings, Term};
-use super::efficiency::tcp_wire;
+use std::time::Duration;
+
 use caudal_core::framing::Framing;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount};
-use std::time::Duration;
 
-/// The bandwidth-delay product: what is under way when a path of `rate` and `rtt` is full.
+use crate::efficiency::tcp_wire_bound;
+use crate::rate_bounds::{LimitingFactor, RateBound, RateBounds};
+
+/// The bandwidth-delay product: the bytes in flight when a path of `rate` and `rtt` is full.
 ///
 /// `rate · rtt / 8`, to the nearest byte. Source: RFC 6349 section 3.3.1; RFC 1072.
 #[must_use]
@@ -18,30 +20,30 @@ pub fn bandwidth_delay_product(rate: BitRate, rtt: Duration) -> ByteCount {
     ByteCount::new(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// The most that a window lets through: a window each round trip.
+/// The highest rate that a window allows: one window per round trip.
 ///
-/// `8 · window / rtt`; `None` for a round trip of no time. Source: RFC 6349 section 3.3.1; RFC 7323 section 1.1.
+/// `8 · window / rtt`; `None` for a round-trip time of zero. Source: RFC 6349 section 3.3.1; RFC 7323 section 1.1.
 #[must_use]
 pub fn window_rate(window: ByteCount, rtt: Duration) -> Option<BitRate> {
     window.per(rtt)
 }
 
-/// The window that Linux from 6.6 on offers of a receive buffer of `asked` bytes (`SO_RCVBUF`).
+/// The window that Linux from 6.6 on advertises with a receive buffer set to `requested` bytes (`SO_RCVBUF`).
 ///
-/// The kernel doubles what is asked for and offers the share of it that payload takes of the memory it lies in: with
-/// packets of up to 1500 bytes 161/256, of 1448 in 2304 bytes; with larger ones it depends on the device, and this gives the
-/// half that a connection begins with, as do older kernels whatever the packet. Source: `tcp_win_from_space()` and
+/// The kernel doubles the requested size and advertises the share of it that is payload: 161/256 with packets of up to
+/// 1500 bytes, of which 1448 bytes take 2304 bytes of memory. With larger packets the share depends on the device, and
+/// this gives the half that a connection starts with, as do older kernels with any packet. Source: `tcp_win_from_space()` and
 /// `TCP_DEFAULT_SCALING_RATIO` in Linux include/net/tcp.h, `tcp_measure_rcv_mss()` in net/ipv4/tcp_input.c.
 #[must_use]
-pub fn offered_window(asked: ByteCount, framing: &Framing) -> ByteCount {
+pub fn advertised_window(requested: ByteCount, framing: &Framing) -> ByteCount {
     if framing.mtu > 1500 {
-        return asked;
+        return requested;
     }
-    let doubled = asked.get().saturating_mul(2);
+    let doubled = requested.get().saturating_mul(2);
     ByteCount::new(doubled / 256 * 161 + doubled % 256 * 161 / 256)
 }
 
-/// The flows of `window` each that fill a path; `None` for a window of nothing.
+/// The number of flows of `window` each that fill a path; `None` for a window of zero.
 ///
 /// `⌈BDP / window⌉`, at least 1. Source: RFC 6349 section 3.3.1, the number of connections.
 #[must_use]
@@ -49,9 +51,9 @@ pub fn flows_needed(product: ByteCount, window: ByteCount) -> Option<u64> {
     (window.get() > 0).then(|| product.get().div_ceil(window.get()).max(1))
 }
 
-/// The queue a bottleneck needs so that one loss-based flow never leaves it idle.
+/// The queue that keeps a bottleneck busy through the losses of one loss-based flow.
 ///
-/// `BDP · (1/β − 1)` for a congestion control that goes on with `β` of its window after a loss: 0.5 for Reno, 0.7 for
+/// `BDP · (1/β − 1)` for a congestion control that multiplies its window by `β` at a loss: 0.5 for Reno, 0.7 for
 /// CUBIC. `None` for a `β` outside (0, 1]. Source: Villamizar and Song 1994 for β = 0.5; RFC 9438 section 4.6 for 0.7.
 #[must_use]
 pub fn queue_needed(product: ByteCount, beta: f64) -> Option<ByteCount> {
@@ -59,24 +61,24 @@ pub fn queue_needed(product: ByteCount, beta: f64) -> Option<ByteCount> {
     (beta > 0.0 && beta <= 1.0).then(|| ByteCount::new(bytes.round() as u64))
 }
 
-/// What is asked about windows.
+/// The parameters of a path and the windows used on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WindowQuestion {
+pub struct WindowParameters {
     /// The line rate of the bottleneck.
     pub rate: BitRate,
     /// The round-trip time without queues.
     pub rtt: Duration,
-    /// The window each flow has, where it is known.
+    /// The window of each flow, where it is known.
     pub window: Option<ByteCount>,
-    /// Flows at once.
+    /// The number of concurrent flows.
     pub flows: u32,
-    /// What surrounds the payload.
+    /// The framing of the payload.
     pub framing: Framing,
 }
 
-/// The ceiling of a window over a round-trip time; `None` for a round trip of no time.
+/// The bound of a window over a round-trip time; `None` for a round-trip time of zero.
 #[must_use]
-pub fn window_ceiling(window: ByteCount, rtt: Duration, flows: u32) -> Option<Ceiling> {
+pub fn window_bound(window: ByteCount, rtt: Duration, flows: u32) -> Option<RateBound> {
     let each = window_rate(window, rtt)?;
     let all = BitRate::from_bps(each.bps().saturating_mul(u64::from(flows.max(1))));
     let times = if flows > 1 {
@@ -84,34 +86,33 @@ pub fn window_ceiling(window: ByteCount, rtt: Duration, flows: u32) -> Option<Ce
     } else {
         String::new()
     };
-    Some(Ceiling {
-        term: Term::Window,
+    Some(RateBound {
+        factor: LimitingFactor::Window,
         rate: all,
-        why: format!(
+        derivation: format!(
             "{times}{} bytes × 8 / {} = {}",
             window.get(),
             time(rtt),
             rate(all)
         ),
-        assumes: "the window stays this large and the round trip this short: no queue builds up"
-            .to_owned(),
+        assumes: "the window and the round-trip time stay constant: no queue builds up".to_owned(),
         source: "RFC 6349 section 3.3.1; RFC 7323 section 1.1".to_owned(),
         tolerance: Tolerance::WINDOW,
     })
 }
 
-/// All that is known of windows on a path.
+/// Predicts the bandwidth-delay product, and the goodput, flows and buffers that windows allow.
 #[must_use]
-pub fn window(question: &WindowQuestion) -> Vec<Prediction> {
-    let WindowQuestion {
+pub fn predict_window(parameters: &WindowParameters) -> Vec<Prediction> {
+    let WindowParameters {
         rate: line,
         rtt,
         window,
         flows,
         framing,
-    } = *question;
+    } = *parameters;
     let product = bandwidth_delay_product(line, rtt);
-    let mut predictions = vec![bdp(line, rtt, product)];
+    let mut predictions = vec![bdp_prediction(line, rtt, product)];
     let payload = framing.tcp_payload_per_frame();
     if payload > 0 {
         let segments = (product.as_f64() / f64::from(payload)).ceil();
@@ -126,51 +127,54 @@ pub fn window(question: &WindowQuestion) -> Vec<Prediction> {
                 )),
         );
     }
-    let mut ceilings = Ceilings::new();
-    ceilings.push(tcp_wire(&framing, line));
+    let mut bounds = RateBounds::new();
+    bounds.push(tcp_wire_bound(&framing, line));
     if let Some(window) = window {
-        if let Some(ceiling) = window_ceiling(window, rtt, flows) {
+        if let Some(bound) = window_bound(window, rtt, flows) {
             predictions.push(
                 Prediction::new(
                     "window_goodput",
                     "the window allows",
-                    ceiling.rate.as_f64(),
+                    bound.rate.as_f64(),
                     Unit::BitPerSecond,
                 )
-                .bound_by(Term::Window.name())
-                .detail(format!("{} B a round trip", window.get()))
-                .assumes(ceiling.assumes.clone())
-                .source(ceiling.source.clone())
-                .within(ceiling.tolerance)
-                .step(ceiling.why.clone()),
+                .bound_by(LimitingFactor::Window.name())
+                .detail(format!("{} B per round trip", window.get()))
+                .assumes(bound.assumes.clone())
+                .source(bound.source.clone())
+                .within(bound.tolerance)
+                .step(bound.derivation.clone()),
             );
-            ceilings.push(ceiling);
+            bounds.push(bound);
         }
-        if let Some(needed) = flows_needed(product, window) {
-            predictions.push(
-                Prediction::new(
-                    "flows_needed",
-                    "flows that fill it",
-                    needed as f64,
-                    Unit::Flows,
-                )
-                .detail(format!("of {} B each", window.get()))
-                .assumes("each flow has a window of its own and keeps it full")
-                .source("RFC 6349 section 3.3.1")
-                .step(format!(
-                    "{} / {} rounded up = {needed}",
-                    product.get(),
-                    window.get()
-                )),
-            );
-        }
+        predictions.extend(flows_prediction(product, window));
     }
-    predictions.extend(ceilings.prediction("tcp_goodput", "TCP goodput"));
+    predictions.extend(bounds.prediction("tcp_goodput", "TCP goodput"));
     predictions.extend(buffers(product, flows));
     predictions
 }
 
-fn bdp(line: BitRate, rtt: Duration, product: ByteCount) -> Prediction {
+fn flows_prediction(product: ByteCount, window: ByteCount) -> Option<Prediction> {
+    let needed = flows_needed(product, window)?;
+    Some(
+        Prediction::new(
+            "flows_needed",
+            "flows that fill it",
+            needed as f64,
+            Unit::Flows,
+        )
+        .detail(format!("of {} B each", window.get()))
+        .assumes("each flow has its own window and keeps it full")
+        .source("RFC 6349 section 3.3.1")
+        .step(format!(
+            "{} / {} rounded up = {needed}",
+            product.get(),
+            window.get()
+        )),
+    )
+}
+
+fn bdp_prediction(line: BitRate, rtt: Duration, product: ByteCount) -> Prediction {
     Prediction::new(
         "bdp",
         "bandwidth-delay product",
@@ -191,15 +195,15 @@ fn bdp(line: BitRate, rtt: Duration, product: ByteCount) -> Prediction {
 
 fn buffers(product: ByteCount, flows: u32) -> Vec<Prediction> {
     let mut all = vec![
-        Prediction::new("receive_buffer_max", "tcp_rmem, largest", 2.0 * product.as_f64(), Unit::Bytes)
-            .detail("twice the window: half is the kernel's own")
-            .assumes("about half of a Linux receive buffer holds payload; the kernel scales that by what it sees")
+        Prediction::new("receive_buffer_max", "tcp_rmem, maximum", 2.0 * product.as_f64(), Unit::Bytes)
+            .detail("twice the window: half is overhead of the kernel")
+            .assumes("about half of a Linux receive buffer holds payload; the kernel adapts that to the packets it receives")
             .source("tcp(7), tcp_adv_win_scale and tcp_rmem")
             .within(Tolerance::FACTOR_TWO)
             .step(format!("2 × {} bytes", product.get())),
         Prediction::new("socket_buffer", "SO_RCVBUF, SO_SNDBUF", product.as_f64(), Unit::Bytes)
-            .detail("to ask for; the kernel doubles it")
-            .assumes("net.core.rmem_max and wmem_max allow it; setting it turns autotuning off")
+            .detail("the size to set; the kernel doubles it")
+            .assumes("net.core.rmem_max and wmem_max allow it; setting it disables autotuning")
             .source("socket(7), SO_RCVBUF; RFC 6349 section 3.3.1")
             .within(Tolerance::FACTOR_TWO)
             .step(format!("the window needed: {} bytes", product.get())),
@@ -211,7 +215,7 @@ fn buffers(product: ByteCount, flows: u32) -> Vec<Prediction> {
         if let Some(queue) = queue_needed(product, beta) {
             let shared = (f64::from(flows.max(1))).sqrt();
             let bytes = queue.as_f64() / shared;
-            let (title, by) = if flows > 1 {
+            let (title, factor) = if flows > 1 {
                 (
                     title
                         .replace("one", &flows.to_string())
@@ -223,11 +227,11 @@ fn buffers(product: ByteCount, flows: u32) -> Vec<Prediction> {
             };
             all.push(
                 Prediction::new(name, title, bytes, Unit::Bytes)
-                    .detail(format!("at the bottleneck, so that it never runs dry{by}"))
+                    .detail(format!("at the bottleneck, so that it never runs empty{factor}"))
                     .assumes("drop-tail; flows that lose at different times")
                     .source("Villamizar and Song 1994; Appenzeller, Keslassy and McKeown 2004 for √n; RFC 9438 section 4.6")
                     .within(Tolerance::FACTOR_TWO)
-                    .step(format!("{} × (1/{beta} − 1){by} = {}", product.get(), Unit::Bytes.show(bytes))),
+                    .step(format!("{} × (1/{beta} − 1){factor} = {}", product.get(), Unit::Bytes.show(bytes))),
             );
         }
     }
@@ -237,48 +241,48 @@ fn buffers(product: ByteCount, flows: u32) -> Vec<Prediction> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn a_buffer_offers_the_share_of_its_double_that_payload_takes() {
-        let offered = |asked, mtu| {
+    fn the_advertised_window_is_the_payload_share_of_the_doubled_buffer() {
+        let advertised = |asked, mtu| {
             let framing = Framing {
                 mtu,
                 ..Framing::default()
             };
-            offered_window(ByteCount::new(asked), &framing).get()
+            advertised_window(ByteCount::new(asked), &framing).get()
         };
-        // Seen on Linux 6.18 between network namespaces: 82944 and 17408, which the window's scale rounds up to.
-        assert_eq!(offered(64 << 10, 1500).next_multiple_of(1024), 82_944);
-        assert_eq!(offered(13 << 10, 1500).next_multiple_of(1024), 17_408);
-        assert_eq!(offered(64 << 10, 9000), 64 << 10);
-        assert_eq!(offered(u64::MAX, 1500) / 161, u64::MAX / 256);
+        // Observed on Linux 6.18 between network namespaces: 82944 and 17408, rounded up by the window scale.
+        assert_eq!(advertised(64 << 10, 1500).next_multiple_of(1024), 82_944);
+        assert_eq!(advertised(13 << 10, 1500).next_multiple_of(1024), 17_408);
+        assert_eq!(advertised(64 << 10, 9000), 64 << 10);
+        assert_eq!(advertised(u64::MAX, 1500) / 161, u64::MAX / 256);
     }
-    use proptest::prelude::*;
 
     fn mega(megabits: u64) -> BitRate {
         BitRate::from_bps(megabits * 1_000_000)
     }
 
-    fn bdp_of(bps: u64, ms: u64) -> u64 {
+    fn bdp_bytes(bps: u64, ms: u64) -> u64 {
         bandwidth_delay_product(BitRate::from_bps(bps), Duration::from_millis(ms)).get()
     }
 
     #[test]
-    fn bandwidth_delay_products_of_usual_paths() {
-        assert_eq!(bdp_of(60_000_000, 50), 375_000);
+    fn bandwidth_delay_products_of_typical_paths() {
+        assert_eq!(bdp_bytes(60_000_000, 50), 375_000);
         // A T3: about 138 KB.
-        assert_eq!(bdp_of(44_210_000, 25), 138_156);
-        assert_eq!(bdp_of(100_000_000, 2), 25_000);
-        assert_eq!(bdp_of(1_000_000_000, 1), 125_000);
-        assert_eq!(bdp_of(1_000_000_000, 20), 2_500_000);
-        assert_eq!(bdp_of(u64::MAX, 1_000_000_000), u64::MAX);
+        assert_eq!(bdp_bytes(44_210_000, 25), 138_156);
+        assert_eq!(bdp_bytes(100_000_000, 2), 25_000);
+        assert_eq!(bdp_bytes(1_000_000_000, 1), 125_000);
+        assert_eq!(bdp_bytes(1_000_000_000, 20), 2_500_000);
+        assert_eq!(bdp_bytes(u64::MAX, 1_000_000_000), u64::MAX);
     }
 
     #[test]
     fn a_window_over_a_round_trip_is_a_rate() {
         let allowed = window_rate(ByteCount::new(65_535), Duration::from_millis(50)).unwrap();
         assert_eq!(rate(allowed), "10.49 Mbit/s");
-        // Advertised windows as Linux chose them, on a path of 50.5 ms.
+        // Advertised windows chosen by Linux on a path of 50.5 ms.
         for (window, megabits) in [
             (20_272, "3.21"),
             (86_446, "13.69"),
@@ -294,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_path_of_60_megabit_and_50_ms() {
-        let question = WindowQuestion {
+        let parameters = WindowParameters {
             rate: mega(60),
             rtt: Duration::from_millis(50),
             window: Some(ByteCount::new(65_535)),
@@ -304,27 +308,30 @@ mod tests {
                 ..Framing::default()
             },
         };
-        let all = window(&question);
-        let of = |name: &str| all.iter().find(|one| one.name == name).unwrap();
-        assert_eq!(of("bdp").shown(), "375 000 B");
-        assert_eq!(of("segments").value, 257.0);
-        assert_eq!(of("flows_needed").value, 6.0);
-        assert_eq!(of("tcp_goodput").shown(), "10.49 Mbit/s");
-        assert_eq!(of("tcp_goodput").binding.as_deref(), Some("window"));
-        assert_eq!(of("queue_reno").value, 375_000.0);
-        assert_eq!(of("queue_cubic").value, 160_714.0);
-        let wide = window(&WindowQuestion {
+        let all = predict_window(&parameters);
+        let named = |name: &str| all.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(named("bdp").unit_value().to_string(), "375 000 B");
+        assert_eq!(named("segments").value, 257.0);
+        assert_eq!(named("flows_needed").value, 6.0);
+        assert_eq!(
+            named("tcp_goodput").unit_value().to_string(),
+            "10.49 Mbit/s"
+        );
+        assert_eq!(named("tcp_goodput").binding.as_deref(), Some("window"));
+        assert_eq!(named("queue_reno").value, 375_000.0);
+        assert_eq!(named("queue_cubic").value, 160_714.0);
+        let wide = predict_window(&WindowParameters {
             window: Some(ByteCount::new(4_000_000)),
-            ..question
+            ..parameters
         });
         let bound = wide.iter().find(|one| one.name == "tcp_goodput").unwrap();
         assert_eq!(bound.binding.as_deref(), Some("wire"));
-        assert_eq!(bound.shown(), "56.96 Mbit/s");
+        assert_eq!(bound.unit_value().to_string(), "56.96 Mbit/s");
     }
 
     proptest! {
         #[test]
-        fn the_flows_needed_fill_the_path_and_one_less_does_not(bps in 1_u64..1 << 40, us in 1_u64..1 << 30, window in 1_u64..1 << 32) {
+        fn the_flows_needed_fill_the_path_and_one_fewer_does_not(bps in 1_u64..1 << 40, us in 1_u64..1 << 30, window in 1_u64..1 << 32) {
             let product = bandwidth_delay_product(BitRate::from_bps(bps), Duration::from_micros(us));
             let flows = flows_needed(product, ByteCount::new(window)).unwrap();
             prop_assert!(flows.saturating_mul(window) >= product.get());
@@ -332,18 +339,18 @@ mod tests {
         }
 
         #[test]
-        fn goodput_never_exceeds_the_line_and_a_longer_path_never_gives_more(bps in 1_000_u64..1 << 40, us in 1_u64..1 << 30, more in 0_u64..1 << 30, window_bytes in 1_u64..1 << 32) {
-            let question = WindowQuestion {
+        fn goodput_never_exceeds_the_line_rate_and_a_longer_path_never_increases_it(bps in 1_000_u64..1 << 40, us in 1_u64..1 << 30, more in 0_u64..1 << 30, window_bytes in 1_u64..1 << 32) {
+            let parameters = WindowParameters {
                 rate: BitRate::from_bps(bps),
                 rtt: Duration::from_micros(us),
                 window: Some(ByteCount::new(window_bytes)),
                 flows: 1,
                 framing: Framing::default(),
             };
-            let goodput = |question: &WindowQuestion| window(question).iter().find(|one| one.name == "tcp_goodput").unwrap().value;
-            let longer = WindowQuestion { rtt: Duration::from_micros(us + more), ..question };
-            prop_assert!(goodput(&question) <= bps as f64);
-            prop_assert!(goodput(&longer) <= goodput(&question));
+            let goodput = |parameters: &WindowParameters| predict_window(parameters).iter().find(|one| one.name == "tcp_goodput").unwrap().value;
+            let longer = WindowParameters { rtt: Duration::from_micros(us + more), ..parameters };
+            prop_assert!(goodput(&parameters) <= bps as f64);
+            prop_assert!(goodput(&longer) <= goodput(&parameters));
         }
     }
 }

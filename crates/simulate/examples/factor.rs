@@ -1,4 +1,4 @@
-//! How many times faster than real time flows are simulated, and how many events a second that is.
+//! Measures how much faster than real time flows are simulated, and the events per second.
 //!
 //! `cargo run --release -p caudal-simulate --example factor`
 #![allow(
@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 use caudal_core::framing::Framing;
 use caudal_core::units::BitRate;
-use caudal_simulate::run::run;
-use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_topology::{Preset, Topology, TopologyFile};
 
-fn of(text: &str) -> Topology {
+fn topology(text: &str) -> Topology {
     let file: TopologyFile = toml::from_str(text).unwrap();
     Topology::resolve(&file).unwrap()
 }
 
 fn pair(keys: &str) -> Topology {
-    of(&format!(
+    topology(&format!(
         "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\nlink = [{{ between = [\"h1\", \"h2\"], {keys} }}]"
     ))
 }
@@ -31,15 +31,15 @@ fn preset(name: &str) -> Topology {
     Topology::resolve(&file).unwrap()
 }
 
-fn measure(name: &str, topology: &Topology, flows: Vec<Flow>, seconds: u64) {
-    let scenario = Scenario::of(flows, Duration::from_secs(seconds));
-    let began = Instant::now();
-    let outcome = run(topology, &scenario).unwrap();
-    let took = began.elapsed().as_secs_f64();
+fn measure(name: &str, topology: &Topology, flows: Vec<SimFlow>, seconds: u64) {
+    let scenario = Scenario::new(flows, Duration::from_secs(seconds));
+    let start = Instant::now();
+    let result = simulate(topology, &scenario).unwrap();
+    let elapsed = start.elapsed().as_secs_f64();
     println!(
         "{name:<44} {:6.0} times real time, {:5.2} million events/s",
-        seconds as f64 / took,
-        outcome.events as f64 / took / 1e6,
+        seconds as f64 / elapsed,
+        result.events as f64 / elapsed / 1e6,
     );
 }
 
@@ -49,9 +49,12 @@ fn main() {
             congestion,
             ..TcpSettings::default()
         };
-        Flow::between("h1", "h2", Traffic::tcp(settings))
+        SimFlow::between("h1", "h2", Traffic::tcp(settings))
     };
-    let (reno, cubic) = (flow(Congestion::Reno), flow(Congestion::Cubic));
+    let (reno, cubic) = (
+        flow(CongestionControl::Reno),
+        flow(CongestionControl::Cubic),
+    );
     let udp = Traffic::Udp(UdpSource {
         framing: Framing::default(),
         payload: 1472,
@@ -61,14 +64,14 @@ fn main() {
     measure("TCP over 10 Mbit/s, 20 ms, reno", &slow, vec![reno], 1000);
     let one = || vec![cubic.clone()];
     measure("TCP over 10 Mbit/s, 20 ms, cubic", &slow, one(), 1000);
-    let udp = vec![Flow::between("h1", "h2", udp)];
+    let udp = vec![SimFlow::between("h1", "h2", udp)];
     measure("UDP over 10 Mbit/s", &slow, udp, 1000);
     let star = preset("star");
     measure("TCP through a switch, 10 Mbit/s", &star, one(), 1000);
     let two = || {
         vec![
             cubic.clone(),
-            Flow::between("h3", "h2", cubic.traffic.clone()),
+            SimFlow::between("h3", "h2", cubic.traffic.clone()),
         ]
     };
     measure(

@@ -1,63 +1,70 @@
-//! What cannot be simulated.
+//! Scenarios that cannot be simulated.
 
 use caudal_core::units::BitRate;
 use caudal_link::error::LinkError;
 
-/// A scenario that cannot be run, found before it is.
+/// A scenario that cannot be simulated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulateError {
-    /// A link that cannot be put together.
+    /// A link that cannot be built.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// A flow from or to something without an address.
+    /// A flow from or to a node that does not exist or has no address.
     #[error("flow {flow}: there is no host or router {node:?}; name one of the topology")]
     NoHost {
         /// The flow, counted from 0.
         flow: usize,
-        /// What was named.
+        /// The name.
         node: String,
     },
-    /// A flow that leads to where it begins.
-    #[error("flow {0} leads to where it begins; name another host")]
-    ToItself(usize),
-    /// Two hosts that do not reach each other.
-    #[error("flow {0}: its ends do not reach each other; add a link or a router")]
-    NoWay(usize),
-    /// Headers that fill the packet.
+    /// A flow from a host to itself.
+    #[error("flow {0} starts and ends at the same host; name another host")]
+    SameHost(usize),
+    /// Two hosts without a path between them.
+    #[error("flow {0}: there is no path between its hosts; add a link or a router")]
+    NoPath(usize),
+    /// Packets that have no room for payload beside their headers.
     #[error("flow {flow}: packets of {mtu} bytes have no room for payload; raise the MTU")]
     NoRoom {
         /// The flow, counted from 0.
         flow: usize,
-        /// The largest packet on its way.
+        /// The largest packet on its path.
         mtu: u32,
     },
-    /// A source that never or always sends.
+    /// A UDP source without a rate or a payload.
     #[error(
-        "flow {flow}: a source of {rate} in datagrams of {payload} bytes cannot be; give both above zero"
+        "flow {flow}: a UDP source cannot send at {rate} in datagrams of {payload} bytes; give both above zero"
     )]
-    NoSource {
+    EmptySource {
         /// The flow, counted from 0.
         flow: usize,
         /// Its rate.
         rate: BitRate,
-        /// Its datagrams' payload.
+        /// The payload of its datagrams in bytes.
         payload: u32,
     },
     /// A congestion control without a model.
-    #[error("congestion control {0:?} is not modelled; take reno or cubic")]
-    NoModel(String),
-    /// A message without a byte.
-    #[error("flow {0}: an echo takes messages of at least one byte")]
-    NoMessage(usize),
-    /// A run without an end, or with too many intervals to keep.
-    #[error("a run lasts above zero and at most {longest} s, in at most {intervals} intervals")]
-    Length {
-        /// The longest run in seconds.
-        longest: u64,
-        /// The most intervals.
-        intervals: u64,
+    #[error("congestion control {0:?} is not modelled; choose reno or cubic")]
+    NotModelled(String),
+    /// An echo client without message bytes.
+    #[error("flow {0}: an echo needs messages of at least one byte")]
+    EmptyMessage(usize),
+    /// A duration or an interval out of range.
+    #[error(
+        "a simulation lasts more than zero and at most {max_seconds} s, in at most {max_intervals} intervals"
+    )]
+    Duration {
+        /// The longest duration in seconds.
+        max_seconds: u64,
+        /// The largest number of intervals.
+        max_intervals: u64,
     },
-    /// More flows than are told apart.
-    #[error("{0} flows are too many; the most is {most}", most = crate::scenario::MAX_FLOWS)]
-    TooManyFlows(usize),
+    /// Too many flows.
+    #[error("{count} flows are too many; use at most {max}")]
+    TooManyFlows {
+        /// The number of flows.
+        count: usize,
+        /// The largest number of flows.
+        max: usize,
+    },
 }

@@ -1,21 +1,22 @@
-//! Flows over a topology in virtual time: who sends what, when, and what becomes of it.
+//! Flows over a topology in virtual time.
 //!
-//! A [`Topology`](caudal_topology::Topology) says what the network is, a [`Scenario`](scenario::Scenario) which
-//! flows cross it; [`run::run`] gives an [`Outcome`](outcome::Outcome). TCP is modelled segment by segment after
-//! what Linux does, without payload. Time is whole nanoseconds and chance comes from seeds, so one input gives one
-//! output on every machine. Pure: no clock, socket, file or thread.
+//! A [`Topology`](caudal_topology::Topology) is the network, a [`Scenario`](scenario::Scenario) the flows that cross it;
+//! [`simulate`] gives a [`SimulationResult`](result::SimulationResult). TCP is modelled segment by segment after Linux,
+//! without payload. Time is whole nanoseconds and random numbers come from seeds, so the same input gives the same output
+//! on every machine. Pure: no clock, socket, file or thread.
 #![forbid(unsafe_code)]
 
-mod agenda;
-mod datagrams;
-mod echo;
 pub mod error;
-mod fabric;
+mod event_queue;
 mod flow;
-pub mod outcome;
+mod goodput;
+mod host_jitter;
+mod network;
 mod packet;
-pub mod run;
+pub mod result;
 pub mod scenario;
-mod span;
-mod tally;
+mod simulation;
 pub mod tcp;
+mod udp;
+
+pub use simulation::simulate;

@@ -1,86 +1,88 @@
-//! What travels: a segment, a datagram or an announcement, in a few bytes of a frame.
+//! Packets: TCP segments and UDP datagrams, encoded in the content of a frame.
 
-use caudal_link::moment::Moment;
+use caudal_link::time::SimTime;
 
-use crate::tcp::segment::{Blocks, Segment};
+use crate::tcp::{SackBlocks, TcpSegment};
 
-/// One of the two ends of a flow.
+/// One of the two sides of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum End {
-    /// Where the flow begins.
-    Near,
-    /// Where it leads.
-    Far,
+pub(crate) enum FlowSide {
+    /// The side where the flow starts.
+    Initiator,
+    /// The side where it ends.
+    Responder,
 }
 
-impl End {
-    pub(crate) const fn other(self) -> Self {
+impl FlowSide {
+    pub(crate) const fn opposite(self) -> Self {
         match self {
-            Self::Near => Self::Far,
-            Self::Far => Self::Near,
+            Self::Initiator => Self::Responder,
+            Self::Responder => Self::Initiator,
         }
     }
 }
 
-/// A datagram or one of its IP fragments.
+/// A UDP datagram or one of its IP fragments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Datagram {
-    /// Counted from 0.
-    pub(crate) number: u64,
-    /// When its application sent it.
-    pub(crate) sent: Moment,
-    /// Which fragment this is.
-    pub(crate) piece: u16,
-    /// How many there are.
-    pub(crate) pieces: u16,
+pub(crate) struct DatagramFragment {
+    /// The datagram's number, counted from 0.
+    pub(crate) datagram: u64,
+    /// The time at which the application sent the datagram.
+    pub(crate) sent: SimTime,
+    /// The fragment's number, counted from 0.
+    pub(crate) index: u16,
+    /// The number of fragments of the datagram.
+    pub(crate) count: u16,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Body {
-    Segment(Segment),
-    Datagram(Datagram),
+pub(crate) enum PacketBody {
+    Segment(TcpSegment),
+    Datagram(DatagramFragment),
 }
 
 /// A packet of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// The flow, by its place in the scenario.
+    /// The flow's number in the scenario.
     pub(crate) flow: u32,
-    /// The end it is for.
-    pub(crate) toward: End,
-    pub(crate) body: Body,
+    /// The side it is sent to.
+    pub(crate) to: FlowSide,
+    pub(crate) body: PacketBody,
 }
 
-/// The most bytes a packet takes.
-const ROOM: usize = 128;
-const NO_MOMENT: u64 = u64::MAX;
+/// The largest encoded length in bytes.
+const MAX_ENCODED_BYTES: usize = 128;
+/// The encoding of an absent timestamp.
+const NO_TIME: u64 = u64::MAX;
 
 mod flag {
-    pub(super) const FAR: u8 = 1;
+    pub(super) const TO_RESPONDER: u8 = 1;
     pub(super) const DATAGRAM: u8 = 2;
     pub(super) const SYN: u8 = 4;
     pub(super) const ACK: u8 = 8;
-    pub(super) const REPEATED: u8 = 16;
-    pub(super) const PUSHED: u8 = 32;
+    pub(super) const DSACK: u8 = 16;
+    pub(super) const PSH: u8 = 32;
 }
 
-/// Numbers one behind the other, little end first.
-struct Writer {
-    bytes: [u8; ROOM],
+/// Writes little-endian fields.
+struct FieldWriter {
+    bytes: [u8; MAX_ENCODED_BYTES],
     length: usize,
 }
 
-impl Writer {
+impl FieldWriter {
     fn put<const N: usize>(&mut self, number: [u8; N]) {
         self.bytes[self.length..self.length + N].copy_from_slice(&number);
         self.length += N;
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+/// Reads little-endian fields.
+struct FieldReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl FieldReader<'_> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (first, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -93,44 +95,44 @@ impl Reader<'_> {
 }
 
 impl Packet {
-    /// Hands `use_bytes` the bytes that [`Self::decode`] reads.
+    /// Encodes the packet for [`Self::decode`] and calls `use_bytes` with the result.
     pub(crate) fn encode<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
-        let mut writer = Writer {
-            bytes: [0; ROOM],
+        let mut writer = FieldWriter {
+            bytes: [0; MAX_ENCODED_BYTES],
             length: 0,
         };
-        let mut flags = if self.toward == End::Far {
-            flag::FAR
+        let mut flags = if self.to == FlowSide::Responder {
+            flag::TO_RESPONDER
         } else {
             0
         };
         match &self.body {
-            Body::Datagram(datagram) => {
+            PacketBody::Datagram(fragment) => {
                 flags |= flag::DATAGRAM;
                 writer.put([flags]);
                 writer.put(self.flow.to_le_bytes());
-                writer.put(datagram.number.to_le_bytes());
-                writer.put(datagram.sent.ns().to_le_bytes());
-                writer.put(datagram.piece.to_le_bytes());
-                writer.put(datagram.pieces.to_le_bytes());
+                writer.put(fragment.datagram.to_le_bytes());
+                writer.put(fragment.sent.as_ns().to_le_bytes());
+                writer.put(fragment.index.to_le_bytes());
+                writer.put(fragment.count.to_le_bytes());
             }
-            Body::Segment(segment) => {
+            PacketBody::Segment(segment) => {
                 flags |= if segment.syn { flag::SYN } else { 0 };
-                flags |= if segment.acknowledges { flag::ACK } else { 0 };
-                flags |= if segment.pushed { flag::PUSHED } else { 0 };
-                if segment.blocks.first_repeats() {
-                    flags |= flag::REPEATED;
+                flags |= if segment.ack { flag::ACK } else { 0 };
+                flags |= if segment.psh { flag::PSH } else { 0 };
+                if segment.sack.first_is_dsack() {
+                    flags |= flag::DSACK;
                 }
                 writer.put([flags]);
                 writer.put(self.flow.to_le_bytes());
                 writer.put(segment.sequence.to_le_bytes());
                 writer.put(segment.length.to_le_bytes());
-                writer.put(segment.acknowledged.to_le_bytes());
+                writer.put(segment.acknowledgment.to_le_bytes());
                 writer.put(segment.window.to_le_bytes());
-                writer.put(segment.sent.ns().to_le_bytes());
-                let echoed = segment.echoed.map_or(NO_MOMENT, Moment::ns);
-                writer.put(echoed.to_le_bytes());
-                for (start, end) in segment.blocks.iter() {
+                writer.put(segment.timestamp.as_ns().to_le_bytes());
+                let timestamp_echo = segment.timestamp_echo.map_or(NO_TIME, SimTime::as_ns);
+                writer.put(timestamp_echo.to_le_bytes());
+                for (start, end) in segment.sack.iter() {
                     writer.put(start.to_le_bytes());
                     writer.put(end.to_le_bytes());
                 }
@@ -139,44 +141,44 @@ impl Packet {
         use_bytes(&writer.bytes[..writer.length])
     }
 
-    /// The packet in `bytes`; `None` when there is none.
+    /// Decodes a packet; `None` when `bytes` hold none.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader(bytes);
+        let mut reader = FieldReader(bytes);
         let [flags] = reader.take()?;
         let flow = u32::from_le_bytes(reader.take()?);
-        let toward = if flags & flag::FAR == 0 {
-            End::Near
+        let to = if flags & flag::TO_RESPONDER == 0 {
+            FlowSide::Initiator
         } else {
-            End::Far
+            FlowSide::Responder
         };
         let body = if flags & flag::DATAGRAM == 0 {
-            let mut segment = Segment {
+            let mut segment = TcpSegment {
                 syn: flags & flag::SYN != 0,
-                acknowledges: flags & flag::ACK != 0,
-                pushed: flags & flag::PUSHED != 0,
+                ack: flags & flag::ACK != 0,
+                psh: flags & flag::PSH != 0,
                 sequence: reader.u64()?,
                 length: u32::from_le_bytes(reader.take()?),
-                acknowledged: reader.u64()?,
+                acknowledgment: reader.u64()?,
                 window: reader.u64()?,
-                sent: Moment::from_ns(reader.u64()?),
-                echoed: Some(reader.u64()?)
-                    .filter(|ns| *ns != NO_MOMENT)
-                    .map(Moment::from_ns),
-                blocks: Blocks::none(flags & flag::REPEATED != 0),
+                timestamp: SimTime::from_ns(reader.u64()?),
+                timestamp_echo: Some(reader.u64()?)
+                    .filter(|ns| *ns != NO_TIME)
+                    .map(SimTime::from_ns),
+                sack: SackBlocks::new(flags & flag::DSACK != 0),
             };
             while let (Some(start), Some(end)) = (reader.u64(), reader.u64()) {
-                segment.blocks.push((start, end));
+                segment.sack.push((start, end));
             }
-            Body::Segment(segment)
+            PacketBody::Segment(segment)
         } else {
-            Body::Datagram(Datagram {
-                number: reader.u64()?,
-                sent: Moment::from_ns(reader.u64()?),
-                piece: u16::from_le_bytes(reader.take()?),
-                pieces: u16::from_le_bytes(reader.take()?),
+            PacketBody::Datagram(DatagramFragment {
+                datagram: reader.u64()?,
+                sent: SimTime::from_ns(reader.u64()?),
+                index: u16::from_le_bytes(reader.take()?),
+                count: u16::from_le_bytes(reader.take()?),
             })
         };
-        Some(Self { flow, toward, body })
+        Some(Self { flow, to, body })
     }
 }
 
@@ -187,38 +189,38 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_packet_is_what_its_bytes_say(
-            flow: u32, far: bool, numbers in prop::array::uniform6(0..u64::MAX), length: u32, flags: (bool, bool, bool, bool),
-            blocks in prop::collection::vec((any::<u64>(), any::<u64>()), 0..=Blocks::MOST), datagram: bool, piece: u16,
+        fn an_encoded_packet_decodes_to_itself(
+            flow: u32, to_responder: bool, numbers in prop::array::uniform6(0..u64::MAX), length: u32, flags: (bool, bool, bool, bool),
+            blocks in prop::collection::vec((any::<u64>(), any::<u64>()), 0..=SackBlocks::MAX), is_datagram: bool, index: u16,
         ) {
             let [a, b, c, d, e, f] = numbers;
-            let toward = if far { End::Far } else { End::Near };
-            let body = if datagram {
-                Body::Datagram(Datagram { number: a, sent: Moment::from_ns(b), piece, pieces: !piece })
+            let to = if to_responder { FlowSide::Responder } else { FlowSide::Initiator };
+            let body = if is_datagram {
+                PacketBody::Datagram(DatagramFragment { datagram: a, sent: SimTime::from_ns(b), index, count: !index })
             } else {
-                let mut kept = Blocks::none(flags.2);
+                let mut sack = SackBlocks::new(flags.2);
                 for block in blocks {
-                    kept.push(block);
+                    sack.push(block);
                 }
-                Body::Segment(Segment {
+                PacketBody::Segment(TcpSegment {
                     sequence: a,
                     length,
-                    acknowledged: b,
+                    acknowledgment: b,
                     window: c,
-                    sent: Moment::from_ns(d),
-                    echoed: (f % 2 == 0).then_some(Moment::from_ns(e)),
+                    timestamp: SimTime::from_ns(d),
+                    timestamp_echo: (f % 2 == 0).then_some(SimTime::from_ns(e)),
                     syn: flags.0,
-                    acknowledges: flags.1,
-                    pushed: flags.3,
-                    blocks: kept,
+                    ack: flags.1,
+                    psh: flags.3,
+                    sack,
                 })
             };
-            let packet = Packet { flow, toward, body };
+            let packet = Packet { flow, to, body };
             prop_assert_eq!(packet.encode(Packet::decode), Some(packet));
         }
 
         #[test]
-        fn any_bytes_are_a_packet_or_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_decode_to_a_packet_or_to_none(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Packet::decode(&bytes);
         }
     }

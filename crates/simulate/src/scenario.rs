@@ -1,4 +1,4 @@
-//! Which flows cross a topology, and for how long.
+//! Scenarios: the flows that cross a topology, and for how long.
 
 use std::time::Duration;
 
@@ -8,41 +8,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::tcp::TcpSettings;
 
-/// The most flows of a scenario.
+/// The largest number of flows of a scenario.
 pub const MAX_FLOWS: usize = 10_000;
-/// The longest run: 100 days.
-pub(crate) const LONGEST: Duration = Duration::from_secs(8_640_000);
-/// The most intervals that are kept.
+/// The longest simulated time: 100 days.
+pub(crate) const MAX_DURATION: Duration = Duration::from_secs(8_640_000);
+/// The largest number of intervals.
 pub(crate) const MAX_INTERVALS: u64 = 100_000;
 
-/// Flows and how long they are watched.
+/// Flows and the simulated time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// The flows.
-    pub flows: Vec<Flow>,
-    /// How long the run lasts in virtual time.
+    pub flows: Vec<SimFlow>,
+    /// The simulated time.
     pub duration: Duration,
-    /// The length of the intervals in which goodput is told.
+    /// The length of the intervals for which goodput is given.
     pub interval: Duration,
-    /// The most by which a host sends a packet later than it would, each as likely; packets keep their order.
+    /// The maximum of a uniform random delay of each packet in the host that sends it; packets keep their order.
     ///
-    /// Hosts that are exact to the nanosecond fall into step, and one of them then finds every place in a queue taken.
+    /// Without it, hosts that send at exact times synchronise, and all losses at a full queue hit one of them.
     ///
     /// Source: Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992.
-    pub lateness: Duration,
-    /// Where the chance of sources and hosts begins; that of links is the topology's.
+    pub host_jitter: Duration,
+    /// The seed of the random numbers of sources and hosts; those of links have the topology's.
     pub seed: u64,
-    /// Frames and timers after which the run is cut short, so that it ends whatever it is asked.
+    /// The number of events, frames and timers, after which the simulation is cut short, so that it always ends.
     pub event_limit: u64,
 }
 
 impl Scenario {
-    /// `flows` for `duration`, told every second, with seed 1 and up to 200 million events.
+    /// `flows` for `duration`, in intervals of a second, with seed 1 and up to 200 million events.
     ///
-    /// A single flow has nobody to fall into step with, and its hosts are exact; those of several are up to 100 µs late.
+    /// Several flows have a host jitter of 100 µs; a single one has nothing to synchronise with, and none.
     #[must_use]
-    pub fn of(flows: Vec<Flow>, duration: Duration) -> Self {
-        let lateness = if flows.len() > 1 {
+    pub fn new(flows: Vec<SimFlow>, duration: Duration) -> Self {
+        let host_jitter = if flows.len() > 1 {
             Duration::from_micros(100)
         } else {
             Duration::ZERO
@@ -50,7 +50,7 @@ impl Scenario {
         Self {
             flows,
             duration,
-            lateness,
+            host_jitter,
             interval: Duration::from_secs(1),
             seed: 1,
             event_limit: 200_000_000,
@@ -58,23 +58,23 @@ impl Scenario {
     }
 }
 
-/// Traffic from one host or router to another.
+/// A flow from one host or router to another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Flow {
-    /// The node it begins at, by its name in the topology.
+pub struct SimFlow {
+    /// The name of the node where it starts.
     pub from: String,
-    /// The node it leads to.
+    /// The name of the node where it ends.
     pub to: String,
-    /// When it begins.
+    /// Its start time.
     pub start: Duration,
-    /// When its application stops sending; `None` when it goes on to the end or until all is sent.
+    /// The time at which its application stops sending; `None` when it sends until the end or until everything is sent.
     pub stop: Option<Duration>,
-    /// What it is.
+    /// The kind of traffic.
     pub traffic: Traffic,
 }
 
-impl Flow {
-    /// `traffic` between two nodes from the begin to the end of the run.
+impl SimFlow {
+    /// `traffic` between two nodes for the whole simulated time.
     #[must_use]
     pub fn between(from: impl Into<String>, to: impl Into<String>, traffic: Traffic) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Flow {
         }
     }
 
-    /// The same flow, beginning at `start`.
+    /// The same flow, starting at `start`.
     #[must_use]
     pub fn starting(mut self, start: Duration) -> Self {
         self.start = start;
@@ -101,19 +101,19 @@ impl Flow {
     }
 }
 
-/// What a flow is.
+/// The kind of traffic of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// A TCP transfer of so many bytes, or without an end.
+    /// A TCP transfer.
     Tcp {
-        /// How the connection is set.
+        /// The settings of the connection.
         settings: TcpSettings,
-        /// What is transferred.
+        /// The number of bytes; `None` for a transfer without an end.
         bytes: Option<ByteCount>,
     },
-    /// Datagrams that nothing slows down.
+    /// Datagrams, without any congestion control.
     Udp(UdpSource),
-    /// Messages that come back, one after the other.
+    /// Messages that are echoed, one after the other.
     Echo(EchoClient),
 }
 
@@ -128,38 +128,38 @@ impl Traffic {
     }
 }
 
-/// A source of datagrams.
+/// A source of UDP datagrams.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UdpSource {
-    /// Headers and the largest packet; a link with a smaller MTU lowers it.
+    /// The headers and the largest packet; links with a smaller MTU lower it.
     pub framing: Framing,
-    /// Payload of a datagram in bytes; what does not fit a packet crosses in IP fragments.
+    /// The payload of a datagram in bytes; datagrams larger than a packet are sent in IP fragments.
     pub payload: u32,
-    /// When they leave.
+    /// The departure times.
     pub pattern: Pattern,
 }
 
-/// When datagrams leave; rates are of payload.
+/// The departure times of datagrams; rates are of payload.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
-    /// Evenly.
+    /// Constant bit rate.
     Constant(BitRate),
-    /// As a Poisson process with this mean rate.
+    /// A Poisson process with this mean rate.
     Poisson(BitRate),
-    /// Evenly at a rate in times of exponential length, with silence of exponential length between them.
+    /// On-off: constant bit rate during on periods, silence during off periods, both of exponential length.
     OnOff {
-        /// The rate while it sends.
+        /// The rate during on periods.
         rate: BitRate,
-        /// The mean length of a time in which it sends.
+        /// The mean length of on periods.
         on: Duration,
-        /// The mean length of a silence.
+        /// The mean length of off periods.
         off: Duration,
     },
 }
 
 impl Pattern {
-    /// The rate while it sends.
+    /// The rate, of an on-off pattern that during on periods.
     #[must_use]
     pub const fn rate(&self) -> BitRate {
         match self {
@@ -168,24 +168,24 @@ impl Pattern {
     }
 }
 
-/// What carries an echo.
+/// The transport of an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EchoOver {
-    /// Datagrams; an answer that does not come within a second is lost.
+pub enum EchoTransport {
+    /// UDP; a message without an answer within a second is lost.
     Udp(Framing),
-    /// One connection.
+    /// One TCP connection.
     Tcp(TcpSettings),
 }
 
-/// A client that sends a message, waits for it to come back whole, and sends the next.
+/// A client that sends a message, waits until all of it has been echoed, and sends the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoClient {
-    /// What carries it.
-    pub over: EchoOver,
-    /// Bytes of a message.
+    /// The transport.
+    pub transport: EchoTransport,
+    /// The length of a message in bytes.
     pub message: u32,
-    /// How many; `None` until the flow stops.
+    /// The number of messages; `None` sends until the flow stops.
     pub exchanges: Option<u64>,
-    /// From an answer to the next message.
+    /// The time from an answer to the next message.
     pub pause: Duration,
 }

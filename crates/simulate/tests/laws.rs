@@ -1,4 +1,4 @@
-//! What holds of every run: nothing appears or vanishes, the same input gives the same outcome, and every run ends.
+//! Invariants of all simulations: frames are conserved, the same input gives the same result, and every simulation ends.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod support;
@@ -7,29 +7,29 @@ use std::time::Duration;
 
 use caudal_core::framing::{Framing, IpVersion};
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_link::dice::Dice;
+use caudal_link::random::Rng;
 use caudal_simulate::error::SimulateError;
-use caudal_simulate::outcome::{Details, Outcome};
-use caudal_simulate::run::run;
+use caudal_simulate::result::{FlowDetails, SimulationResult};
 use caudal_simulate::scenario::{
-    EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
+    EchoClient, EchoTransport, Pattern, Scenario, SimFlow, Traffic, UdpSource,
 };
-use caudal_simulate::tcp::{Congestion, Greeting, TcpSettings};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{ApplicationHandshake, CongestionControl, TcpSettings};
 use caudal_topology::{PRESETS, Topology, TopologyFile};
 use support::*;
 
 const RANDOM_SCENARIOS: u64 = 10_000;
-/// Events of a random run at most, which makes most of them last a good part of their second.
-const EVENTS: u64 = 2_000;
+/// The limit of events of a random simulation, which most reach after a good part of their duration.
+const MAX_EVENTS: u64 = 2_000;
 
-fn pick<T: Copy>(dice: &mut Dice, of: &[T]) -> T {
-    of[dice.below(of.len() as u64) as usize]
+fn pick<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
+    choices[rng.below(choices.len() as u64) as usize]
 }
 
-/// What a link may be told, in the words of a topology file.
-fn keys(dice: &mut Dice) -> String {
+/// Random keys of a link in a topology file.
+fn keys(rng: &mut Rng) -> String {
     let rate = pick(
-        dice,
+        rng,
         &[
             "",
             "rate = \"64k\",",
@@ -39,7 +39,7 @@ fn keys(dice: &mut Dice) -> String {
         ],
     );
     let delay = pick(
-        dice,
+        rng,
         &[
             "",
             "delay = \"1us\",",
@@ -48,7 +48,7 @@ fn keys(dice: &mut Dice) -> String {
         ],
     );
     let queue = pick(
-        dice,
+        rng,
         &[
             "",
             "queue = { frames = 1 },",
@@ -57,7 +57,7 @@ fn keys(dice: &mut Dice) -> String {
         ],
     );
     let queue = if rate.is_empty() { "" } else { queue };
-    let duplex = pick(dice, &["", "duplex = \"half\",", "duplex = \"half-full\","]);
+    let duplex = pick(rng, &["", "duplex = \"half\",", "duplex = \"half-full\","]);
     let half = !duplex.is_empty();
     let (rate, duplex) = if half {
         ("rate = \"10M\",", duplex)
@@ -66,7 +66,7 @@ fn keys(dice: &mut Dice) -> String {
     };
     let queue = if half { "" } else { queue };
     let loss = pick(
-        dice,
+        rng,
         &[
             "",
             "loss = 0.001,",
@@ -74,8 +74,8 @@ fn keys(dice: &mut Dice) -> String {
             "lose = [0, 1, 2, 3, 4],",
         ],
     );
-    let harm = pick(
-        dice,
+    let damage = pick(
+        rng,
         &[
             "",
             "duplicate = 0.1,",
@@ -85,27 +85,27 @@ fn keys(dice: &mut Dice) -> String {
             "forward = { loss = 1.0 },",
         ],
     );
-    let mtu = pick(dice, &["", "", "mtu = 576", "mtu = 1280", "mtu = 9000"]);
-    format!("{rate} {delay} {queue} {duplex} {loss} {harm} {mtu}")
+    let mtu = pick(rng, &["", "", "mtu = 576", "mtu = 1280", "mtu = 9000"]);
+    format!("{rate} {delay} {queue} {duplex} {loss} {damage} {mtu}")
         .trim_end()
         .trim_end_matches(',')
         .to_owned()
 }
 
-fn random_topology(dice: &mut Dice) -> Option<Topology> {
-    let file: TopologyFile = if dice.below(3) == 0 {
-        PRESETS[dice.below(PRESETS.len() as u64) as usize]
+fn random_topology(rng: &mut Rng) -> Option<Topology> {
+    let file: TopologyFile = if rng.below(3) == 0 {
+        PRESETS[rng.below(PRESETS.len() as u64) as usize]
             .file(None)
             .unwrap()
     } else {
-        let middle = pick(dice, &["switch", "router", "hub"]);
+        let middle = pick(rng, &["switch", "router", "hub"]);
         let links: Vec<String> = ["a", "b", "c"]
             .iter()
             .map(|host| {
                 let keys = if middle == "hub" {
                     String::new()
                 } else {
-                    keys(dice)
+                    keys(rng)
                 };
                 format!("{{ between = [\"{host}\", \"m\"], {keys} }}")
                     .replace(", }", " }")
@@ -114,78 +114,85 @@ fn random_topology(dice: &mut Dice) -> Option<Topology> {
             .collect();
         let text = format!(
             "seed = {}\nhost = [{{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }}]\n{middle} = [{{ name = \"m\" }}]\nlink = [{}]",
-            dice.below(1 << 40),
+            rng.below(1 << 40),
             links.join(", ")
         );
         toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     };
-    // Not every mixture of keys can be built; those that cannot are told so.
+    // Some combinations of keys cannot be built, and are refused.
     Topology::resolve(&file).ok()
 }
 
-fn random_framing(dice: &mut Dice) -> Framing {
+fn random_framing(rng: &mut Rng) -> Framing {
     Framing {
-        mtu: pick(dice, &[1500, 1500, 576, 9000]),
-        ip: pick(dice, &[IpVersion::V4, IpVersion::V6]),
-        vlan: dice.below(4) == 0,
-        timestamps: dice.below(4) > 0,
+        mtu: pick(rng, &[1500, 1500, 576, 9000]),
+        ip: pick(rng, &[IpVersion::V4, IpVersion::V6]),
+        vlan: rng.below(4) == 0,
+        timestamps: rng.below(4) > 0,
         ..Framing::default()
     }
 }
 
-fn random_settings(dice: &mut Dice) -> TcpSettings {
-    let window = |dice: &mut Dice| {
+fn random_settings(rng: &mut Rng) -> TcpSettings {
+    let window = |rng: &mut Rng| {
         ByteCount::new(pick(
-            dice,
+            rng,
             &[1, 500, 1448, 10_000, 100_000, 4 << 20, u64::MAX],
         ))
     };
     TcpSettings {
-        framing: random_framing(dice),
-        congestion: pick(dice, &[Congestion::Reno, Congestion::Cubic]),
-        send_window: window(dice),
-        receive_window: window(dice),
-        greeting: pick(dice, &[Greeting::NONE, Greeting::CAUDAL, Greeting::IPERF3]),
+        framing: random_framing(rng),
+        congestion: pick(rng, &[CongestionControl::Reno, CongestionControl::Cubic]),
+        send_window: window(rng),
+        receive_window: window(rng),
+        handshake: pick(
+            rng,
+            &[
+                ApplicationHandshake::NONE,
+                ApplicationHandshake::CAUDAL,
+                ApplicationHandshake::IPERF3,
+            ],
+        ),
     }
 }
 
-fn random_traffic(dice: &mut Dice) -> Traffic {
-    let rate = BitRate::from_bps(pick(dice, &[1, 10_000, 1_000_000, 20_000_000, u64::MAX]));
-    match dice.below(5) {
+fn random_traffic(rng: &mut Rng) -> Traffic {
+    let rate = BitRate::from_bps(pick(rng, &[1, 10_000, 1_000_000, 20_000_000, u64::MAX]));
+    match rng.below(5) {
         0 | 1 => Traffic::Tcp {
-            settings: random_settings(dice),
+            settings: random_settings(rng),
             bytes: pick(
-                dice,
+                rng,
                 &[None, Some(0), Some(1), Some(100_000), Some(u64::MAX)],
             )
             .map(ByteCount::new),
         },
         2 | 3 => Traffic::Udp(UdpSource {
-            framing: random_framing(dice),
-            payload: pick(dice, &[1, 100, 1472, 1473, 65_507]),
-            pattern: match dice.below(3) {
+            framing: random_framing(rng),
+            payload: pick(rng, &[1, 100, 1472, 1473, 65_507]),
+            pattern: match rng.below(3) {
                 0 => Pattern::Constant(rate),
                 1 => Pattern::Poisson(rate),
                 _ => Pattern::OnOff {
                     rate,
-                    on: Duration::from_micros(dice.below(100_000)),
-                    off: Duration::from_micros(dice.below(100_000)),
+                    on: Duration::from_micros(rng.below(100_000)),
+                    off: Duration::from_micros(rng.below(100_000)),
                 },
             },
         }),
         _ => Traffic::Echo(EchoClient {
-            over: match dice.below(2) {
-                0 => EchoOver::Udp(random_framing(dice)),
-                _ => EchoOver::Tcp(random_settings(dice)),
+            transport: match rng.below(2) {
+                0 => EchoTransport::Udp(random_framing(rng)),
+                _ => EchoTransport::Tcp(random_settings(rng)),
             },
-            message: pick(dice, &[1, 1000, 10_000]),
-            exchanges: pick(dice, &[None, Some(0), Some(3)]),
-            pause: Duration::from_micros(dice.below(3) * 10_000),
+            message: pick(rng, &[1, 1000, 10_000]),
+            exchanges: pick(rng, &[None, Some(0), Some(3)]),
+            pause: Duration::from_micros(rng.below(3) * 10_000),
         }),
     }
 }
 
-fn random_scenario(topology: &Topology, dice: &mut Dice) -> Scenario {
+fn random_scenario(topology: &Topology, rng: &mut Rng) -> Scenario {
     let hosts: Vec<&str> = topology
         .nodes
         .iter()
@@ -193,65 +200,65 @@ fn random_scenario(topology: &Topology, dice: &mut Dice) -> Scenario {
         .map(|node| node.name.as_str())
         .collect();
     let mut flows = Vec::new();
-    for _ in 0..1 + dice.below(3) {
-        let from = dice.below(hosts.len() as u64);
-        let to = (from + 1 + dice.below(hosts.len() as u64 - 1)) % hosts.len() as u64;
-        let start = Duration::from_micros(dice.below(4) * 1000);
-        let flow = Flow::between(
+    for _ in 0..1 + rng.below(3) {
+        let from = rng.below(hosts.len() as u64);
+        let to = (from + 1 + rng.below(hosts.len() as u64 - 1)) % hosts.len() as u64;
+        let start = Duration::from_micros(rng.below(4) * 1000);
+        let flow = SimFlow::between(
             hosts[from as usize],
             hosts[to as usize],
-            random_traffic(dice),
+            random_traffic(rng),
         )
         .starting(start);
-        flows.push(match dice.below(4) {
-            0 => flow.stopping(Duration::from_micros(dice.below(500_000))),
+        flows.push(match rng.below(4) {
+            0 => flow.stopping(Duration::from_micros(rng.below(500_000))),
             _ => flow,
         });
     }
     Scenario {
         interval: Duration::from_millis(100),
         seed: 7,
-        lateness: Duration::from_micros(dice.below(3) * 50),
-        event_limit: EVENTS,
+        host_jitter: Duration::from_micros(rng.below(3) * 50),
+        event_limit: MAX_EVENTS,
         flows,
-        duration: Duration::from_millis(1 + dice.below(3000)),
+        duration: Duration::from_millis(1 + rng.below(3000)),
     }
 }
 
-/// Whether everything that went in is accounted for.
-fn assert_conserved(outcome: &Outcome, seed: u64) {
-    for link in &outcome.links {
-        for course in &link.courses {
-            let counters = &course.counters;
+/// Checks that every frame and byte is accounted for.
+fn assert_conserved(result: &SimulationResult, seed: u64) {
+    for link in &result.links {
+        for direction in &link.directions {
+            let counters = &direction.counters;
             assert!(
-                counters.balance(course.held),
+                counters.is_balanced(direction.held),
                 "{seed}: {} {counters:?} {:?}",
                 link.name,
-                course.held
+                direction.held
             );
         }
     }
-    for flow in &outcome.flows {
+    for flow in &result.flows {
         assert!(flow.received <= flow.sent, "{seed}: {flow:?}");
         let in_intervals: ByteCount = flow.intervals.iter().map(|interval| interval.bytes).sum();
         assert_eq!(in_intervals, flow.received, "{seed}");
         match &flow.details {
-            Details::Tcp { counts, cwnd, .. } => {
+            FlowDetails::Tcp { counts, cwnd, .. } => {
                 assert!(counts.retransmits <= counts.segments, "{seed}: {counts:?}");
                 assert!(
                     counts.delivered <= counts.segments - counts.retransmits,
                     "{seed}: {counts:?}"
                 );
-                assert!(cwnd.course().len() <= 256, "{seed}");
+                assert!(cwnd.series.len() <= 256, "{seed}");
             }
-            Details::Udp { counts, .. } => {
+            FlowDetails::Udp { counts, .. } => {
                 assert_eq!(
                     counts.received + counts.lost + counts.late,
                     counts.expected,
                     "{seed}"
                 );
             }
-            Details::Echo {
+            FlowDetails::Echo {
                 exchanges, lost, ..
             } => {
                 assert!(exchanges + lost <= 1 + flow.sent.get(), "{seed}");
@@ -261,28 +268,32 @@ fn assert_conserved(outcome: &Outcome, seed: u64) {
 }
 
 #[test]
-fn ten_thousand_random_scenarios_end_without_a_frame_unaccounted_for() {
+fn ten_thousand_random_scenarios_end_with_every_frame_accounted_for() {
     let (mut ran, mut received, mut cut_short) = (0, 0, 0);
     for seed in 0..RANDOM_SCENARIOS {
-        let mut dice = Dice::new(seed, 0);
+        let mut rng = Rng::new(seed, 0);
         let topology = loop {
-            if let Some(topology) = random_topology(&mut dice) {
+            if let Some(topology) = random_topology(&mut rng) {
                 break topology;
             }
         };
-        let scenario = random_scenario(&topology, &mut dice);
-        match run(&topology, &scenario) {
-            Ok(outcome) => {
+        let scenario = random_scenario(&topology, &mut rng);
+        match simulate(&topology, &scenario) {
+            Ok(result) => {
                 ran += 1;
-                cut_short += u64::from(outcome.cut_short);
-                received += outcome
+                cut_short += u64::from(result.cut_short);
+                received += result
                     .flows
                     .iter()
                     .filter(|flow| flow.received.get() > 0)
                     .count();
-                // A burst of one moment may go beyond the limit, by what one event sets off.
-                assert!(outcome.events < 100 * EVENTS, "{seed}: {}", outcome.events);
-                assert_conserved(&outcome, seed);
+                // Simultaneous events may exceed the limit by those that one event causes.
+                assert!(
+                    result.events < 100 * MAX_EVENTS,
+                    "{seed}: {}",
+                    result.events
+                );
+                assert_conserved(&result, seed);
             }
             Err(SimulateError::NoRoom { .. }) => {}
             Err(error) => panic!("{seed}: {error}"),
@@ -295,14 +306,17 @@ fn ten_thousand_random_scenarios_end_without_a_frame_unaccounted_for() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_to_the_last_bit_and_another_another() {
+fn the_same_seed_gives_the_same_result_and_another_seed_another() {
     for seed in 0..50 {
-        let mut dice = Dice::new(seed, 1);
-        let Some(topology) = random_topology(&mut dice) else {
+        let mut rng = Rng::new(seed, 1);
+        let Some(topology) = random_topology(&mut rng) else {
             continue;
         };
-        let scenario = random_scenario(&topology, &mut dice);
-        let (one, other) = (run(&topology, &scenario), run(&topology, &scenario));
+        let scenario = random_scenario(&topology, &mut rng);
+        let (one, other) = (
+            simulate(&topology, &scenario),
+            simulate(&topology, &scenario),
+        );
         assert_eq!(one, other, "{seed}");
     }
     let link = pair("rate = \"10M\", delay = \"5ms\"");
@@ -311,34 +325,33 @@ fn the_same_seed_gives_the_same_run_to_the_last_bit_and_another_another() {
         payload: 1000,
         pattern: Pattern::Poisson(BitRate::from_bps(5_000_000)),
     });
-    let outcome = |seed| {
-        let scenario = Scenario::of(
-            vec![Flow::between("a", "b", poisson.clone())],
+    let result = |seed| {
+        let scenario = Scenario::new(
+            vec![SimFlow::between("a", "b", poisson.clone())],
             Duration::from_secs(5),
         );
-        run(&link, &Scenario { seed, ..scenario }).unwrap()
+        simulate(&link, &Scenario { seed, ..scenario }).unwrap()
     };
-    assert_ne!(outcome(1).flows, outcome(2).flows);
+    assert_ne!(result(1).flows, result(2).flows);
 }
 
 #[test]
-fn what_is_written_of_a_run_is_the_same_every_time() {
-    // The outcome of one run, so that a change of the model is noticed; the numbers themselves mean nothing.
+fn the_serialized_result_is_the_same_every_time() {
     let link = pair(
         "rate = \"10M\", delay = \"10ms\", queue = { frames = 20 }, forward = { loss = 0.001 }",
     );
     let flows = vec![
-        Flow::between("a", "b", cubic()),
-        Flow::between("a", "b", reno()),
+        SimFlow::between("a", "b", cubic()),
+        SimFlow::between("a", "b", reno()),
     ];
-    let outcome = play(&link, flows, 10.0);
-    let written = serde_json::to_string(&outcome).unwrap();
+    let result = run(&link, flows, 10.0);
+    let written = serde_json::to_string(&result).unwrap();
     assert_eq!(
-        serde_json::to_string(&play(
+        serde_json::to_string(&run(
             &link,
             vec![
-                Flow::between("a", "b", cubic()),
-                Flow::between("a", "b", reno())
+                SimFlow::between("a", "b", cubic()),
+                SimFlow::between("a", "b", reno())
             ],
             10.0
         ))
@@ -349,13 +362,13 @@ fn what_is_written_of_a_run_is_the_same_every_time() {
 }
 
 #[test]
-fn a_link_without_rate_or_delay_does_not_keep_a_run_for_ever() {
+fn a_simulation_over_a_link_without_rate_and_delay_ends_at_the_event_limit() {
     let link = pair("mtu = 1500");
     for traffic in [
         cubic(),
         udp(9e12),
         Traffic::Echo(EchoClient {
-            over: EchoOver::Udp(Framing::default()),
+            transport: EchoTransport::Udp(Framing::default()),
             message: 1,
             exchanges: None,
             pause: Duration::ZERO,
@@ -363,18 +376,18 @@ fn a_link_without_rate_or_delay_does_not_keep_a_run_for_ever() {
     ] {
         let scenario = Scenario {
             event_limit: 100_000,
-            ..Scenario::of(
-                vec![Flow::between("a", "b", traffic)],
+            ..Scenario::new(
+                vec![SimFlow::between("a", "b", traffic)],
                 Duration::from_secs(1),
             )
         };
-        let outcome = run(&link, &scenario).unwrap();
-        assert!(outcome.cut_short && outcome.events < 200_000);
+        let result = simulate(&link, &scenario).unwrap();
+        assert!(result.cut_short && result.events < 200_000);
     }
 }
 
 #[test]
-fn more_loss_never_gives_more() {
+fn more_loss_never_gives_more_goodput() {
     for (name, flow) in [("reno", reno()), ("cubic", cubic())] {
         let mut before = f64::INFINITY;
         for loss in [0.0, 0.001, 0.004, 0.016, 0.064, 0.256] {
@@ -383,7 +396,7 @@ fn more_loss_never_gives_more() {
                     let link = topology(&format!(
                         "seed = {seed}\nhost = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ between = [\"a\", \"b\"], rate = \"100M\", delay = \"10ms\", loss = {loss} }}]"
                     ));
-                    mbit(&play(&link, vec![Flow::between("a", "b", flow.clone())], 20.0).flows[0])
+                    mbit(&run(&link, vec![SimFlow::between("a", "b", flow.clone())], 20.0).flows[0])
                 })
                 .sum::<f64>()
                 / 5.0;
@@ -395,17 +408,17 @@ fn more_loss_never_gives_more() {
 }
 
 #[test]
-fn goodput_never_exceeds_the_links_ceiling() {
+fn goodput_never_exceeds_the_ceiling_of_the_link() {
     for seed in 0..100 {
-        let mut dice = Dice::new(seed, 2);
-        let mbit = 1 + dice.below(50);
+        let mut rng = Rng::new(seed, 2);
+        let mbit = 1 + rng.below(50);
         let framing = Framing {
             mtu: 1500,
-            ..random_framing(&mut dice)
+            ..random_framing(&mut rng)
         };
         let settings = TcpSettings {
             framing,
-            ..random_settings(&mut dice)
+            ..random_settings(&mut rng)
         };
         let settings = TcpSettings {
             framing,
@@ -413,30 +426,30 @@ fn goodput_never_exceeds_the_links_ceiling() {
         };
         let link = pair(&format!(
             "rate = \"{mbit}M\", delay = \"{}us\"",
-            dice.below(20_000)
+            rng.below(20_000)
         ));
-        let outcome = play(
+        let result = run(
             &link,
-            vec![Flow::between("a", "b", Traffic::tcp(settings))],
+            vec![SimFlow::between("a", "b", Traffic::tcp(settings))],
             2.0,
         );
         let ceiling = framing.tcp_ceiling(BitRate::from_bps(mbit * 1_000_000));
-        assert!(outcome.flows[0].goodput.unwrap() <= ceiling, "{seed}");
+        assert!(result.flows[0].goodput.unwrap() <= ceiling, "{seed}");
     }
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_in_a_line_that_says_what_to_do() {
+fn invalid_scenarios_are_refused_with_a_remedy_in_one_line() {
     let link = pair("rate = \"10M\"");
-    let refused = |scenario: &Scenario| run(&link, scenario).unwrap_err().to_string();
-    let with = |flow| Scenario::of(vec![flow], Duration::from_secs(1));
+    let refused = |scenario: &Scenario| simulate(&link, scenario).unwrap_err().to_string();
+    let with = |flow| Scenario::new(vec![flow], Duration::from_secs(1));
     let silent = Traffic::Udp(UdpSource {
         framing: Framing::default(),
         payload: 100,
         pattern: Pattern::Constant(BitRate::ZERO),
     });
     let nothing = Traffic::Echo(EchoClient {
-        over: EchoOver::Tcp(TcpSettings::default()),
+        transport: EchoTransport::Tcp(TcpSettings::default()),
         message: 0,
         exchanges: None,
         pause: Duration::ZERO,
@@ -449,14 +462,14 @@ fn what_cannot_be_run_is_refused_in_a_line_that_says_what_to_do() {
         ..TcpSettings::default()
     });
     let messages = [
-        refused(&with(Flow::between("a", "z", cubic()))),
-        refused(&with(Flow::between("a", "a", cubic()))),
-        refused(&with(Flow::between("a", "b", silent))),
-        refused(&with(Flow::between("a", "b", nothing))),
-        refused(&with(Flow::between("a", "b", cramped))),
-        refused(&Scenario::of(Vec::new(), Duration::ZERO)),
-        refused(&Scenario::of(
-            vec![Flow::between("a", "b", cubic()); 10_001],
+        refused(&with(SimFlow::between("a", "z", cubic()))),
+        refused(&with(SimFlow::between("a", "a", cubic()))),
+        refused(&with(SimFlow::between("a", "b", silent))),
+        refused(&with(SimFlow::between("a", "b", nothing))),
+        refused(&with(SimFlow::between("a", "b", cramped))),
+        refused(&Scenario::new(Vec::new(), Duration::ZERO)),
+        refused(&Scenario::new(
+            vec![SimFlow::between("a", "b", cubic()); 10_001],
             Duration::from_secs(1),
         )),
     ];

@@ -1,20 +1,20 @@
-//! How far the far clock is from ours, and how wrong that may be.
+//! The offset between two clocks, with its error bound.
 
 use serde::{Deserialize, Serialize};
 
-/// What one exchange of timestamps says.
+/// The offset and round-trip time from one exchange of timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OffsetAndRtt {
-    /// The far clock less ours, in ns.
+    /// The remote clock minus the local clock, in ns.
     pub offset_ns: i64,
-    /// The round trip without the time the far side took, in ns; negative when a clock was set meanwhile.
+    /// The round-trip time without the remote processing time, in ns; negative when a clock was stepped during the exchange.
     pub rtt_ns: i64,
 }
 
-/// Offset and round trip from four timestamps in ns: sent here, received there, sent there, received here.
+/// Computes offset and round-trip time from four timestamps in ns: t1 local send, t2 remote receive, t3 remote send, t4 local receive.
 ///
-/// `((t2-t1)+(t3-t4))/2` and `(t4-t1)-(t3-t2)`, saturating. The true offset is within half the round trip, however
-/// unequal the two ways. Source: RFC 5905 section 8.
+/// `((t2-t1)+(t3-t4))/2` and `(t4-t1)-(t3-t2)`, saturating. The true offset is within half the round-trip time of that, however
+/// asymmetric the path. Source: RFC 5905 section 8.
 #[must_use]
 pub fn offset_and_rtt(t1: i64, t2: i64, t3: i64, t4: i64) -> OffsetAndRtt {
     let [t1, t2, t3, t4] = [t1, t2, t3, t4].map(i128::from);
@@ -24,58 +24,58 @@ pub fn offset_and_rtt(t1: i64, t2: i64, t3: i64, t4: i64) -> OffsetAndRtt {
     }
 }
 
-/// The offset of the far clock from many exchanges, of which the quickest third counts.
+/// An estimate of a remote clock's offset from many exchanges, averaged over the third with the shortest round trips.
 ///
-/// It takes the offset for constant: over longer times start anew, as clocks drift by up to 100 µs a second.
+/// It assumes a constant offset; over longer times start a new estimate, since clocks drift by up to 100 µs per second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClockEstimate {
-    /// The quickest exchanges, by round trip.
-    quickest: Vec<OffsetAndRtt>,
+    /// The exchanges with the shortest round-trip times, in ascending order.
+    shortest: Vec<OffsetAndRtt>,
     n: u64,
 }
 
 impl ClockEstimate {
-    /// Exchanges kept; averaging more gains nothing.
-    const KEPT: usize = 256;
+    /// The maximum number of exchanges kept; averaging more gains nothing.
+    const MAX_KEPT: usize = 256;
 
-    /// No exchange yet; all memory is taken here.
+    /// An estimate without exchanges; all memory is allocated here.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            quickest: Vec::with_capacity(Self::KEPT + 1),
+            shortest: Vec::with_capacity(Self::MAX_KEPT + 1),
             n: 0,
         }
     }
 
-    /// Takes in one exchange, timestamps in ns as in [`offset_and_rtt`]; one with a negative round trip is ignored.
+    /// Adds one exchange, with timestamps in ns as in [`offset_and_rtt`]; one with a negative round-trip time is ignored.
     pub fn push(&mut self, t1: i64, t2: i64, t3: i64, t4: i64) {
         let exchange = offset_and_rtt(t1, t2, t3, t4);
         if exchange.rtt_ns < 0 {
             return;
         }
         self.n += 1;
-        let place = self
-            .quickest
+        let position = self
+            .shortest
             .partition_point(|kept| kept.rtt_ns <= exchange.rtt_ns);
-        if place < Self::KEPT {
-            self.quickest.insert(place, exchange);
-            self.quickest.truncate(Self::KEPT);
+        if position < Self::MAX_KEPT {
+            self.shortest.insert(position, exchange);
+            self.shortest.truncate(Self::MAX_KEPT);
         }
     }
 
-    /// How many exchanges were taken in.
+    /// The number of exchanges added.
     #[must_use]
     pub const fn n(&self) -> u64 {
         self.n
     }
 
-    /// The far clock less ours in ns, averaged over the third of exchanges with the shortest round trips.
+    /// The remote clock minus the local clock in ns, averaged over the third of exchanges with the shortest round-trip times.
     ///
     /// `None` before the first exchange.
     #[must_use]
     pub fn offset_ns(&self) -> Option<i64> {
         let third = usize::try_from(self.n.div_ceil(3)).unwrap_or(usize::MAX);
-        let best = &self.quickest[..third.min(self.quickest.len())];
+        let best = &self.shortest[..third.min(self.shortest.len())];
         if best.is_empty() {
             return None;
         }
@@ -83,21 +83,23 @@ impl ClockEstimate {
         Some(saturate(sum.div_euclid(best.len() as i128)))
     }
 
-    /// The shortest round trip in ns; `None` before the first exchange.
+    /// The shortest round-trip time in ns; `None` before the first exchange.
     #[must_use]
     pub fn min_rtt_ns(&self) -> Option<i64> {
-        self.quickest.first().map(|kept| kept.rtt_ns)
+        self.shortest.first().map(|kept| kept.rtt_ns)
     }
 
-    /// How far from the truth [`offset_ns`](Self::offset_ns) can be, in ns, however unequal the two ways.
+    /// The maximum error of [`offset_ns`](Self::offset_ns), in ns, however asymmetric the path.
     ///
-    /// Half the shortest round trip, and by how much the average strayed from the offset of that exchange. `None` before
-    /// the first.
+    /// Half the shortest round-trip time plus the deviation of the average from the offset of that exchange. `None` before
+    /// the first exchange.
     #[must_use]
     pub fn bound_ns(&self) -> Option<i64> {
-        let best = self.quickest.first()?;
-        let strayed = i128::from(self.offset_ns()?) - i128::from(best.offset_ns);
-        Some(saturate((i128::from(best.rtt_ns) + 1) / 2 + strayed.abs()))
+        let best = self.shortest.first()?;
+        let deviation = i128::from(self.offset_ns()?) - i128::from(best.offset_ns);
+        Some(saturate(
+            (i128::from(best.rtt_ns) + 1) / 2 + deviation.abs(),
+        ))
     }
 }
 
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_exchange_is_bound_by_half_its_round_trip() {
+    fn the_error_of_one_exchange_is_bounded_by_half_its_round_trip() {
         let mut clock = ClockEstimate::new();
         assert_eq!(
             (clock.offset_ns(), clock.bound_ns(), clock.n()),
@@ -138,7 +140,7 @@ mod tests {
     fn slow_exchanges_do_not_count() {
         let mut clock = ClockEstimate::new();
         for delay in [100, 100, 5000, 9000, 7000, 3000] {
-            // The far clock is 1000 ahead and the way there takes all the delay.
+            // The remote clock is 1000 ahead and the forward path takes all the delay.
             clock.push(0, 1000 + delay, 1000 + delay, delay);
         }
         assert_eq!(
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_during_an_exchange_spoils_only_that_exchange() {
+    fn an_exchange_during_which_a_clock_was_stepped_is_ignored() {
         let mut clock = ClockEstimate::new();
         clock.push(0, 0, 1000, 500);
         assert_eq!((clock.n(), clock.offset_ns()), (0, None));
@@ -157,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_truth_is_always_within_the_bound(offset in -1_000_000_000..1_000_000_000_i64, ways in proptest::collection::vec((0..1_000_000_i64, 0..1_000_000_i64), 1..400)) {
+        fn the_true_offset_is_always_within_the_bound(offset in -1_000_000_000..1_000_000_000_i64, ways in proptest::collection::vec((0..1_000_000_i64, 0..1_000_000_i64), 1..400)) {
             let mut clock = ClockEstimate::new();
             for (at, (there, back)) in (0..).step_by(1_000_000).zip(ways) {
                 let received = at + there + offset;

@@ -1,34 +1,34 @@
-//! How flows fare beside each other: fairness, harm, starvation and how soon they settle.
+//! Fairness between flows that share a link: shares, harm, starvation and convergence.
 //!
-//! Over series of intervals; where a series has a hole nothing is known, and a hole counts neither for nor against a flow.
+//! A gap in a series of intervals counts neither for nor against a flow.
 
-/// What arrived between two readings.
+/// The payload a flow received during one interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
-    /// When it begins, in seconds from any moment.
+pub struct PayloadInterval {
+    /// The start, in seconds from an arbitrary origin.
     pub start_s: f64,
-    /// When it ends.
+    /// The end, in seconds from the same origin.
     pub end_s: f64,
-    /// Payload bytes that arrived in it.
+    /// Payload bytes received.
     pub bytes: f64,
 }
 
-impl Stretch {
-    /// Its length in seconds; `None` unless it has one.
+impl PayloadInterval {
+    /// The length in seconds; `None` unless it is positive and all fields are finite.
     fn length(&self) -> Option<f64> {
         let length = self.end_s - self.start_s;
         (length > 0.0 && length.is_finite() && self.bytes.is_finite()).then_some(length)
     }
 
-    /// Payload bits per second; `None` for one without length.
+    /// The goodput in bit/s; `None` for an interval without length.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         self.length().map(|length| self.bytes * 8.0 / length)
     }
 }
 
-/// The part of a flow's fair share below which it starves, unless told otherwise.
-pub const STARVED_BELOW: f64 = 0.1;
+/// The default fraction of the fair share below which a flow counts as starved.
+pub const STARVATION_THRESHOLD: f64 = 0.1;
 
 /// Jain's fairness index: `(Σx)²/(n·Σx²)`, 1 when all are equal, 1/n when one has everything.
 ///
@@ -41,7 +41,7 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// The part of what a flow has alone that it loses beside others: `(solo − contended)/solo`; `None` for a solo of 0.
+/// The harm to a flow in a quantity of which more is better: `(solo − contended)/solo`; `None` for a solo of 0.
 ///
 /// Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index", HotNets 2019.
 #[must_use]
@@ -49,22 +49,22 @@ pub fn harm(solo: f64, contended: f64) -> Option<f64> {
     (solo > 0.0).then(|| (solo - contended) / solo)
 }
 
-/// Harm for what is better the less there is of it, as delay: `(together − alone)/together`; `None` for none together.
+/// The harm to a flow in a quantity of which less is better, such as delay: `(contended − solo)/contended`; `None` for a contended of 0.
 ///
 /// Source: Ware, Mukerjee, Seshan and Sherry, "Beyond Jain's Fairness Index", HotNets 2019, section 4.
 #[must_use]
-pub fn harm_of_less(alone: f64, together: f64) -> Option<f64> {
-    (together > 0.0 && together.is_finite()).then(|| (together - alone) / together)
+pub fn harm_less_is_better(solo: f64, contended: f64) -> Option<f64> {
+    (contended > 0.0 && contended.is_finite()).then(|| (contended - solo) / contended)
 }
 
-/// A goodput over the fair share, both bit/s; `None` without a share.
+/// The ratio of a goodput to the fair share, both in bit/s; `None` without a share.
 #[must_use]
 pub fn share_ratio(goodput: f64, fair: f64) -> Option<f64> {
     let ratio = goodput / fair;
     (fair > 0.0 && ratio.is_finite()).then_some(ratio)
 }
 
-/// Max–min fair shares of `capacity` where some demand without limit (`None`), all in bit/s.
+/// The max–min fair shares of `capacity` among `demands`, all in bit/s; a demand of `None` is unlimited.
 ///
 /// In the order of the demands. Source: Bertsekas and Gallager, "Data Networks", section 6.5.2.
 #[must_use]
@@ -73,24 +73,24 @@ pub fn fair_shares(capacity: f64, demands: &[Option<f64>]) -> Vec<f64> {
     let demand = |at: usize| demands[at].unwrap_or(f64::INFINITY).max(0.0);
     order.sort_by(|a, b| demand(*a).total_cmp(&demand(*b)));
     let mut shares = vec![0.0; demands.len()];
-    let (mut left, mut flows) = (capacity.max(0.0), demands.len() as f64);
+    let (mut remaining, mut flows) = (capacity.max(0.0), demands.len() as f64);
     for at in order {
-        shares[at] = demand(at).min(left / flows);
-        left -= shares[at];
+        shares[at] = demand(at).min(remaining / flows);
+        remaining -= shares[at];
         flows -= 1.0;
     }
     shares
 }
 
-/// The part of the time in which a flow got less than `below` of its `fair` share (bit/s), from 0 to 1.
+/// The fraction of the time in which a flow got less than `below` of its `fair` share (bit/s), from 0 to 1.
 ///
-/// Intervals count by their length. `None` without any, or without a share.
+/// Intervals are weighted by their length. `None` without intervals, or without a share.
 #[must_use]
-pub fn time_starved(series: &[Stretch], fair: f64, below: f64) -> Option<f64> {
+pub fn starved_fraction(series: &[PayloadInterval], fair: f64, below: f64) -> Option<f64> {
     let limit = limit(fair, below)?;
     let (mut starved, mut all) = (0.0, 0.0);
-    for stretch in series {
-        if let (Some(length), Some(rate)) = (stretch.length(), stretch.rate()) {
+    for interval in series {
+        if let (Some(length), Some(rate)) = (interval.length(), interval.rate()) {
             all += length;
             if rate < limit {
                 starved += length;
@@ -100,30 +100,30 @@ pub fn time_starved(series: &[Stretch], fair: f64, below: f64) -> Option<f64> {
     (all > 0.0).then(|| starved / all)
 }
 
-/// The longest time on end in which a flow got less than `below` of its `fair` share (bit/s), seconds.
+/// The longest continuous time in which a flow got less than `below` of its `fair` share (bit/s), in seconds.
 ///
-/// A hole ends it, because nothing is known of what was in it. `None` without intervals, or without a share.
+/// A gap ends it, because the goodput during a gap is unknown. `None` without intervals, or without a share.
 #[must_use]
-pub fn longest_starvation(series: &[Stretch], fair: f64, below: f64) -> Option<f64> {
+pub fn longest_starvation(series: &[PayloadInterval], fair: f64, below: f64) -> Option<f64> {
     let limit = limit(fair, below)?;
     let (mut longest, mut known) = (0.0_f64, false);
-    // When the present starvation began and how far it reaches.
-    let mut present: Option<(f64, f64)> = None;
-    for stretch in series {
-        let (Some(length), Some(rate)) = (stretch.length(), stretch.rate()) else {
+    // The start and the end of the current starvation.
+    let mut current: Option<(f64, f64)> = None;
+    for interval in series {
+        let (Some(length), Some(rate)) = (interval.length(), interval.rate()) else {
             continue;
         };
         known = true;
         if rate >= limit {
-            present = None;
+            current = None;
             continue;
         }
-        let from = match present {
-            Some((from, to)) if follows(to, stretch.start_s, length) => from,
-            _ => stretch.start_s,
+        let from = match current {
+            Some((from, to)) if follows(to, interval.start_s, length) => from,
+            _ => interval.start_s,
         };
-        present = Some((from, stretch.end_s));
-        longest = longest.max(stretch.end_s - from);
+        current = Some((from, interval.end_s));
+        longest = longest.max(interval.end_s - from);
     }
     known.then_some(longest)
 }
@@ -133,40 +133,40 @@ fn limit(fair: f64, below: f64) -> Option<f64> {
     (limit > 0.0 && limit.is_finite()).then_some(limit)
 }
 
-/// Whether an interval of `length` that begins at `start` joins on to one that ends at `end`.
+/// `true` when an interval of `length` that starts at `start` directly follows one that ends at `end`.
 fn follows(end: f64, start: f64, length: f64) -> bool {
     (start - end).abs() <= 0.1 * length
 }
 
-/// How long after its first interval a flow's rate had settled, seconds.
+/// The time from a flow's first interval until its rate converged, in seconds.
 ///
-/// The settled rate is the mean over the second half of the series. The flow has settled at the beginning of the first
-/// window of `window_s` seconds from which on the mean of every window lies within 10 % of it; windows begin where intervals
-/// do, and those with a hole in them are passed over. `None` where that is later than half of the series, because then there is
-/// no settled rate to speak of; where the settled rate is zero, and for a series shorter than four windows.
+/// The converged rate is the mean over the second half of the series. The flow has converged at the start of the first
+/// window of `window_s` seconds from which on the mean of every window lies within 10 % of it; windows start where intervals
+/// do, and those that contain a gap are skipped. `None` where that is later than half of the series, because then no rate counts
+/// as converged; where the converged rate is zero; and for a series shorter than four windows.
 #[must_use]
-pub fn convergence(series: &[Stretch], window_s: f64) -> Option<f64> {
-    const WITHIN: f64 = 0.1;
-    const WINDOWS: f64 = 4.0;
-    let known: Vec<Stretch> = series
+pub fn convergence_time(series: &[PayloadInterval], window_s: f64) -> Option<f64> {
+    const TOLERANCE: f64 = 0.1;
+    const MIN_WINDOWS: f64 = 4.0;
+    let known: Vec<PayloadInterval> = series
         .iter()
-        .filter(|stretch| stretch.length().is_some())
+        .filter(|interval| interval.length().is_some())
         .copied()
         .collect();
     let (begin, end) = (known.first()?.start_s, known.last()?.end_s);
-    if !(window_s > 0.0 && end - begin >= WINDOWS * window_s) {
+    if !(window_s > 0.0 && end - begin >= MIN_WINDOWS * window_s) {
         return None;
     }
     let half = f64::midpoint(begin, end);
-    let late = known.iter().filter(|stretch| stretch.start_s >= half);
-    let (bytes, time) = late.fold((0.0, 0.0), |(bytes, time), stretch| {
+    let second_half = known.iter().filter(|interval| interval.start_s >= half);
+    let (bytes, time) = second_half.fold((0.0, 0.0), |(bytes, time), interval| {
         (
-            bytes + stretch.bytes,
-            time + stretch.end_s - stretch.start_s,
+            bytes + interval.bytes,
+            time + interval.end_s - interval.start_s,
         )
     });
-    let settled = bytes * 8.0 / time;
-    if !(settled > 0.0 && settled.is_finite()) {
+    let converged = bytes * 8.0 / time;
+    if !(converged > 0.0 && converged.is_finite()) {
         return None;
     }
     let mut since = None;
@@ -175,7 +175,7 @@ pub fn convergence(series: &[Stretch], window_s: f64) -> Option<f64> {
             continue;
         };
         let start = known[first].start_s;
-        if (mean - settled).abs() > WITHIN * settled {
+        if (mean - converged).abs() > TOLERANCE * converged {
             since = None;
         } else if since.is_none() {
             since = Some(start);
@@ -186,18 +186,18 @@ pub fn convergence(series: &[Stretch], window_s: f64) -> Option<f64> {
         .map(|since| since - begin)
 }
 
-/// The mean rate over the first `window_s` seconds; `None` where the series is shorter or has a hole.
-fn window_mean(series: &[Stretch], window_s: f64) -> Option<f64> {
+/// The mean rate over the first `window_s` seconds; `None` where the series is shorter or has a gap.
+fn window_mean(series: &[PayloadInterval], window_s: f64) -> Option<f64> {
     let begin = series.first()?.start_s;
     let (mut bytes, mut reached) = (0.0, begin);
-    for stretch in series {
-        let length = stretch.length()?;
-        if !follows(reached, stretch.start_s, length) {
+    for interval in series {
+        let length = interval.length()?;
+        if !follows(reached, interval.start_s, length) {
             return None;
         }
-        bytes += stretch.bytes;
-        reached = stretch.end_s;
-        // Half an interval short is as near as intervals come.
+        bytes += interval.bytes;
+        reached = interval.end_s;
+        // The sum of whole intervals comes within half an interval of the window.
         if reached - begin >= window_s - length / 2.0 {
             return Some(bytes * 8.0 / (reached - begin));
         }
@@ -211,13 +211,13 @@ mod tests {
     use proptest::prelude::*;
 
     /// Intervals of a second, each with this many bit/s.
-    fn seconds(rates: &[f64]) -> Vec<Stretch> {
-        let stretch = |(at, rate): (usize, &f64)| Stretch {
+    fn seconds(rates: &[f64]) -> Vec<PayloadInterval> {
+        let interval = |(at, rate): (usize, &f64)| PayloadInterval {
             start_s: at as f64,
             end_s: at as f64 + 1.0,
             bytes: rate / 8.0,
         };
-        rates.iter().enumerate().map(stretch).collect()
+        rates.iter().enumerate().map(interval).collect()
     }
 
     #[test]
@@ -230,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn harm_is_the_part_that_is_lost_beside_others() {
+    fn harm_is_the_fraction_lost_to_contention() {
         assert_eq!(format!("{:.3}", harm(9.4, 0.3).unwrap()), "0.968");
-        // A round trip of 20 ms alone and 80 ms beside others.
-        assert_eq!(harm_of_less(0.02, 0.08), Some(0.75));
-        assert_eq!(harm_of_less(1.0, 0.0), None);
+        // A round-trip time of 20 ms alone and 80 ms under contention.
+        assert_eq!(harm_less_is_better(0.02, 0.08), Some(0.75));
+        assert_eq!(harm_less_is_better(1.0, 0.0), None);
     }
 
     #[test]
-    fn fair_shares_leave_to_the_greedy_what_the_modest_do_not_want() {
+    fn fair_shares_give_unlimited_demands_what_limited_ones_leave() {
         assert_eq!(fair_shares(100.0, &[None, Some(20.0)]), [80.0, 20.0]);
         assert_eq!(fair_shares(100.0, &[None, Some(80.0)]), [50.0, 50.0]);
         assert_eq!(
@@ -251,47 +251,47 @@ mod tests {
     #[test]
     fn a_flow_starves_in_the_intervals_below_a_tenth_of_its_share() {
         let series = seconds(&[50.0, 9.0, 0.0, 0.0, 10.0, 5.0]);
-        assert_eq!(time_starved(&series, 100.0, 0.1), Some(4.0 / 6.0));
+        assert_eq!(starved_fraction(&series, 100.0, 0.1), Some(4.0 / 6.0));
         assert_eq!(longest_starvation(&series, 100.0, 0.1), Some(3.0));
         assert_eq!(longest_starvation(&seconds(&[50.0]), 100.0, 0.1), Some(0.0));
-        assert_eq!(time_starved(&[], 100.0, 0.1), None);
-        assert_eq!(time_starved(&series, 0.0, 0.1), None);
+        assert_eq!(starved_fraction(&[], 100.0, 0.1), None);
+        assert_eq!(starved_fraction(&series, 0.0, 0.1), None);
     }
 
     #[test]
-    fn a_hole_ends_a_starvation_and_counts_for_nothing() {
+    fn a_gap_ends_a_starvation_and_is_not_counted() {
         let mut series = seconds(&[0.0, 0.0, 0.0, 0.0, 0.0, 50.0]);
         series.remove(2);
         assert_eq!(longest_starvation(&series, 100.0, 0.1), Some(2.0));
-        assert_eq!(time_starved(&series, 100.0, 0.1), Some(0.8));
+        assert_eq!(starved_fraction(&series, 100.0, 0.1), Some(0.8));
     }
 
     #[test]
-    fn a_flow_has_settled_when_its_moving_mean_stays_near_its_late_mean() {
+    fn a_flow_has_converged_when_its_moving_mean_stays_near_its_late_mean() {
         let rising = [
             10.0, 40.0, 80.0, 98.0, 101.0, 99.0, 100.0, 100.0, 100.0, 101.0, 99.0, 100.0,
         ];
-        assert_eq!(convergence(&seconds(&rising), 1.0), Some(3.0));
+        assert_eq!(convergence_time(&seconds(&rising), 1.0), Some(3.0));
         // Over two seconds, 80 and 98 make 89, and 98 and 101 are near enough.
-        assert_eq!(convergence(&seconds(&rising), 2.0), Some(3.0));
-        assert_eq!(convergence(&seconds(&[100.0; 8]), 1.0), Some(0.0));
+        assert_eq!(convergence_time(&seconds(&rising), 2.0), Some(3.0));
+        assert_eq!(convergence_time(&seconds(&[100.0; 8]), 1.0), Some(0.0));
     }
 
     #[test]
-    fn a_flow_that_never_settles_has_no_time_at_which_it_did() {
+    fn a_flow_that_never_converges_has_no_convergence_time() {
         let sawtooth: Vec<f64> = (0..20).map(|at| 50.0 + 10.0 * f64::from(at % 6)).collect();
-        assert_eq!(convergence(&seconds(&sawtooth), 1.0), None);
-        assert_eq!(convergence(&seconds(&[0.0; 8]), 1.0), None);
-        assert_eq!(convergence(&seconds(&[100.0; 3]), 1.0), None);
+        assert_eq!(convergence_time(&seconds(&sawtooth), 1.0), None);
+        assert_eq!(convergence_time(&seconds(&[0.0; 8]), 1.0), None);
+        assert_eq!(convergence_time(&seconds(&[100.0; 3]), 1.0), None);
         let late: Vec<f64> = (0..20)
             .map(|at| if at < 14 { 50.0 } else { 100.0 })
             .collect();
-        assert_eq!(convergence(&seconds(&late), 1.0), None);
+        assert_eq!(convergence_time(&seconds(&late), 1.0), None);
     }
 
     proptest! {
         #[test]
-        fn shares_use_up_the_capacity_or_meet_the_demands(
+        fn fair_shares_use_the_whole_capacity_or_meet_the_demands(
             capacity in 0.0_f64..1e9,
             demands in proptest::collection::vec(proptest::option::of(0.0_f64..1e9), 1..10),
         ) {
@@ -310,13 +310,13 @@ mod tests {
             fair: f64,
             window: f64,
         ) {
-            let series: Vec<Stretch> = points
+            let series: Vec<PayloadInterval> = points
                 .into_iter()
-                .map(|(start_s, end_s, bytes)| Stretch { start_s, end_s, bytes })
+                .map(|(start_s, end_s, bytes)| PayloadInterval { start_s, end_s, bytes })
                 .collect();
-            let starved = time_starved(&series, fair, 0.1);
+            let starved = starved_fraction(&series, fair, 0.1);
             prop_assert!(starved.is_none_or(|part| (0.0..=1.0).contains(&part)));
-            let _ = (longest_starvation(&series, fair, 0.1), convergence(&series, window));
+            let _ = (longest_starvation(&series, fair, 0.1), convergence_time(&series, window));
         }
     }
 

@@ -1,35 +1,35 @@
-//! Millions of latencies in fixed memory, to three significant digits.
+//! A histogram of latencies in fixed memory, to three significant digits.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::quantile::samples_needed;
+use crate::quantile::samples_needed;
 
-/// Latencies above this, an hour, are recorded as this.
-const LARGEST_NS: u64 = 3_600_000_000_000;
+/// The largest latency recorded, an hour in ns; larger ones are recorded as this.
+const MAX_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
-/// The bucket of a histogram with a number of significant digits that a value falls into.
+/// The bucket of an HDR histogram into which a value falls, for a number of significant digits.
 ///
 /// Source: Tene, HdrHistogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Bucket {
-    /// Buckets of equal width within one power of two: `2^⌈log2(2·10^digits)⌉`.
+pub struct HistogramBucket {
+    /// The number of sub-buckets of equal width: `2^⌈log2(2·10^digits)⌉`.
     pub sub_buckets: u64,
-    /// The power of two, the width of its sub-buckets being `2^index`.
+    /// The index of the power of two; its sub-buckets are `2^index` wide.
     pub index: u32,
-    /// The sub-bucket within it.
+    /// The index of the sub-bucket.
     pub sub: u64,
-    /// The smallest value that falls into the same.
+    /// The smallest value in the sub-bucket.
     pub low: u64,
-    /// The largest value that falls into the same.
+    /// The largest value in the sub-bucket.
     pub high: u64,
 }
 
-impl Bucket {
-    /// The bucket of `value` with one to five significant digits; `None` for other numbers of digits.
+impl HistogramBucket {
+    /// The bucket that contains `value` with one to five significant digits; `None` for other numbers of digits.
     #[must_use]
-    pub fn of(value: u64, digits: u8) -> Option<Self> {
+    pub fn containing(value: u64, digits: u8) -> Option<Self> {
         if !(1..=5).contains(&digits) {
             return None;
         }
@@ -47,9 +47,9 @@ impl Bucket {
     }
 }
 
-/// Latencies in nanoseconds up to an hour, counted to three significant digits in about 270 kB.
+/// A histogram of latencies in nanoseconds up to an hour, to three significant digits, in about 270 kB.
 ///
-/// As JSON it is a list of `[ns, count]`, one for every bucket in use.
+/// Serialised as a list of `[ns, count]`, one for every bucket in use.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct LatencyHistogram {
@@ -63,33 +63,33 @@ impl Default for LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// An empty histogram; all its memory is taken here.
+    /// An empty histogram; all its memory is allocated here.
     #[must_use]
     pub fn new() -> Self {
-        let counts = Histogram::new_with_bounds(1, LARGEST_NS, DIGITS)
+        let counts = Histogram::new_with_bounds(1, MAX_NS, DIGITS)
             .expect("the bounds are constants the crate accepts");
         Self { counts }
     }
 
-    /// Counts one latency, an hour at most.
+    /// Records one latency; above an hour it counts as an hour.
     #[inline]
     pub fn record_ns(&mut self, ns: u64) {
-        self.counts.saturating_record(ns.min(LARGEST_NS));
+        self.counts.saturating_record(ns.min(MAX_NS));
     }
 
-    /// Counts the same latency `count` times.
+    /// Records the same latency `count` times.
     pub fn record_ns_n(&mut self, ns: u64, count: u64) {
-        self.counts.saturating_record_n(ns.min(LARGEST_NS), count);
+        self.counts.saturating_record_n(ns.min(MAX_NS), count);
     }
 
-    /// Adds the counts of another, as of another host: the only way to combine percentiles.
+    /// Adds the counts of another histogram, for instance from another host: the only valid way to combine percentiles.
     pub fn merge(&mut self, other: &Self) {
         for (ns, count) in other.iter() {
             self.record_ns_n(ns, count);
         }
     }
 
-    /// How many latencies were counted.
+    /// The number of latencies recorded.
     #[must_use]
     pub fn n(&self) -> u64 {
         self.counts.len()
@@ -101,7 +101,7 @@ impl LatencyHistogram {
         (self.n() > 0 && (0.0..=1.0).contains(&q)).then(|| self.counts.value_at_quantile(q))
     }
 
-    /// As [`quantile_ns`](Self::quantile_ns), but `None` too with fewer samples than the quantile needs.
+    /// As [`quantile_ns`](Self::quantile_ns), but also `None` with fewer samples than the quantile needs.
     ///
     /// See [`samples_needed`].
     #[must_use]
@@ -121,7 +121,7 @@ impl LatencyHistogram {
         (self.n() > 0).then(|| self.counts.max())
     }
 
-    /// The mean latency in ns, over the middles of the buckets; `None` when empty.
+    /// The mean latency in ns, from the midpoints of the buckets; `None` when empty.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
         (self.n() > 0).then(|| self.counts.mean())
@@ -135,7 +135,7 @@ impl LatencyHistogram {
         })
     }
 
-    /// Forgets everything counted.
+    /// Removes every recorded latency.
     pub fn clear(&mut self) {
         self.counts.reset();
     }
@@ -164,25 +164,28 @@ mod tests {
 
     #[test]
     fn significant_digits_decide_the_width_of_a_bucket() {
-        let two = Bucket {
+        let two = HistogramBucket {
             sub_buckets: 256,
             index: 8,
             sub: 212,
             low: 54_272,
             high: 54_527,
         };
-        let three = Bucket {
+        let three = HistogramBucket {
             sub_buckets: 2048,
             index: 5,
             sub: 1697,
             low: 54_304,
             high: 54_335,
         };
-        assert_eq!(Bucket::of(54_321, 2), Some(two));
-        assert_eq!(Bucket::of(54_321, 3), Some(three));
-        assert_eq!(Bucket::of(54_321, 0), None);
-        assert!(Bucket::of(u64::MAX, 3).is_some());
-        assert_eq!(Bucket::of(0, 3).map(|bucket| bucket.high), Some(0));
+        assert_eq!(HistogramBucket::containing(54_321, 2), Some(two));
+        assert_eq!(HistogramBucket::containing(54_321, 3), Some(three));
+        assert_eq!(HistogramBucket::containing(54_321, 0), None);
+        assert!(HistogramBucket::containing(u64::MAX, 3).is_some());
+        assert_eq!(
+            HistogramBucket::containing(0, 3).map(|bucket| bucket.high),
+            Some(0)
+        );
     }
 
     #[test]
@@ -201,12 +204,12 @@ mod tests {
         histogram.record_ns(0);
         assert_eq!(histogram.n(), 2);
         assert_eq!(histogram.min_ns(), Some(0));
-        let hour = Bucket::of(LARGEST_NS, DIGITS).unwrap();
+        let hour = HistogramBucket::containing(MAX_NS, DIGITS).unwrap();
         assert_eq!(histogram.max_ns(), Some(hour.high));
     }
 
     #[test]
-    fn a_percentile_waits_for_enough_samples() {
+    fn a_percentile_needs_enough_samples() {
         let mut histogram = LatencyHistogram::new();
         for ns in 1..=298 {
             histogram.record_ns(ns);
@@ -219,20 +222,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merging_equals_counting_it_all(left: Vec<u64>, right: Vec<u64>) {
-            let of = |values: &[u64]| {
+        fn merging_equals_recording_every_latency(left: Vec<u64>, right: Vec<u64>) {
+            let histogram_from = |values: &[u64]| {
                 let mut histogram = LatencyHistogram::new();
                 values.iter().for_each(|&ns| histogram.record_ns(ns >> 20));
                 histogram
             };
-            let mut merged = of(&left);
-            merged.merge(&of(&right));
-            let all = of(&[left, right].concat());
+            let mut merged = histogram_from(&left);
+            merged.merge(&histogram_from(&right));
+            let all = histogram_from(&[left, right].concat());
             prop_assert_eq!(merged.iter().collect::<Vec<_>>(), all.iter().collect::<Vec<_>>());
         }
 
         #[test]
-        fn json_keeps_every_bucket(values in proptest::collection::vec(0..LARGEST_NS, 0..40)) {
+        fn json_preserves_every_bucket(values in proptest::collection::vec(0..MAX_NS, 0..40)) {
             let mut histogram = LatencyHistogram::new();
             values.iter().for_each(|&ns| histogram.record_ns(ns));
             let json = serde_json::to_string(&histogram).unwrap();
@@ -241,10 +244,10 @@ mod tests {
         }
 
         #[test]
-        fn a_value_is_counted_in_its_bucket(ns in 0..LARGEST_NS) {
+        fn a_value_is_recorded_in_its_bucket(ns in 0..MAX_NS) {
             let mut histogram = LatencyHistogram::new();
             histogram.record_ns(ns);
-            let bucket = Bucket::of(ns, DIGITS).unwrap();
+            let bucket = HistogramBucket::containing(ns, DIGITS).unwrap();
             prop_assert!(bucket.low <= ns && ns <= bucket.high);
             prop_assert_eq!(histogram.quantile_ns(0.5), Some(bucket.high));
             prop_assert_eq!(histogram.min_ns(), Some(bucket.low));

@@ -1,37 +1,51 @@
-//! From measurements to statements: estimates with their intervals, distributions, comparisons, clocks.
+//! Statistics of measurements: estimates with intervals, distributions, comparisons, contention, clock offsets.
 //!
-//! Values that are not finite never yield a result: functions answer `None` for them, as for too few values.
+//! Values that are not finite never yield a result: functions return `None` for them, as for too few values.
 
 #![forbid(unsafe_code)]
 
+pub mod batch_means;
 pub mod clock;
-pub mod compare;
 pub mod contention;
 pub mod contrast;
+pub mod critical;
+pub mod drift;
 pub mod estimate;
 pub mod histogram;
+pub mod mean;
 pub mod proportion;
 pub mod quantile;
-pub mod series;
 mod special;
+pub mod steadiness;
+pub mod stop_rule;
+pub mod trend;
+pub mod two_sample;
+pub mod warm_up;
+pub mod welford;
 
+pub use batch_means::{
+    BatchMeans, batch_means, effective_sample_size, fixed_batch_means, interval_inflation, lag1,
+};
 pub use clock::{ClockEstimate, OffsetAndRtt, offset_and_rtt};
-pub use compare::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, ratio_interval, welch};
 pub use contrast::{
-    Cannot, Contrast, Drift, Equivalence, Order, Ratio, Reading, Spread, contrast, contrasts,
+    Contrast, Equivalence, NotComparable, Ratio, SideSummary, adjust_for_multiple_comparisons,
+    contrast,
 };
-pub use estimate::{
-    Estimate, Method, StopRule, Verdict, Welford, mean_interval, normal_quantile,
-    prediction_interval, runs_needed, student_t_quantile,
-};
-pub use histogram::{Bucket, LatencyHistogram};
+pub use critical::{normal_quantile, student_t_quantile};
+pub use drift::{Drift, RunOrder, TimedValue};
+pub use estimate::{Estimate, IntervalMethod};
+pub use histogram::{HistogramBucket, LatencyHistogram};
+pub use mean::{mean_interval, prediction_interval, runs_needed};
 pub use proportion::{exact_upper, wilson};
 pub use quantile::{
-    Distribution, Ranks, correct_coordinated_omission, nearest_rank, quantile_ranks,
+    DistributionSummary, QuantileRanks, correct_coordinated_omission, nearest_rank, quantile_ranks,
     samples_needed, samples_needed_two_sided,
 };
-pub use series::{
-    BatchMeans, MannKendall, Mser, batch_means, batch_means_of, coefficient_of_variation,
-    effective_sample_size, interval_inflation, lag1, mann_kendall, max_relative_residual, mser,
-    mser5, uncentred_correlation,
+pub use steadiness::{coefficient_of_variation, max_relative_residual, uncentred_correlation};
+pub use stop_rule::{StopDecision, StopRule};
+pub use trend::{MannKendall, mann_kendall};
+pub use two_sample::{
+    MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, ratio_interval, welch,
 };
+pub use warm_up::{Mser, mser, mser5};
+pub use welford::Welford;

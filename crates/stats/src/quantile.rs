@@ -1,33 +1,35 @@
-//! Percentiles that say how sure they are, and the summary of a distribution.
+//! Quantiles with their confidence, and the summary of a distribution.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::estimate::{Estimate, Method, Welford, two_sided_z};
-use super::series::batch_means;
-use super::special::binomial_cdf;
+use crate::batch_means::batch_means;
+use crate::critical::two_sided_z;
+use crate::estimate::{Estimate, IntervalMethod};
+use crate::special::binomial_cdf;
+use crate::welford::Welford;
 
 /// The value of rank `⌈q·n⌉` among `sorted` values; `None` when there are none or `q` is outside 0 to 1.
 ///
-/// Always a value that was measured, never a mixture of two.
+/// The result is always one of the values, never interpolated.
 #[must_use]
 pub fn nearest_rank(sorted: &[f64], q: f64) -> Option<f64> {
     rank(sorted.len() as u64, q).map(|rank| sorted[rank as usize - 1])
 }
 
 /// The rank of quantile `q` among `n` values, from 1 to n.
-pub(super) fn rank(n: u64, q: f64) -> Option<u64> {
+pub(crate) fn rank(n: u64, q: f64) -> Option<u64> {
     if n == 0 || !(0.0..=1.0).contains(&q) {
         return None;
     }
-    // A product like 0.07 · 100 lands a little above the whole number it stands for.
+    // Rounding puts a product such as 0.07 · 100 a little above the integer.
     let exact = q * n as f64;
     Some(((exact - exact * 1e-12).ceil() as u64).clamp(1, n))
 }
 
-/// The ranks between which a quantile lies, and how surely.
+/// The ranks between which a quantile lies, with the probability that it does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Ranks {
+pub struct QuantileRanks {
     /// The rank of the lower bound, from 1.
     pub low: u64,
     /// The rank of the upper bound, at most n.
@@ -36,23 +38,23 @@ pub struct Ranks {
     pub coverage: f64,
 }
 
-/// The ranks among `n` independent values that hold quantile `q` at `confidence`, whatever the distribution.
+/// The ranks among `n` independent values that enclose quantile `q` at `confidence`, whatever the distribution.
 ///
-/// With equal tails: P(l ≤ B ≤ u-1) ≥ confidence for a binomial B(n, q); exact up to n·q·(1-q) of a million, then by
+/// With equal tails: P(l ≤ B ≤ u-1) ≥ confidence for a binomial B(n, q); exact while n·q·(1-q) is at most a million, then by
 /// the normal approximation. `None` when there are too few values for both bounds (see [`samples_needed_two_sided`]),
-/// or q or the confidence is outside 0 to 1. Source: David and Nagaraja, "Order Statistics", section 7.1.
+/// or q or the confidence is outside 0 to 1. Source: David and Nagaraja, "RunOrder Statistics", section 7.1.
 #[must_use]
-pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Option<Ranks> {
-    const EXACT: f64 = 1e6;
+pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Option<QuantileRanks> {
+    const MAX_EXACT_VARIANCE: f64 = 1e6;
     let z = two_sided_z(confidence)?;
     if !(q > 0.0 && q < 1.0) || n == 0 {
         return None;
     }
     let variance = n as f64 * q * (1.0 - q);
-    if variance > EXACT {
+    if variance > MAX_EXACT_VARIANCE {
         let (middle, half) = (n as f64 * q, z * variance.sqrt());
         let (low, high) = ((middle - half).floor(), (middle + half).ceil() + 1.0);
-        return (low >= 1.0 && high <= n as f64).then_some(Ranks {
+        return (low >= 1.0 && high <= n as f64).then_some(QuantileRanks {
             low: low as u64,
             high: high as u64,
             coverage: confidence,
@@ -60,20 +62,20 @@ pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Option<Ranks> {
     }
     let tail = (1.0 - confidence) / 2.0;
     let at_most = |k: u64| binomial_cdf(n, q, k);
-    // The most ranks below the lower bound that hold no more than a tail.
-    let below = first(0, n, |k| at_most(k) > tail);
+    // The largest rank below which the probability is at most one tail.
+    let lower = first(0, n, |k| at_most(k) > tail);
     let upper = first(0, n, |k| at_most(k) >= 1.0 - tail) + 1;
-    if below == 0 || upper > n {
+    if lower == 0 || upper > n {
         return None;
     }
-    Some(Ranks {
-        low: below,
+    Some(QuantileRanks {
+        low: lower,
         high: upper,
-        coverage: at_most(upper - 1) - at_most(below - 1),
+        coverage: at_most(upper - 1) - at_most(lower - 1),
     })
 }
 
-/// The first number from `low` to `high` for which a condition that stays true holds, `high` when none.
+/// The first number from `low` to `high` at which the monotonic condition `holds`; `high` when there is none.
 fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
@@ -86,15 +88,15 @@ fn first(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// The samples from which quantile `q` has an upper bound at 95 % confidence, one-sided.
+/// The number of samples that gives quantile `q` an upper bound at 95 % confidence, one-sided.
 ///
-/// `⌈ln 0.05 / ln q⌉`: with fewer, the largest sample is not surely above the quantile. `None` unless 0 < q < 1.
+/// `⌈ln 0.05 / ln q⌉`: with fewer, the largest sample may lie below the quantile. `None` unless 0 < q < 1.
 #[must_use]
 pub fn samples_needed(q: f64) -> Option<u64> {
     samples_for(q, 0.05)
 }
 
-/// The samples from which quantile `q` has an upper bound at 97.5 % confidence, as a two-sided 95 % interval needs.
+/// The number of samples that gives quantile `q` an upper bound at 97.5 % confidence, as a two-sided 95 % interval needs.
 ///
 /// `None` unless 0 < q < 1.
 #[must_use]
@@ -106,19 +108,19 @@ fn samples_for(q: f64, tail: f64) -> Option<u64> {
     (q > 0.0 && q < 1.0).then(|| (tail.ln() / q.ln()).ceil() as u64)
 }
 
-/// The summary of many values, in their unit, with percentiles only where there are samples enough for them.
+/// The summary of a distribution in the unit of its values, with percentiles only where there are enough samples for them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Distribution {
-    /// How many values.
+pub struct DistributionSummary {
+    /// The number of values.
     pub n: u64,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
-    /// Their mean.
+    /// The mean.
     pub mean: f64,
-    /// Their standard deviation, over n - 1; absent for a single value.
+    /// The standard deviation, over n - 1; absent for a single value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
-    /// The median, whatever the count.
+    /// The median, present for any count.
     pub p50: f64,
     /// The 90th percentile; absent below 29 values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +131,7 @@ pub struct Distribution {
     /// The 99.9th percentile; absent below 2 995 values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9: Option<f64>,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
     /// The lower end of the mean's interval.
     pub mean_low: f64,
@@ -137,19 +139,19 @@ pub struct Distribution {
     pub mean_high: f64,
     /// The confidence of the mean's interval, from 0 to 1.
     pub confidence: f64,
-    /// How the mean's interval was made.
-    pub method: Method,
-    /// Whether the batches behind the mean's interval were many and independent enough to believe it.
+    /// The method that produced the mean's interval.
+    pub method: IntervalMethod,
+    /// `true` when the batches behind the mean's interval were numerous and independent enough to trust it.
     pub mean_trusted: bool,
 }
 
-impl Distribution {
-    /// Summarises values in time order; their order tells how correlated they are and so how sure the mean is.
+impl DistributionSummary {
+    /// Summarises values in time order, from which their autocorrelation and so the interval of the mean follow.
     ///
     /// The mean's interval comes from batch means, never from s/√n. `None` without values, when one is not finite, or
     /// for a confidence outside 0 to 1.
     #[must_use]
-    pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
+    pub fn from_series(values: &[f64], confidence: f64) -> Option<Self> {
         two_sided_z(confidence)?;
         if values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -161,7 +163,7 @@ impl Distribution {
                 (batched.estimate, batched.trusted)
             }
         };
-        let seen: Welford = values.iter().collect();
+        let statistics: Welford = values.iter().collect();
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len() as u64;
@@ -174,7 +176,7 @@ impl Distribution {
             n,
             min: *sorted.first()?,
             mean: mean.mean,
-            sd: seen.sd(),
+            sd: statistics.sd(),
             p50: nearest_rank(&sorted, 0.5)?,
             p90: percentile(0.9),
             p99: percentile(0.99),
@@ -202,20 +204,20 @@ impl Distribution {
     }
 }
 
-/// Adds the round trips a stop-and-wait probe did not make while it waited for a slow one.
+/// Corrects coordinated omission: adds the round trips a stop-and-wait probe did not measure while it waited for a slow one.
 ///
-/// Every value v above the interval I between probes brings v-I, v-2I, … down to I with it. This guesses; a probe that
+/// Every value v above the interval I between probes adds v-I, v-2I, … down to I. This is a guess; a probe that
 /// keeps its schedule and measures from the intended time needs no correction. `None` unless the interval is positive
 /// and finite, or when the result would exceed ten million values. Source: Tene, HdrHistogram.
 #[must_use]
 pub fn correct_coordinated_omission(values: &[f64], expected_interval: f64) -> Option<Vec<f64>> {
-    const MOST: f64 = 1e7;
+    const MAX_VALUES: f64 = 1e7;
     if !(expected_interval > 0.0 && expected_interval.is_finite()) {
         return None;
     }
     let missed = |value: f64| (value / expected_interval - 1.0 + 1e-9).floor().max(0.0);
     let total = values.len() as f64 + values.iter().map(|&value| missed(value)).sum::<f64>();
-    if total > MOST {
+    if total > MAX_VALUES {
         return None;
     }
     let mut corrected = Vec::with_capacity(total as usize);
@@ -233,7 +235,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ranks_round_up_and_are_not_fooled_by_binary_fractions() {
+    fn ranks_round_up_and_tolerate_rounding_of_binary_fractions() {
         let hundred: Vec<f64> = (1..=100).map(f64::from).collect();
         for (q, value) in [
             (0.0, 1.0),
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_bracket_a_quantile_closely_by_either_way() {
+    fn the_exact_and_the_approximate_ranks_agree_where_they_meet() {
         let exact = quantile_ranks(3_990_000, 0.5, 0.95).unwrap();
         let approximate = quantile_ranks(4_010_000, 0.5, 0.95).unwrap();
         let widths = [exact, approximate].map(|ranks| (ranks.high - ranks.low) as f64);
@@ -299,33 +301,39 @@ mod tests {
     #[test]
     fn a_distribution_leaves_out_percentiles_it_has_too_few_samples_for() {
         let values: Vec<f64> = (0..298).map(|i| f64::from(i * 37 % 298)).collect();
-        let few = Distribution::of(&values, 0.95).unwrap();
+        let few = DistributionSummary::from_series(&values, 0.95).unwrap();
         assert_eq!((few.n, few.min, few.max, few.p50), (298, 0.0, 297.0, 148.0));
         assert_eq!((few.p90, few.p99, few.p99_9), (Some(268.0), None, None));
         let more: Vec<f64> = (0..299).map(f64::from).collect();
-        assert_eq!(Distribution::of(&more, 0.95).unwrap().p99, Some(296.0));
+        assert_eq!(
+            DistributionSummary::from_series(&more, 0.95).unwrap().p99,
+            Some(296.0)
+        );
     }
 
     #[test]
-    fn the_mean_of_a_distribution_says_that_its_interval_comes_from_batches() {
+    fn the_mean_of_a_distribution_has_an_interval_from_batch_means() {
         let values: Vec<f64> = (0..100).map(|i| f64::from(i * 37 % 100)).collect();
-        let summary = Distribution::of(&values, 0.95).unwrap();
-        assert_eq!(summary.method, Method::BatchMeansT);
+        let summary = DistributionSummary::from_series(&values, 0.95).unwrap();
+        assert_eq!(summary.method, IntervalMethod::BatchMeansT);
         assert_eq!(
             summary.mean_estimate(),
             batch_means(&values, 0.95).unwrap().estimate
         );
-        let single = Distribution::of(&[3.0], 0.95).unwrap();
+        let single = DistributionSummary::from_series(&[3.0], 0.95).unwrap();
         assert_eq!(
             (single.p50, single.sd, single.method),
-            (3.0, None, Method::SingleValue)
+            (3.0, None, IntervalMethod::SingleValue)
         );
-        assert_eq!(Distribution::of(&[], 0.95), None);
-        assert_eq!(Distribution::of(&[1.0, f64::NAN], 0.95), None);
+        assert_eq!(DistributionSummary::from_series(&[], 0.95), None);
+        assert_eq!(
+            DistributionSummary::from_series(&[1.0, f64::NAN], 0.95),
+            None
+        );
     }
 
     #[test]
-    fn a_stall_hides_the_probes_that_were_not_sent() {
+    fn correcting_coordinated_omission_adds_the_probes_that_a_stall_suppressed() {
         let mut values = vec![1.0; 99];
         values.push(100.0);
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -340,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_correction_without_bound_is_refused() {
+    fn a_correction_of_unbounded_size_is_refused() {
         assert_eq!(correct_coordinated_omission(&[1.0], 0.0), None);
         assert_eq!(correct_coordinated_omission(&[1e300], 1e-300), None);
         assert_eq!(correct_coordinated_omission(&[f64::INFINITY], 1.0), None);
@@ -350,14 +358,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_values_make_a_summary_panic(values: Vec<f64>, q: f64, n: u64, interval: f64) {
-            let _ = Distribution::of(&values, q);
+            let _ = DistributionSummary::from_series(&values, q);
             let _ = (nearest_rank(&values, q), samples_needed(q));
             let _ = quantile_ranks(n, q.abs().fract(), 0.95);
             let _ = correct_coordinated_omission(&values, interval);
         }
 
         #[test]
-        fn the_ranks_hold_the_quantile_as_surely_as_asked(n in 10_u64..2000, q in 0.01..0.99_f64) {
+        fn the_ranks_enclose_the_quantile_with_the_confidence_requested(n in 10_u64..2000, q in 0.01..0.99_f64) {
             if let Some(ranks) = quantile_ranks(n, q, 0.9) {
                 prop_assert!(ranks.coverage >= 0.9 - 1e-9);
                 prop_assert!(1 <= ranks.low && ranks.low < ranks.high && ranks.high <= n);

@@ -1,12 +1,12 @@
-//! The functions behind the distributions.
+//! Special functions and the tail probabilities computed from them.
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
 /// The regularised incomplete beta function I_x(a, b) for positive `a` and `b`, clamped to 0 at x ≤ 0 and 1 at x ≥ 1.
 ///
-/// Lentz's continued fraction, as long as it takes: about √max(a, b) terms. Source: DLMF 8.17.22.
-pub(super) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+/// Lentz's continued fraction, which takes about √max(a, b) terms. Source: DLMF 8.17.22.
+pub(crate) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -23,12 +23,12 @@ pub(super) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
 
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
-    const MOST_TERMS: u32 = 100_000;
+    const MAX_TERMS: u32 = 100_000;
     let away_from_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
     let mut c = 1.0;
     let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
-    for term in 1..=MOST_TERMS {
+    for term in 1..=MAX_TERMS {
         let m = f64::from(term);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
         d = 1.0 / away_from_zero(1.0 + even * d);
@@ -47,7 +47,7 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 }
 
 /// P(B ≤ k) for a binomial B of `n` trials with success probability `p`.
-pub(super) fn binomial_cdf(n: u64, p: f64, k: u64) -> f64 {
+pub(crate) fn binomial_cdf(n: u64, p: f64, k: u64) -> f64 {
     if k >= n {
         return 1.0;
     }
@@ -55,12 +55,12 @@ pub(super) fn binomial_cdf(n: u64, p: f64, k: u64) -> f64 {
 }
 
 /// P(|T| > t) for Student's t with `df` degrees of freedom.
-pub(super) fn student_two_sided(t: f64, df: f64) -> f64 {
+pub(crate) fn student_two_sided(t: f64, df: f64) -> f64 {
     incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
 }
 
 /// P(|Z| > z) for a standard normal Z.
-pub(super) fn normal_two_sided(z: f64) -> f64 {
+pub(crate) fn normal_two_sided(z: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 

@@ -1,10 +1,10 @@
-//! Whether intervals hold the truth as often as they say: many simulated studies of a known truth, the same on every run.
+//! Coverage: simulated studies of a known truth check that intervals contain it as often as their confidence claims.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use caudal_stats::{StopRule, Verdict, batch_means, mean_interval};
+use caudal_stats::{StopDecision, StopRule, batch_means, mean_interval};
 
-/// How often an interval of 95 % may hold the truth.
-const RIGHT: std::ops::RangeInclusive<f64> = 0.93..=0.97;
+/// The accepted coverage of a 95 % interval.
+const ACCEPTED: std::ops::RangeInclusive<f64> = 0.93..=0.97;
 const TRUTH: f64 = 100.0;
 
 /// Normal noise by Box and Muller over SplitMix64.
@@ -25,26 +25,26 @@ impl Noise {
     }
 }
 
-/// How many of `studies` hold the truth.
+/// The fraction of `studies` whose interval contains the truth.
 fn coverage(studies: u32, mut study: impl FnMut() -> bool) -> f64 {
-    let held: u32 = (0..studies).map(|_| u32::from(study())).sum();
-    f64::from(held) / f64::from(studies)
+    let covered: u32 = (0..studies).map(|_| u32::from(study())).sum();
+    f64::from(covered) / f64::from(studies)
 }
 
 #[test]
-fn the_interval_of_independent_trials_holds_the_truth_in_95_of_100_studies() {
+fn the_interval_of_independent_trials_contains_the_truth_in_95_of_100_studies() {
     let mut noise = Noise(1);
     for trials in [3, 5, 10, 30] {
-        let held = coverage(3000, || {
+        let covered = coverage(3000, || {
             let values: Vec<f64> = (0..trials).map(|_| TRUTH + noise.normal()).collect();
             let mean = mean_interval(&values, 0.95).unwrap();
             mean.low <= TRUTH && TRUTH <= mean.high
         });
-        assert!(RIGHT.contains(&held), "{trials} trials: {held}");
+        assert!(ACCEPTED.contains(&covered), "{trials} trials: {covered}");
     }
 }
 
-/// The coverage of the interval that a study reports which stops when it thinks it knows enough, and how long it takes.
+/// The coverage of the interval of a study that stops by the rule, and the mean number of its trials.
 fn stopped(min: u64, max: u64, spread: f64, studies: u32) -> (f64, f64) {
     let rule = StopRule {
         relative_error: 0.05,
@@ -54,41 +54,41 @@ fn stopped(min: u64, max: u64, spread: f64, studies: u32) -> (f64, f64) {
     };
     let mut noise = Noise(3);
     let mut trials = 0;
-    let held = coverage(studies, || {
+    let covered = coverage(studies, || {
         let mut values = Vec::new();
-        while rule.judge(&values) == Verdict::Continue {
+        while rule.decide(&values) == StopDecision::Continue {
             values.push(TRUTH * (1.0 + spread * noise.normal()));
         }
         trials += values.len();
         let mean = mean_interval(&values, 0.95).unwrap();
         mean.low <= TRUTH && TRUTH <= mean.high
     });
-    (held, trials as f64 / f64::from(studies))
+    (covered, trials as f64 / f64::from(studies))
 }
 
 #[test]
-fn stopping_when_enough_is_known_keeps_the_interval_right_with_ten_trials_at_least() {
-    // A spread that is known after a few more trials, and the worst: about eighteen trials.
+fn the_stop_rule_keeps_the_coverage_with_at_least_ten_trials() {
+    // A spread that takes a few more trials, and the worst case of about eighteen trials.
     for (spread, studies) in [(0.07, 2000), (0.1, 4000)] {
-        let (held, trials) = stopped(10, 1000, spread, studies);
+        let (covered, trials) = stopped(10, 1000, spread, studies);
         assert!(
-            RIGHT.contains(&held),
-            "spread {spread}: {held} in {trials} trials"
+            ACCEPTED.contains(&covered),
+            "spread {spread}: {covered} in {trials} trials"
         );
     }
-    // A study that is cut off at the default of thirty is no worse.
-    let (held, _) = stopped(10, 30, 0.15, 2000);
-    assert!(RIGHT.contains(&held), "cut off: {held}");
+    // A study that ends at the default maximum of thirty trials is no worse.
+    let (covered, _) = stopped(10, 30, 0.15, 2000);
+    assert!(ACCEPTED.contains(&covered), "at the maximum: {covered}");
 }
 
 #[test]
 fn stopping_after_three_lucky_trials_makes_the_interval_optimistic() {
-    let (held, _) = stopped(3, 1000, 0.1, 2000);
-    assert!((0.88..0.93).contains(&held), "{held}");
+    let (covered, _) = stopped(3, 1000, 0.1, 2000);
+    assert!((0.88..0.93).contains(&covered), "{covered}");
 }
 
 /// A first-order autoregressive series around the truth, in its steady state from the start.
-fn remembering(rho: f64, n: usize, noise: &mut Noise) -> Vec<f64> {
+fn autoregressive(rho: f64, n: usize, noise: &mut Noise) -> Vec<f64> {
     let mut value = noise.normal() / (1.0 - rho * rho).sqrt();
     (0..n)
         .map(|_| {
@@ -98,25 +98,25 @@ fn remembering(rho: f64, n: usize, noise: &mut Noise) -> Vec<f64> {
         .collect()
 }
 
-/// Of the series whose interval is trusted, how many hold the truth; and how many are trusted.
+/// The coverage of the intervals that are trusted, and the fraction of series whose interval is trusted.
 fn trusted(rho: f64, n: usize, series: u32) -> (f64, f64) {
     let mut noise = Noise(5);
-    let (mut trusted, mut held) = (0_u32, 0_u32);
+    let (mut trusted, mut covered) = (0_u32, 0_u32);
     for _ in 0..series {
-        let found = batch_means(&remembering(rho, n, &mut noise), 0.95).unwrap();
+        let found = batch_means(&autoregressive(rho, n, &mut noise), 0.95).unwrap();
         if found.trusted {
             trusted += 1;
-            held += u32::from(found.estimate.low <= TRUTH && TRUTH <= found.estimate.high);
+            covered += u32::from(found.estimate.low <= TRUTH && TRUTH <= found.estimate.high);
         }
     }
     (
-        f64::from(held) / f64::from(trusted.max(1)),
+        f64::from(covered) / f64::from(trusted.max(1)),
         f64::from(trusted) / f64::from(series),
     )
 }
 
 #[test]
-fn the_interval_of_correlated_samples_holds_the_truth_where_it_is_trusted() {
+fn trusted_intervals_of_correlated_samples_contain_the_truth() {
     for (rho, n) in [
         (0.0, 100),
         (0.3, 100),
@@ -128,24 +128,24 @@ fn the_interval_of_correlated_samples_holds_the_truth_where_it_is_trusted() {
         (0.9, 1000),
         (0.9, 3000),
     ] {
-        let (held, part) = trusted(rho, n, 2000);
+        let (covered, part) = trusted(rho, n, 2000);
         assert!(
-            RIGHT.contains(&held),
-            "ρ {rho}, n {n}: {held} of {part} trusted"
+            ACCEPTED.contains(&covered),
+            "ρ {rho}, n {n}: {covered} of {part} trusted"
         );
         assert!(part > 0.8, "ρ {rho}, n {n}: only {part} trusted");
     }
 }
 
 #[test]
-fn a_series_too_short_to_show_its_correlation_is_hardly_ever_trusted() {
-    for (rho, n, most) in [
+fn a_series_too_short_to_show_its_correlation_is_rarely_trusted() {
+    for (rho, n, max) in [
         (0.6, 50, 0.005),
         (0.6, 100, 0.08),
         (0.9, 200, 0.005),
         (0.9, 500, 0.08),
     ] {
         let (_, part) = trusted(rho, n, 2000);
-        assert!(part < most, "ρ {rho}, n {n}: {part} trusted");
+        assert!(part < max, "ρ {rho}, n {n}: {part} trusted");
     }
 }

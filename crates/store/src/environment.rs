@@ -1,29 +1,32 @@
-//! The machines of a run: what they share with other runs is kept once.
+//! The environment of a run: the part that runs share is stored once.
 
 use rusqlite::OptionalExtension;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::pack::Packed;
-use super::{Store, StoreError};
+use crate::error::StoreError;
+use crate::pack::Packed;
+use crate::store::Store;
 
-/// What of a machine changes from run to run: kept with the run, so that the rest is kept once.
+/// The keys of a machine that change from run to run, which are stored with the run.
 const VARYING: [&str; 4] = ["load", "load_average", "meanwhile", "steal"];
 
-/// An environment ready for the store: what every run on these machines shares, and what only this one had.
-pub(super) struct Environment {
+/// An environment ready to be stored: the shared part, packed, and the part of this run.
+pub(super) struct PackedEnvironment {
     pub(super) digest: String,
     pub(super) packed: Packed,
     pub(super) varying: String,
 }
 
-impl Environment {
-    pub(super) fn of(environment: &Value) -> Self {
+impl PackedEnvironment {
+    pub(super) fn new(environment: &Value) -> Self {
         let mut shared = environment.clone();
         let mut varying = Map::new();
         if let Value::Object(machines) = &mut shared {
-            for (machine, what) in machines {
-                let Value::Object(map) = what else { continue };
+            for (machine, properties) in machines {
+                let Value::Object(map) = properties else {
+                    continue;
+                };
                 let moved: Map<String, Value> = VARYING
                     .iter()
                     .filter_map(|key| map.remove_entry(*key))
@@ -33,22 +36,22 @@ impl Environment {
                 }
             }
         }
-        // Keys are in order, so equal values are equal texts.
+        // Keys are sorted, so that equal values have equal texts.
         let digest = Sha256::digest(shared.to_string().as_bytes());
         Self {
-            digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-            packed: Packed::of(&shared),
+            digest: hex::encode(digest),
+            packed: Packed::from_json(&shared),
             varying: Value::Object(varying).to_string(),
         }
     }
 }
 
-/// The document without its machines, and which they were, where they are those of the environment beside it.
+/// Removes the machines from a document where they are those of its environment; returns their keys and the document.
 pub(super) fn without_machines(document: &Value, environment: &Value) -> (Option<String>, Value) {
     let same = match document.get("environment") {
         Some(Value::Object(machines)) => machines
             .iter()
-            .all(|(machine, what)| environment.get(machine) == Some(what))
+            .all(|(machine, properties)| environment.get(machine) == Some(properties))
             .then(|| machines.keys().cloned().collect::<Vec<_>>()),
         _ => None,
     };
@@ -60,7 +63,7 @@ pub(super) fn without_machines(document: &Value, environment: &Value) -> (Option
     (Some(serde_json::json!(keys).to_string()), document)
 }
 
-/// The document with those machines again.
+/// Inserts the machines of an environment into a document again.
 pub(super) fn with_machines(mut document: Value, keys: &str, environment: &Value) -> Option<Value> {
     let keys: Vec<String> = serde_json::from_str(keys).ok()?;
     let machines: Option<Map<String, Value>> = keys
@@ -77,8 +80,8 @@ pub(super) fn with_machines(mut document: Value, keys: &str, environment: &Value
 }
 
 impl Store {
-    /// The part of an environment that is kept once.
-    pub(super) fn machines(&self, digest: &str) -> Result<Value, StoreError> {
+    /// The shared part of an environment.
+    pub(super) fn shared_environment(&self, digest: &str) -> Result<Value, StoreError> {
         let row: Option<(i64, Vec<u8>)> = self.read(|connection| {
             connection
                 .prepare_cached("SELECT size, packed FROM environment WHERE digest = ?")?
@@ -90,6 +93,7 @@ impl Store {
         self.unpacked(&packed, size, digest)
     }
 
+    /// The shared part of an environment with the part of a run.
     pub(super) fn with_varying(
         &self,
         mut machines: Value,
@@ -97,11 +101,11 @@ impl Store {
     ) -> Result<Value, StoreError> {
         let varying: Map<String, Value> = serde_json::from_str(varying)
             .map_err(|error| self.corrupt(&format!("an environment: {error}")))?;
-        for (machine, what) in varying {
-            if let (Some(Value::Object(map)), Value::Object(what)) =
-                (machines.get_mut(&machine), what)
+        for (machine, properties) in varying {
+            if let (Some(Value::Object(map)), Value::Object(properties)) =
+                (machines.get_mut(&machine), properties)
             {
-                map.extend(what);
+                map.extend(properties);
             }
         }
         Ok(machines)
@@ -110,20 +114,20 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Place, count, found, id, run};
+    use crate::fixture::{TestDirectory, count, found, id, run};
     use serde_json::json;
 
     #[test]
-    fn machines_are_kept_once_whatever_their_load() {
-        let place = Place::new("once");
-        let mut store = place.store();
+    fn machines_are_stored_once_whatever_their_load() {
+        let directory = TestDirectory::new("once");
+        let mut store = directory.open();
         for nth in 0..20 {
-            store.keep(&run(nth)).unwrap();
+            store.record(&run(nth)).unwrap();
         }
         assert_eq!(count(&store, "environment"), 1);
         let mut other = run(20);
         other.environment["client"]["kernel"] = json!("6.3.0");
-        store.keep(&other).unwrap();
+        store.record(&other).unwrap();
         assert_eq!(count(&store, "environment"), 2);
         assert_eq!(found(&store, &id(7)), run(7));
         assert_eq!(found(&store, &id(20)), other);

@@ -1,42 +1,42 @@
-//! Why something could not be kept or found.
+//! The errors of the store.
 
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be kept or found. Nothing that was in the store is lost with any of them.
+/// An error of the store. None of them loses data that was recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file or its directory cannot be made or read.
+    /// The file or its directory cannot be created or read.
     #[error("the store {} cannot be opened: {cause}", at.display())]
     Open {
         /// The store's file.
         at: PathBuf,
-        /// What the system says.
+        /// The system's error.
         #[source]
         cause: io::Error,
     },
-    /// Nothing has been kept there yet.
+    /// The store does not exist yet.
     #[error("there is no store {} yet", at.display())]
     Missing {
-        /// Where it would be.
+        /// The path it would have.
         at: PathBuf,
     },
-    /// A later version of the program has written to it.
+    /// The store was written by a later version of the program.
     #[error(
-        "the store {} is of version {theirs}, and this program knows versions up to {ours}",
+        "the store {} has version {theirs}, and this program supports versions up to {ours}",
         at.display()
     )]
     Newer {
         /// The store's file.
         at: PathBuf,
-        /// Its version.
+        /// The version of the store.
         theirs: i64,
-        /// The newest this program knows.
+        /// The newest version this program supports.
         ours: i64,
     },
-    /// The file is something else.
-    #[error("{} is no store of caudal's", at.display())]
+    /// The file is not a store.
+    #[error("{} is not a caudal store", at.display())]
     Foreign {
         /// The file.
         at: PathBuf,
@@ -46,58 +46,58 @@ pub enum StoreError {
     Corrupt {
         /// The store's file.
         at: PathBuf,
-        /// What is wrong with it.
+        /// The damage.
         what: String,
     },
-    /// No room is left.
-    #[error("no room is left for the store {}", at.display())]
+    /// The disk is full.
+    #[error("the disk of the store {} is full", at.display())]
     Full {
         /// The store's file.
         at: PathBuf,
     },
-    /// It may be read only.
+    /// The store is read-only.
     #[error("the store {} cannot be written to", at.display())]
     ReadOnly {
         /// The store's file.
         at: PathBuf,
     },
-    /// Others have been writing to it all the time.
+    /// Other programs have locked it for too long.
     #[error("the store {} is in use by another program", at.display())]
     Busy {
         /// The store's file.
         at: PathBuf,
     },
-    /// Anything else SQLite says.
+    /// Another error of SQLite.
     #[error("the store {} cannot be used: {cause}", at.display())]
     Sqlite {
         /// The store's file.
         at: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         #[source]
         cause: rusqlite::Error,
     },
-    /// No id begins like this.
-    #[error("nothing is kept under {id:?}")]
+    /// No id starts like this.
+    #[error("there is no run or study {id:?}")]
     Unknown {
-        /// What was looked for.
+        /// The id that was given.
         id: String,
     },
-    /// Several ids begin like this.
-    #[error("{id:?} may be any of {}", of.join(", "))]
+    /// Several ids start like this.
+    #[error("{id:?} is ambiguous: {}", candidates.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// The id that was given.
         id: String,
-        /// The first of those it may be.
-        of: Vec<String>,
+        /// The first candidates.
+        candidates: Vec<String>,
     },
-    /// Too little of an id, or no id at all.
-    #[error("{id:?} is not the beginning of an id: 4 to 32 hexadecimal digits")]
-    NoId {
-        /// What was given.
+    /// Not an id, or too few digits of one.
+    #[error("{id:?} is not the start of an id: 4 to 32 hexadecimal digits")]
+    InvalidId {
+        /// The id that was given.
         id: String,
     },
-    /// It is kept already.
-    #[error("{id} is kept already")]
+    /// The id is taken.
+    #[error("{id} is already stored")]
     Exists {
         /// Its id.
         id: String,
@@ -105,8 +105,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What SQLite says of the file at `at`, in the words of this list.
-    pub(super) fn of(at: &Path, cause: rusqlite::Error) -> Self {
+    /// Classifies an error of SQLite on the file at `at`.
+    pub(super) fn from_sqlite(at: &Path, cause: rusqlite::Error) -> Self {
         let at = at.to_owned();
         let Some(code) = cause.sqlite_error_code() else {
             return Self::Sqlite { at, cause };
@@ -119,41 +119,12 @@ impl StoreError {
                 what: cause.to_string(),
             },
             ErrorCode::DiskFull => Self::Full { at },
-            // The index beside the file that processes share could not grow.
+            // The shared-memory index beside the file could not grow.
             _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => Self::Full { at },
-            // The file could be opened, so it is what stands beside it that cannot be made.
+            // The file could be opened, so the files beside it cannot be created.
             ErrorCode::ReadOnly | ErrorCode::CannotOpen => Self::ReadOnly { at },
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy { at },
             _ => Self::Sqlite { at, cause },
-        }
-    }
-
-    /// What a person can do about it.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Self::Open { .. } => "name another place with --store FILE, or CAUDAL_STORE",
-            Self::Missing { .. } => {
-                "a first run makes it; name another with --store FILE, or CAUDAL_STORE"
-            }
-            Self::Newer { .. } => "update this program, or name another store with --store FILE",
-            Self::Foreign { .. } => "name another file with --store FILE; this one was left alone",
-            Self::Corrupt { .. } => {
-                "it was left as it is: move it away, and get what it holds with \
-                 `sqlite3 OLD .recover | sqlite3 NEW`"
-            }
-            Self::Full { .. } => {
-                "make room, or name another place with --store FILE; what is in it is safe"
-            }
-            Self::ReadOnly { .. } => {
-                "have its owner let you write to it and its directory, or name another with --store FILE"
-            }
-            Self::Busy { .. } => "try again, or name another with --store FILE",
-            Self::Sqlite { .. } => "name another with --store FILE",
-            Self::Unknown { .. } => "see `caudal report list`",
-            Self::Ambiguous { .. } => "give more of it",
-            Self::NoId { .. } => "see `caudal report list`, or say `last`",
-            Self::Exists { .. } => "see `caudal report show`",
         }
     }
 }
@@ -163,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_one_line_and_say_what_to_do() {
+    fn errors_are_one_line() {
         let at = PathBuf::from("/data/store.db");
         let id = "abcd".to_owned();
         let all = [
@@ -192,18 +163,14 @@ mod tests {
             StoreError::Unknown { id: id.clone() },
             StoreError::Ambiguous {
                 id: id.clone(),
-                of: vec!["abcd1".into(), "abcd2".into()],
+                candidates: vec!["abcd1".into(), "abcd2".into()],
             },
-            StoreError::NoId { id: id.clone() },
+            StoreError::InvalidId { id: id.clone() },
             StoreError::Exists { id },
         ];
         for error in all {
             let text = error.to_string();
             assert!(!text.contains('\n') && !text.is_empty(), "{text}");
-            assert!(
-                !error.advice().is_empty() && !error.advice().contains('\n'),
-                "{text}"
-            );
         }
     }
 }

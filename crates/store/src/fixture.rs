@@ -1,4 +1,4 @@
-//! Runs, trials and studies to be kept in tests, and a place for them.
+//! Runs, trials and studies for tests, and directories for them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{Headline, Kept, KeptRun, KeptStudy, Series, Store, TrialOf};
+use crate::headline::Headline;
 
-/// A directory of a test's own; gone with it.
-pub(super) struct Place(pub(super) PathBuf);
+use crate::store::Store;
 
-impl Place {
+use crate::stored::{SampleSeries, StoredItem, StoredRun, StoredStudy, StudyTrial};
+
+/// A directory for one test, removed with the value.
+pub(super) struct TestDirectory(pub(super) PathBuf);
+
+impl TestDirectory {
     pub(super) fn new(name: &str) -> Self {
         let unique = format!("caudal-store-{}-{name}", std::process::id());
         let at = std::env::temp_dir().join(unique);
@@ -22,16 +26,16 @@ impl Place {
         Self(at)
     }
 
-    pub(super) fn file(&self) -> PathBuf {
+    pub(super) fn store_path(&self) -> PathBuf {
         self.0.join("store.db")
     }
 
-    pub(super) fn store(&self) -> Store {
-        Store::open(&self.file()).unwrap()
+    pub(super) fn open(&self) -> Store {
+        Store::open(&self.store_path()).unwrap()
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -43,10 +47,10 @@ pub(super) fn id(nth: u64) -> String {
     format!("{spread:016x}{nth:016x}")
 }
 
-pub(super) fn run(nth: u64) -> KeptRun {
+pub(super) fn run(nth: u64) -> StoredRun {
     let client = json!({"name": "here", "kernel": "6.1.0", "load_average": nth as f64 / 10.0});
     let server = json!({"name": "there", "kernel": "6.2.0", "load_average": null});
-    KeptRun {
+    StoredRun {
         id: id(nth),
         kind: "tcp".into(),
         started_ns: 1_700_000_000_000_000_000 + nth as i64,
@@ -55,7 +59,7 @@ pub(super) fn run(nth: u64) -> KeptRun {
         title: None,
         command: format!("caudal tcp far -t {nth}"),
         outcome: "done".into(),
-        of: None,
+        trial: None,
         headline: Headline {
             goodput_bps: Some(1e9 / 3.0 + nth as f64),
             ..Headline::default()
@@ -72,13 +76,13 @@ pub(super) fn run(nth: u64) -> KeptRun {
             "summary": {"mean": 0.1 + 0.2, "most": u64::MAX, "none": null},
         }),
         series: vec![
-            Series {
+            SampleSeries {
                 flow: 0,
                 name: "rtt 64 B".into(),
                 unit: "ns".into(),
                 values: (0..100).map(|at| f64::from(at * 37 % 11)).collect(),
             },
-            Series {
+            SampleSeries {
                 flow: 1,
                 name: "rtt 64 B".into(),
                 unit: "ns".into(),
@@ -88,8 +92,8 @@ pub(super) fn run(nth: u64) -> KeptRun {
     }
 }
 
-pub(super) fn study(nth: u64, name: &str) -> KeptStudy {
-    KeptStudy {
+pub(super) fn study(nth: u64, name: &str) -> StoredStudy {
+    StoredStudy {
         id: id(nth),
         name: name.into(),
         title: format!("What {name} is about"),
@@ -103,10 +107,10 @@ pub(super) fn study(nth: u64, name: &str) -> KeptStudy {
     }
 }
 
-pub(super) fn trial(nth: u64, study: u64, position: u32) -> KeptRun {
-    KeptRun {
+pub(super) fn trial(nth: u64, study: u64, position: u32) -> StoredRun {
+    StoredRun {
         kind: "trial".into(),
-        of: Some(TrialOf {
+        trial: Some(StudyTrial {
             study: id(study),
             case: "udp = 100 %".into(),
             repeat: 2,
@@ -118,10 +122,10 @@ pub(super) fn trial(nth: u64, study: u64, position: u32) -> KeptRun {
     }
 }
 
-pub(super) fn found(store: &Store, id: &str) -> KeptRun {
+pub(super) fn found(store: &Store, id: &str) -> StoredRun {
     match store.find(id).unwrap() {
-        Kept::Run(run) => *run,
-        Kept::Study(study) => panic!("{study:?} is no run"),
+        StoredItem::Run(run) => *run,
+        StoredItem::Study(study) => panic!("{study:?} is not a run"),
     }
 }
 
@@ -133,12 +137,12 @@ pub(super) fn count(store: &Store, table: &str) -> i64 {
         .unwrap()
 }
 
-pub(super) fn is_whole(at: &Path) {
+pub(super) fn assert_integrity(at: &Path) {
     let connection = Connection::open(at).unwrap();
-    let said: String = connection
+    let result: String = connection
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))
         .unwrap();
-    assert_eq!(said, "ok");
+    assert_eq!(result, "ok");
     let dangling: i64 = connection
         .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| {
             row.get(0)

@@ -1,15 +1,17 @@
-//! Ids, and the digits that stand for them.
+//! Ids, and prefixes of ids.
 
 use rusqlite::{OptionalExtension, params};
 
-use super::{Store, StoreError};
+use crate::error::StoreError;
 
-/// The fewest digits that may stand for an id.
-const FEWEST_DIGITS: usize = 4;
-/// Digits of an id.
+use crate::store::Store;
+
+/// The minimum number of digits of a prefix.
+const MIN_DIGITS: usize = 4;
+/// The number of digits of an id.
 pub(super) const DIGITS: usize = 32;
-/// Candidates named when digits stand for several.
-const CANDIDATES: usize = 4;
+/// The maximum number of candidates named for an ambiguous prefix.
+const MAX_CANDIDATES: usize = 4;
 
 /// The newest run or study.
 const LAST: &str = "
@@ -18,10 +20,10 @@ WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL
 ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1";
 
 impl Store {
-    /// The whole id that these digits stand for.
+    /// The full id that starts with these digits, or that `last` stands for.
     ///
     /// # Errors
-    /// When they stand for none, or for several.
+    /// When there is none, or more than one.
     pub fn resolve(&self, id: &str) -> Result<String, StoreError> {
         let digits = id.to_ascii_lowercase();
         if digits == "last" {
@@ -29,16 +31,16 @@ impl Store {
                 .read(|connection| connection.query_row(LAST, [], |row| row.get(0)).optional())?;
             return last.ok_or_else(|| StoreError::Unknown { id: id.to_owned() });
         }
-        if !(FEWEST_DIGITS..=DIGITS).contains(&digits.len()) || !is_hexadecimal(&digits) {
-            return Err(StoreError::NoId { id: id.to_owned() });
+        if !(MIN_DIGITS..=DIGITS).contains(&digits.len()) || !is_hexadecimal(&digits) {
+            return Err(StoreError::InvalidId { id: id.to_owned() });
         }
         let mut found: Vec<String> = self.read(|connection| {
-            // Every id that begins like this lies between it and the same with a letter after `f`.
+            // Every id with this prefix lies between the prefix and the prefix followed by a letter after `f`.
             connection
                 .prepare_cached(
                     "SELECT id FROM entry WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2",
                 )?
-                .query_map(params![digits, CANDIDATES as i64], |row| row.get(0))?
+                .query_map(params![digits, MAX_CANDIDATES as i64], |row| row.get(0))?
                 .collect()
         })?;
         match (found.len(), found.pop()) {
@@ -46,16 +48,16 @@ impl Store {
             (_, None) => Err(StoreError::Unknown { id: id.to_owned() }),
             (_, Some(last)) => {
                 found.push(last);
-                let telling = distinct(&found);
+                let digits = distinguishing_digits(&found);
                 Err(StoreError::Ambiguous {
                     id: id.to_owned(),
-                    of: found.iter().map(|id| id[..telling].to_owned()).collect(),
+                    candidates: found.iter().map(|id| id[..digits].to_owned()).collect(),
                 })
             }
         }
     }
 
-    /// The ids of the studies with this name, or the one whose id begins like this.
+    /// The ids of the studies with this name, or of the one whose id starts like this.
     pub(super) fn studies(&self, study: &str) -> Result<Vec<String>, StoreError> {
         let named: Vec<String> = self.read(|connection| {
             connection
@@ -68,20 +70,21 @@ impl Store {
         }
         match self.resolve(study) {
             Ok(id) => Ok(vec![id]),
-            Err(StoreError::NoId { id }) => Err(StoreError::Unknown { id }),
+            Err(StoreError::InvalidId { id }) => Err(StoreError::Unknown { id }),
             Err(error) => Err(error),
         }
     }
 }
 
+/// `true` for lower-case hexadecimal digits.
 pub(super) fn is_hexadecimal(digits: &str) -> bool {
     digits
         .bytes()
         .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// How many digits tell these ids, in order, apart.
-fn distinct(ids: &[String]) -> usize {
+/// The number of digits that distinguish these ids, which are sorted.
+fn distinguishing_digits(ids: &[String]) -> usize {
     let shared = ids.windows(2).map(|pair| {
         let both = pair[0].bytes().zip(pair[1].bytes());
         both.take_while(|(a, b)| a == b).count()
@@ -91,14 +94,14 @@ fn distinct(ids: &[String]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::KeptRun;
-    use super::super::fixture::{Place, run};
     use super::*;
+    use crate::fixture::{TestDirectory, run};
+    use crate::stored::StoredRun;
 
     #[test]
-    fn digits_stand_for_the_only_id_that_begins_with_them() {
-        let place = Place::new("prefix");
-        let mut store = place.store();
+    fn a_prefix_stands_for_the_only_id_that_starts_with_it() {
+        let directory = TestDirectory::new("prefix");
+        let mut store = directory.open();
         let ids = [
             "abcd0000000000000000000000000000",
             "abcd0000f00000000000000000000000",
@@ -107,7 +110,7 @@ mod tests {
         ];
         for (nth, id) in ids.iter().enumerate() {
             store
-                .keep(&KeptRun {
+                .record(&StoredRun {
                     id: (*id).into(),
                     ..run(nth as u64)
                 })
@@ -118,7 +121,9 @@ mod tests {
         assert_eq!(store.resolve(ids[0]).unwrap(), ids[0]);
         assert_eq!(store.resolve("last").unwrap(), ids[3]);
         match store.resolve("abcd") {
-            Err(StoreError::Ambiguous { of, .. }) => assert_eq!(of, ["abcd00000", "abcd0000f"]),
+            Err(StoreError::Ambiguous { candidates, .. }) => {
+                assert_eq!(candidates, ["abcd00000", "abcd0000f"]);
+            }
             other => panic!("{other:?}"),
         }
         assert!(matches!(
@@ -134,7 +139,7 @@ mod tests {
             "ábcd",
         ] {
             assert!(
-                matches!(store.resolve(bad), Err(StoreError::NoId { .. })),
+                matches!(store.resolve(bad), Err(StoreError::InvalidId { .. })),
                 "{bad}"
             );
         }

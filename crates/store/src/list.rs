@@ -1,11 +1,16 @@
-//! Lists of what is kept.
+//! Lists of runs and studies.
 
 use rusqlite::{Row, params};
+use serde::Serialize;
 
-use super::run::{headline, trial_of};
-use super::{Entry, Filter, Store, StoreError, kept};
+use crate::error::StoreError;
+use crate::filter::Filter;
+use crate::headline::Headline;
+use crate::run::{headline, study_trial};
+use crate::store::Store;
+use crate::stored::{self, StudyTrial};
 
-/// Everything kept that began at ?1 or later, is of kind ?2 and, unless ?3, no trial.
+/// The entries that started at ?1 or later, of kind ?2 and, unless ?3, without trials.
 const LIST: &str = "
 SELECT entry.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.command, run.outcome,
     run.study, run.study_case, run.repeat, run.position, run.baseline,
@@ -24,12 +29,44 @@ WHERE entry.started_ns >= ?1
     AND (?3 OR run.study IS NULL)
 ORDER BY entry.started_ns DESC, entry.nth DESC";
 
+/// An entry of a list: a run, a trial or a study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoreEntry {
+    /// The id.
+    pub id: String,
+    /// The kind of a run, or `study`.
+    pub kind: String,
+    /// The start, ns since 1970.
+    pub started_ns: i64,
+    /// The program that measured, with its version; empty for a study.
+    pub tool: String,
+    /// The address of the peer.
+    pub peer: Option<String>,
+    /// The title.
+    pub title: Option<String>,
+    /// The name of a study.
+    pub name: Option<String>,
+    /// The command that repeats it.
+    pub command: String,
+    /// The outcome of a run; the state of a study.
+    pub outcome: String,
+    /// The study that a trial belongs to.
+    #[serde(rename = "of")]
+    pub trial: Option<StudyTrial>,
+    /// The most important results.
+    pub headline: Headline,
+    /// The number of trials of a study so far.
+    pub trials: Option<u64>,
+    /// The tags, in order.
+    pub tags: Vec<String>,
+}
+
 impl Store {
-    /// Runs and studies, the newest first.
+    /// Lists runs and studies, the newest first.
     ///
     /// # Errors
     /// When the store cannot be read, or there is no such study as the filter names.
-    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, StoreError> {
+    pub fn list(&self, filter: &Filter) -> Result<Vec<StoreEntry>, StoreError> {
         let studies = match &filter.study {
             Some(study) => Some(self.studies(study)?),
             None => None,
@@ -40,11 +77,11 @@ impl Store {
             .iter()
             .map(|word| word.to_lowercase())
             .collect();
-        let wanted = |entry: &Entry| {
-            let of = entry.of.as_ref().map(|of| of.study.as_str());
+        let wanted = |entry: &StoreEntry| {
+            let study = entry.trial.as_ref().map(|trial| trial.study.as_str());
             let in_study = studies
                 .as_ref()
-                .is_none_or(|ids| of.is_some_and(|of| ids.iter().any(|id| id == of)));
+                .is_none_or(|ids| study.is_some_and(|study| ids.iter().any(|id| id == study)));
             let has_tag = filter
                 .tag
                 .as_ref()
@@ -77,9 +114,9 @@ impl Store {
     }
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>) -> rusqlite::Result<StoreEntry> {
     let tags: String = row.get(22)?;
-    let common = Entry {
+    let common = StoreEntry {
         id: row.get(0)?,
         kind: row
             .get::<_, Option<String>>(2)?
@@ -91,7 +128,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         name: row.get(17)?,
         command: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
         outcome: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
-        of: trial_of(row)?,
+        trial: study_trial(row)?,
         headline: headline(row)?,
         trials: row.get::<_, Option<i64>>(20)?.map(|count| count as u64),
         tags: serde_json::from_str(&tags).unwrap_or_default(),
@@ -100,22 +137,22 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         return Ok(common);
     }
     let event: Option<String> = row.get(21)?;
-    Ok(Entry {
+    Ok(StoreEntry {
         title: row.get(18)?,
         command: row.get(19)?,
-        outcome: kept::state(event.as_deref().into_iter()).to_owned(),
+        outcome: stored::state(event.as_deref().into_iter()).to_owned(),
         ..common
     })
 }
 
-/// Whether each of the words, in small letters, is somewhere in what a list tells of an entry.
-fn has_words(entry: &Entry, words: &[String]) -> bool {
+/// `true` when each of the words, in lower case, is somewhere in the text of an entry.
+fn has_words(entry: &StoreEntry, words: &[String]) -> bool {
     if words.is_empty() {
         return true;
     }
     let optional = [&entry.peer, &entry.title, &entry.name];
-    let told = [&entry.id, &entry.kind, &entry.tool, &entry.command];
-    let text = told
+    let required = [&entry.id, &entry.kind, &entry.tool, &entry.command];
+    let text = required
         .into_iter()
         .chain(optional.into_iter().flatten())
         .chain(&entry.tags)
@@ -128,33 +165,33 @@ fn has_words(entry: &Entry, words: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::KeptRun;
-    use super::super::fixture::{Place, id, run, study, trial};
     use super::*;
+    use crate::fixture::{TestDirectory, id, run, study, trial};
+    use crate::stored::StoredRun;
 
     #[test]
-    fn a_list_shows_what_is_asked_for_newest_first() {
-        let place = Place::new("list");
-        let mut store = place.store();
+    fn a_list_shows_what_the_filter_selects_newest_first() {
+        let directory = TestDirectory::new("list");
+        let mut store = directory.open();
         for nth in 1..=4 {
-            store.keep(&run(nth)).unwrap();
+            store.record(&run(nth)).unwrap();
         }
         store
-            .keep(&KeptRun {
+            .record(&StoredRun {
                 kind: "rtt".into(),
                 peer: Some("[2001:db8::1]:5201".into()),
                 title: Some("Prüfung der Leitung".into()),
                 ..run(5)
             })
             .unwrap();
-        store.begin_study(&study(6, "echo")).unwrap();
-        store.keep(&trial(7, 6, 0)).unwrap();
+        store.record_study(&study(6, "echo")).unwrap();
+        store.record(&trial(7, 6, 0)).unwrap();
         store.tag(&id(2), "before upgrade").unwrap();
         store.tag(&id(3), "before upgrade").unwrap();
         store.tag(&id(3), "bad").unwrap();
         let shown = |filter: Filter| -> Vec<u64> {
             let entries = store.list(&filter).unwrap();
-            let number = |entry: &Entry| u64::from_str_radix(&entry.id[16..], 16).unwrap();
+            let number = |entry: &StoreEntry| u64::from_str_radix(&entry.id[16..], 16).unwrap();
             entries.iter().map(number).collect()
         };
         let text = |text: &str| Some(text.to_owned());

@@ -1,14 +1,18 @@
-//! Runs as they are read again.
+//! Reading runs.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, Row};
 use serde_json::Value;
 
-use super::environment::with_machines;
-use super::{Headline, KeptRun, Series, Store, StoreError, TrialOf, pack};
+use crate::environment::with_machines;
+use crate::error::StoreError;
+use crate::headline::Headline;
+use crate::samples;
+use crate::store::Store;
+use crate::stored::{SampleSeries, StoredRun, StudyTrial};
 
-/// Runs, as [`RunRow`] reads them.
+/// The columns of runs, as [`RunRow`] reads them.
 const RUN: &str = "
 SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.command, run.outcome,
     run.study, run.study_case, run.repeat, run.position, run.baseline,
@@ -17,32 +21,33 @@ SELECT run.id, entry.started_ns, run.kind, run.tool, run.peer, run.title, run.co
 FROM run JOIN entry ON entry.id = run.id JOIN document ON document.run = run.id";
 
 impl Store {
-    pub(super) fn run_of(&self, id: &str) -> Result<Option<KeptRun>, StoreError> {
+    /// The run with this id, without its samples.
+    pub(super) fn run(&self, id: &str) -> Result<Option<StoredRun>, StoreError> {
         let row = self.read(|connection| {
             connection
                 .prepare_cached(&format!("{RUN} WHERE run.id = ?"))?
-                .query_row([id], RunRow::of)
+                .query_row([id], RunRow::new)
                 .optional()
         })?;
-        row.map(|row| self.whole(row, &mut BTreeMap::new()))
+        row.map(|row| self.unpack_run(row, &mut BTreeMap::new()))
             .transpose()
     }
 
-    /// The trials of the study with this id so far, in the order they were carried out, without their samples.
+    /// The trials of the study with this id so far, in the order of execution, without their samples.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn trials(&self, study: &str) -> Result<Vec<KeptRun>, StoreError> {
+    pub fn trials(&self, study: &str) -> Result<Vec<StoredRun>, StoreError> {
         let rows: Vec<RunRow> = self.read(|connection| {
             let sql = format!("{RUN} WHERE run.study = ? ORDER BY entry.nth");
             connection
                 .prepare_cached(&sql)?
-                .query_map([study], RunRow::of)?
+                .query_map([study], RunRow::new)?
                 .collect()
         })?;
         let mut machines = BTreeMap::new();
         rows.into_iter()
-            .map(|row| self.whole(row, &mut machines))
+            .map(|row| self.unpack_run(row, &mut machines))
             .collect()
     }
 
@@ -50,14 +55,14 @@ impl Store {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn series(&self, run: &str) -> Result<Vec<Series>, StoreError> {
-        let rows: Vec<(Series, u64, u64, Vec<u8>)> = self.read(|connection| {
+    pub fn series(&self, run: &str) -> Result<Vec<SampleSeries>, StoreError> {
+        let rows: Vec<(SampleSeries, u64, u64, Vec<u8>)> = self.read(|connection| {
             connection
                 .prepare_cached(
                     "SELECT flow, name, unit, count, size, packed FROM series WHERE run = ? ORDER BY nth",
                 )?
                 .query_map([run], |row| {
-                    let series = Series {
+                    let series = SampleSeries {
                         flow: row.get(0)?,
                         name: row.get(1)?,
                         unit: row.get(2)?,
@@ -70,22 +75,22 @@ impl Store {
         })?;
         rows.into_iter()
             .map(|(mut series, count, size, packed)| {
-                series.values = pack::unpack_series(&packed, size, count)
+                series.values = samples::unpack_series(&packed, size, count)
                     .ok_or_else(|| self.corrupt(&format!("samples of {run}")))?;
                 Ok(series)
             })
             .collect()
     }
 
-    /// A run from its row, unpacked; `machines` are those unpacked before.
-    fn whole(
+    /// Unpacks a run from its row; `machines` caches the shared environments.
+    fn unpack_run(
         &self,
         row: RunRow,
         machines: &mut BTreeMap<String, Value>,
-    ) -> Result<KeptRun, StoreError> {
+    ) -> Result<StoredRun, StoreError> {
         let mut run = row.run;
         if !machines.contains_key(&row.digest) {
-            machines.insert(row.digest.clone(), self.machines(&row.digest)?);
+            machines.insert(row.digest.clone(), self.shared_environment(&row.digest)?);
         }
         let base = machines.get(&row.digest).cloned().unwrap_or_default();
         run.environment = self.with_varying(base, &row.varying)?;
@@ -99,9 +104,9 @@ impl Store {
     }
 }
 
-/// A run as its row has it, with what is still to be unpacked.
+/// The row of a run, with its packed parts.
 struct RunRow {
-    run: KeptRun,
+    run: StoredRun,
     digest: String,
     varying: String,
     machines: Option<String>,
@@ -110,9 +115,9 @@ struct RunRow {
 }
 
 impl RunRow {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn new(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            run: KeptRun {
+            run: StoredRun {
                 id: row.get(0)?,
                 started_ns: row.get(1)?,
                 kind: row.get(2)?,
@@ -121,7 +126,7 @@ impl RunRow {
                 title: row.get(5)?,
                 command: row.get(6)?,
                 outcome: row.get(7)?,
-                of: trial_of(row)?,
+                trial: study_trial(row)?,
                 headline: headline(row)?,
                 environment: Value::Null,
                 document: Value::Null,
@@ -136,11 +141,11 @@ impl RunRow {
     }
 }
 
-pub(super) fn trial_of(row: &Row<'_>) -> rusqlite::Result<Option<TrialOf>> {
+pub(super) fn study_trial(row: &Row<'_>) -> rusqlite::Result<Option<StudyTrial>> {
     let Some(study) = row.get(8)? else {
         return Ok(None);
     };
-    Ok(Some(TrialOf {
+    Ok(Some(StudyTrial {
         study,
         case: row.get::<_, Option<String>>(9)?.unwrap_or_default(),
         repeat: row.get::<_, Option<u32>>(10)?.unwrap_or_default(),

@@ -1,15 +1,15 @@
-//! The tables, a step for each version that ever was: docs/store.md describes them for those who ask SQL.
+//! The schema, with the migration from each version to the next: docs/store.md describes it for users of SQL.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// Marks the file as ours: "caud" in ASCII.
-pub(super) const APPLICATION: i64 = 0x6361_7564;
+/// The application id of a store: "caud" in ASCII.
+pub(super) const APPLICATION_ID: i64 = 0x6361_7564;
 
-/// What leads from each version to the next, from none to 1 first. A step that has been released is never
-/// changed: a later one changes what it made.
-pub(super) const STEPS: [&str; 2] = [TABLES, LISTS];
+/// The migrations from each version to the next, starting with the empty file. A step that has been released is never
+/// changed: a later one changes its result.
+pub(super) const MIGRATIONS: [&str; 2] = [TABLES, LISTS];
 
-/// Version 1: what is kept.
+/// Version 1: the tables.
 const TABLES: &str = "
 CREATE TABLE entry (
     nth INTEGER PRIMARY KEY,
@@ -88,7 +88,7 @@ CREATE TABLE tag (
 ) STRICT;
 ";
 
-/// Version 2: what makes lists fast, what those who ask SQL may lean on, and that nothing is ever changed.
+/// Version 2: indices for lists, views for users of SQL, and triggers that forbid changes.
 const LISTS: &str = "
 CREATE INDEX entry_by_time ON entry (started_ns);
 CREATE INDEX run_by_study ON run (study) WHERE study IS NOT NULL;
@@ -117,53 +117,53 @@ CREATE TRIGGER series_stays BEFORE UPDATE ON series BEGIN SELECT raise(ABORT, 'a
 CREATE TRIGGER tag_stays BEFORE UPDATE ON tag BEGIN SELECT raise(ABORT, 'a store is only added to'); END;
 ";
 
-/// What a file says of itself.
+/// The state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Nothing: it is new.
+pub(super) enum FileState {
+    /// A new, empty file.
     Empty,
-    /// That it is another program's.
+    /// A file of another program.
     Foreign,
-    /// That it is ours, of this version.
+    /// A store of this version.
     Version(i64),
 }
 
-/// Whose the file is, without changing it, at one moment: another process may be making it meanwhile.
-pub(super) fn look(connection: &Connection) -> rusqlite::Result<Found> {
+/// The state of the file, read at one moment without changing it: another process may be creating it.
+pub(super) fn file_state(connection: &Connection) -> rusqlite::Result<FileState> {
     connection.execute_batch("SAVEPOINT look")?;
-    let found = look_now(connection);
+    let found = read_file_state(connection);
     connection.execute_batch("RELEASE look")?;
     found
 }
 
-fn look_now(connection: &Connection) -> rusqlite::Result<Found> {
+fn read_file_state(connection: &Connection) -> rusqlite::Result<FileState> {
     let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
-    if application == APPLICATION && version > 0 {
-        return Ok(Found::Version(version));
+    if application == APPLICATION_ID && version > 0 {
+        return Ok(FileState::Version(version));
     }
-    let things = number("SELECT count(*) FROM sqlite_schema")?;
-    Ok(if application == 0 && version == 0 && things == 0 {
-        Found::Empty
+    let objects = number("SELECT count(*) FROM sqlite_schema")?;
+    Ok(if application == 0 && version == 0 && objects == 0 {
+        FileState::Empty
     } else {
-        Found::Foreign
+        FileState::Foreign
     })
 }
 
-/// Takes the file from its version to the last of `steps`, in one transaction: all of it or nothing.
-pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
+/// Migrates the file from its version through the last of `migrations`, in one transaction.
+pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been faster.
-    let version = match look(&transaction)? {
-        Found::Empty => {
-            transaction.pragma_update(None, "application_id", APPLICATION)?;
+    // Another process may have migrated it already.
+    let version = match file_state(&transaction)? {
+        FileState::Empty => {
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             0
         }
-        Found::Version(version) => usize::try_from(version).unwrap_or(usize::MAX),
-        Found::Foreign => return Ok(()),
+        FileState::Version(version) => usize::try_from(version).unwrap_or(usize::MAX),
+        FileState::Foreign => return Ok(()),
     };
-    for (nth, step) in steps.iter().enumerate().skip(version) {
+    for (nth, step) in migrations.iter().enumerate().skip(version) {
         transaction.execute_batch(step)?;
         transaction.pragma_update(None, "user_version", nth as i64 + 1)?;
     }
@@ -172,17 +172,18 @@ pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Place, count, found, id, is_whole, run, study, trial};
-    use super::super::{Filter, Store};
     use super::*;
+    use crate::filter::Filter;
+    use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
+    use crate::store::Store;
 
     #[test]
-    fn nothing_that_is_kept_can_be_changed() {
-        let place = Place::new("stays");
-        let mut store = place.store();
-        store.begin_study(&study(1, "echo")).unwrap();
-        store.keep(&trial(2, 1, 0)).unwrap();
-        store.keep(&run(3)).unwrap();
+    fn recorded_data_cannot_be_changed() {
+        let directory = TestDirectory::new("stays");
+        let mut store = directory.open();
+        store.record_study(&study(1, "echo")).unwrap();
+        store.record(&trial(2, 1, 0)).unwrap();
+        store.record(&run(3)).unwrap();
         store.tag(&id(3), "x").unwrap();
         for (table, column) in [
             ("entry", "started_ns"),
@@ -205,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn what_its_owner_deletes_takes_all_of_it_along() {
-        let place = Place::new("delete");
-        let mut store = place.store();
-        store.begin_study(&study(1, "echo")).unwrap();
-        store.keep(&trial(2, 1, 0)).unwrap();
-        store.keep(&run(3)).unwrap();
+    fn deleting_an_entry_deletes_everything_that_belongs_to_it() {
+        let directory = TestDirectory::new("delete");
+        let mut store = directory.open();
+        store.record_study(&study(1, "echo")).unwrap();
+        store.record(&trial(2, 1, 0)).unwrap();
+        store.record(&run(3)).unwrap();
         store.tag(&id(3), "x").unwrap();
-        // As docs/store.md tells.
+        // As described in docs/store.md.
         store
             .connection
             .execute("DELETE FROM entry WHERE id = ?", [id(3)])
@@ -229,32 +230,32 @@ mod tests {
             assert_eq!(count(&store, table), 0, "{table}");
         }
         drop(store);
-        is_whole(&place.file());
+        assert_integrity(&directory.store_path());
     }
 
     /// The tables as version 1 made them, with a run, a study and a trial in them.
     const VERSION_1: &str = include_str!("version_1.sql");
 
     #[test]
-    fn a_store_of_version_1_is_brought_up_to_this_with_all_it_holds() {
-        let place = Place::new("version-1");
-        let old = Connection::open(place.file()).unwrap();
+    fn a_store_of_version_1_is_migrated_with_its_data() {
+        let directory = TestDirectory::new("version-1");
+        let old = Connection::open(directory.store_path()).unwrap();
         old.execute_batch(VERSION_1).unwrap();
         drop(old);
-        // Many come for it at once, and one does it.
-        let at = place.file();
+        // Several open it at the same time, and one migrates it.
+        let at = directory.store_path();
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| Store::open(&at).unwrap());
             }
         });
-        let mut store = place.store();
-        assert_eq!(store.amounts().unwrap().version, STEPS.len() as i64);
-        let kept = found(&store, "0123");
-        assert_eq!(kept.document["summary"]["goodput_bps"]["mean"], 940e6);
-        assert_eq!(kept.document["environment"]["client"]["name"], "here");
-        assert_eq!(kept.environment["machine"]["meanwhile"]["steal"], 0.25);
-        assert_eq!(kept.series[0].values, [5.0, 3.0, 4.0]);
+        let mut store = directory.open();
+        assert_eq!(store.summary().unwrap().version, MIGRATIONS.len() as i64);
+        let stored = found(&store, "0123");
+        assert_eq!(stored.document["summary"]["goodput_bps"]["mean"], 940e6);
+        assert_eq!(stored.document["environment"]["client"]["name"], "here");
+        assert_eq!(stored.environment["machine"]["meanwhile"]["steal"], 0.25);
+        assert_eq!(stored.series[0].values, [5.0, 3.0, 4.0]);
         let listed = store
             .list(&Filter {
                 trials: true,
@@ -265,15 +266,15 @@ mod tests {
         assert_eq!(kinds, ["trial", "study", "tcp"]);
         assert_eq!(listed[2].tags, ["golden"]);
         assert_eq!(store.trials(&listed[1].id).unwrap().len(), 1);
-        store.keep(&run(1)).unwrap();
-        store.keep(&trial(2, 1, 1)).unwrap_err();
+        store.record(&run(1)).unwrap();
+        store.record(&trial(2, 1, 1)).unwrap_err();
         drop(store);
-        is_whole(&at);
+        assert_integrity(&at);
     }
 
     #[test]
-    fn every_earlier_version_leads_to_the_same_tables() {
-        let place = Place::new("steps");
+    fn every_earlier_version_migrates_to_the_same_schema() {
+        let directory = TestDirectory::new("steps");
         let shape = |connection: &Connection| -> Vec<String> {
             connection
                 .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
@@ -283,13 +284,16 @@ mod tests {
                 .collect::<Result<_, _>>()
                 .unwrap()
         };
-        let fresh = shape(&place.store().connection);
-        for version in 0..=STEPS.len() {
-            let at = place.0.join(format!("{version}.db"));
+        let fresh = shape(&directory.open().connection);
+        for version in 0..=MIGRATIONS.len() {
+            let at = directory.0.join(format!("{version}.db"));
             let mut old = Connection::open(&at).unwrap();
             if version > 0 {
-                migrate(&mut old, &STEPS[..version]).unwrap();
-                assert_eq!(look(&old).unwrap(), Found::Version(version as i64));
+                migrate(&mut old, &MIGRATIONS[..version]).unwrap();
+                assert_eq!(
+                    file_state(&old).unwrap(),
+                    FileState::Version(version as i64)
+                );
             }
             drop(old);
             assert_eq!(
@@ -298,24 +302,28 @@ mod tests {
                 "from {version}"
             );
         }
-        // What version 1 was is what the fixture says it was.
+        // The fixture has the schema of version 1.
         let mut then = Connection::open_in_memory().unwrap();
-        migrate(&mut then, &STEPS[..1]).unwrap();
+        migrate(&mut then, &MIGRATIONS[..1]).unwrap();
         let fixture = Connection::open_in_memory().unwrap();
         fixture.execute_batch(VERSION_1).unwrap();
         assert_eq!(shape(&then), shape(&fixture));
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_version_before_it() {
-        let place = Place::new("half");
-        let mut store = place.store();
-        store.keep(&run(1)).unwrap();
-        let steps = [STEPS[0], STEPS[1], "CREATE TABLE more (x) STRICT; nonsense"];
+    fn a_migration_that_fails_leaves_the_previous_version() {
+        let directory = TestDirectory::new("half");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
+        let steps = [
+            MIGRATIONS[0],
+            MIGRATIONS[1],
+            "CREATE TABLE more (x) STRICT; nonsense",
+        ];
         assert!(migrate(&mut store.connection, &steps).is_err());
         drop(store);
-        let store = place.store();
+        let store = directory.open();
         assert_eq!(found(&store, &id(1)), run(1));
-        assert_eq!(store.amounts().unwrap().version, 2);
+        assert_eq!(store.summary().unwrap().version, 2);
     }
 }

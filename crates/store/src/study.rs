@@ -1,14 +1,19 @@
-//! Studies as they are read again.
+//! Reading studies.
 
 use rusqlite::OptionalExtension;
 use serde_json::Value;
 
-use super::{KeptStudy, Store, StoreError};
+use crate::error::StoreError;
+
+use crate::store::Store;
+
+use crate::stored::StoredStudy;
 
 impl Store {
-    pub(super) fn study_of(&self, id: &str) -> Result<Option<KeptStudy>, StoreError> {
+    /// The study with this id, without its trials.
+    pub(super) fn study(&self, id: &str) -> Result<Option<StoredStudy>, StoreError> {
         type Packs = (String, String, String, [(i64, Vec<u8>); 2]);
-        let row: Option<(KeptStudy, Packs)> = self.read(|connection| {
+        let row: Option<(StoredStudy, Packs)> = self.read(|connection| {
             connection
                 .prepare_cached(
                     "SELECT name, title, seed, command, environment, varying, experiment_size, experiment,
@@ -16,7 +21,7 @@ impl Store {
                      FROM study JOIN entry USING (id) WHERE id = ?",
                 )?
                 .query_row([id], |row| {
-                    let study = KeptStudy {
+                    let study = StoredStudy {
                         id: id.to_owned(),
                         name: row.get(0)?,
                         title: row.get(1)?,
@@ -43,7 +48,7 @@ impl Store {
             .map_err(|_| self.corrupt(&format!("the seed of {id}")))?;
         study.experiment = self.unpacked(&experiment.1, experiment.0, id)?;
         study.campaign = self.unpacked(&campaign.1, campaign.0, id)?;
-        study.environment = self.with_varying(self.machines(&digest)?, &varying)?;
+        study.environment = self.with_varying(self.shared_environment(&digest)?, &varying)?;
         let events: Vec<(i64, String, i64, Vec<u8>)> = self.read(|connection| {
             connection
                 .prepare_cached(
@@ -64,34 +69,40 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Place, id, study, trial};
-    use super::super::{Filter, Kept};
     use super::*;
+    use crate::filter::Filter;
+    use crate::fixture::{TestDirectory, id, study, trial};
+    use crate::stored::StoredItem;
     use serde_json::json;
 
     #[test]
-    fn a_study_gathers_its_trials_and_what_happens_to_it() {
-        let place = Place::new("study");
-        let mut store = place.store();
-        let begun = study(100, "starvation");
-        store.begin_study(&begun).unwrap();
-        assert_eq!(store.find(&id(100)).unwrap(), Kept::Study(Box::new(begun)));
-        // Carried out in this order, whatever their clocks said.
+    fn a_study_collects_its_trials_and_events() {
+        let directory = TestDirectory::new("study");
+        let mut store = directory.open();
+        let first = study(100, "starvation");
+        store.record_study(&first).unwrap();
+        assert_eq!(
+            store.find(&id(100)).unwrap(),
+            StoredItem::Study(Box::new(first))
+        );
+        // Trials are in the order of execution, whatever their clocks.
         for (nth, position) in [(9, 0), (3, 1), (5, 2)] {
-            store.keep(&trial(nth, 100, position)).unwrap();
+            store.record(&trial(nth, 100, position)).unwrap();
         }
-        store.begin_study(&study(200, "echo")).unwrap();
-        store.keep(&trial(50, 200, 0)).unwrap();
+        store.record_study(&study(200, "echo")).unwrap();
+        store.record(&trial(50, 200, 0)).unwrap();
         store
-            .note(&id(100), "interrupted", &json!({"after": 3}))
+            .record_event(&id(100), "interrupted", &json!({"after": 3}))
             .unwrap();
-        store.note(&id(100), "resumed", &Value::Null).unwrap();
+        store
+            .record_event(&id(100), "resumed", &Value::Null)
+            .unwrap();
         let trials = store.trials(&id(100)).unwrap();
         assert_eq!(
             trials,
             [trial(9, 100, 0), trial(3, 100, 1), trial(5, 100, 2)]
         );
-        let Kept::Study(found) = store.find(&id(100)).unwrap() else {
+        let StoredItem::Study(found) = store.find(&id(100)).unwrap() else {
             panic!("no study");
         };
         let events: Vec<&str> = found
@@ -102,9 +113,9 @@ mod tests {
         assert_eq!(events, ["begun", "interrupted", "resumed"]);
         assert_eq!(found.events[1].2, json!({"after": 3}));
         assert_eq!(found.state(), "unfinished");
-        store.note(&id(100), "done", &Value::Null).unwrap();
+        store.record_event(&id(100), "done", &Value::Null).unwrap();
         store
-            .note(&id(100), "findings", &json!({"schema": "caudal.study/1"}))
+            .record_event(&id(100), "findings", &json!({"schema": "caudal.study/1"}))
             .unwrap();
         let listed = store.list(&Filter::default()).unwrap();
         assert_eq!(

@@ -1,47 +1,48 @@
-//! Tags, which are put on and taken off again.
+//! Tags of runs and studies.
 
 use rusqlite::params;
 
-use super::keep::now_ns;
-use super::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::store::now_ns;
 
 impl Store {
-    /// Puts a tag on what has this id, as [`find`](Self::find) takes it.
+    /// Adds a tag to a run or study, whose id is as in [`find`](Self::find).
     ///
     /// # Errors
-    /// When it cannot be written, or nothing is kept under that id.
+    /// When it cannot be written, or there is no such run or study.
     pub fn tag(&mut self, id: &str, tag: &str) -> Result<(), StoreError> {
         self.set_tag(id, tag, true)
     }
 
-    /// Takes a tag off again.
+    /// Removes a tag.
     ///
     /// # Errors
-    /// When it cannot be written, or nothing is kept under that id.
+    /// When it cannot be written, or there is no such run or study.
     pub fn untag(&mut self, id: &str, tag: &str) -> Result<(), StoreError> {
         self.set_tag(id, tag, false)
     }
 
-    fn set_tag(&mut self, id: &str, tag: &str, held: bool) -> Result<(), StoreError> {
+    fn set_tag(&mut self, id: &str, tag: &str, present: bool) -> Result<(), StoreError> {
         let id = self.resolve(id)?;
         let now = now_ns();
-        self.write(|store| {
-            let is_so: bool = store.0.query_row(
+        self.write(|writer| {
+            let was_present: bool = writer.0.query_row(
                 "SELECT EXISTS (SELECT 1 FROM tagged WHERE id = ? AND tag = ?)",
                 params![id, tag],
                 |row| row.get(0),
             )?;
-            if is_so != held {
-                store.run(
+            if was_present != present {
+                writer.execute(
                     "INSERT INTO tag (id, tag, at_ns, held) VALUES (?, ?, ?, ?)",
-                    params![id, tag, now, held],
+                    params![id, tag, now, present],
                 )?;
             }
             Ok(())
         })
     }
 
-    /// The tags of what has this id, by name.
+    /// The tags of the run or study with this full id, in order.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -57,15 +58,15 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Filter;
-    use super::super::fixture::{Place, id, run};
     use super::*;
+    use crate::filter::Filter;
+    use crate::fixture::{TestDirectory, id, run};
 
     #[test]
-    fn a_tag_is_put_on_taken_off_and_put_on_again() {
-        let place = Place::new("tag");
-        let mut store = place.store();
-        store.keep(&run(1)).unwrap();
+    fn a_tag_is_added_removed_and_added_again() {
+        let directory = TestDirectory::new("tag");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
         let of = id(1);
         store.tag(&of[..8], "b").unwrap();
         store.tag(&of, "a").unwrap();

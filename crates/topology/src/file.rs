@@ -1,56 +1,56 @@
-//! A topology as its file writes it.
+//! The format of topology files.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::scalar::{Bytes, Rate, Share, Time};
+use crate::scalar::{ByteValue, FractionValue, RateValue, TimeValue};
 
 /// A test network: hosts, routers, switches and hubs, and the links between them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopologyFile {
-    /// What this network is, in a line.
+    /// A description in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where chance begins: the same seed gives the same losses and delays to the frame. Default 1.
+    /// The seed of all random numbers: the same seed gives the same losses and delays, frame by frame. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Where addresses are taken from.
+    /// The networks that addresses are taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub addresses: Option<AddressesFile>,
-    /// The congestion control of every host that names none; without it the machine's default.
+    /// The congestion control of every host without one of its own. Default: the machine's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Kernel parameters of every host and router, such as `"net.ipv4.tcp_sack" = "0"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,
-    /// End systems. The first one is where `caudal lab run` runs.
+    /// End systems. `caudal lab run` runs its command on the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<HostFile>,
-    /// Systems that forward packets between their links.
+    /// Routers, which forward packets between their links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub router: Vec<HostFile>,
     /// Store-and-forward Ethernet switches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<SwitchFile>,
-    /// Repeaters: all their links are one half-duplex medium.
+    /// Repeaters: all links of one share a half-duplex medium.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hub: Vec<HubFile>,
-    /// What joins two of them.
+    /// Links between two of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<LinkFile>,
 }
 
-/// The networks that links are numbered from.
+/// The networks that addresses are taken from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddressesFile {
-    /// An IPv4 network; every segment takes a /24 of it. Default `10.0.0.0/16`.
+    /// An IPv4 network; every segment gets a /24 of it. Default `10.0.0.0/16`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<String>,
-    /// An IPv6 network; every segment takes a /64 of it. Default `fd00:ca:da::/48`.
+    /// An IPv6 network; every segment gets a /64 of it. Default `fd00:ca:da::/48`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv6: Option<String>,
 }
@@ -59,9 +59,9 @@ pub struct AddressesFile {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostFile {
-    /// What it is called, also by the others.
+    /// Its name, by which other hosts resolve its address.
     pub name: String,
-    /// Its congestion control.
+    /// Its congestion control. Default: that of the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// Its kernel parameters, such as `"net.ipv4.tcp_rmem" = "4096 65536 65536"`.
@@ -73,223 +73,226 @@ pub struct HostFile {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchFile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// From a frame's last bit in to its place in the output queue. Default 0.
+    /// The time from a frame's last bit in to its place in the output queue. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<Time>,
-    /// For how long it remembers where a station is; 0 floods every frame. Default 300 s.
+    pub latency: Option<TimeValue>,
+    /// The ageing time of learned addresses; 0 floods every frame. Default 300 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Time>,
-    /// When it asks stations to hold back; without it never.
+    pub memory: Option<TimeValue>,
+    /// The queue lengths at which it sends PAUSE frames. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<PauseFile>,
 }
 
-/// The levels of an output queue at which PAUSE frames are sent.
+/// The lengths of an output queue at which PAUSE frames are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PauseFile {
-    /// Above this, stations are asked to hold back.
-    pub high: Bytes,
-    /// At this, they may go on.
-    pub low: Bytes,
+    /// Above this length, stations are paused.
+    pub high: ByteValue,
+    /// At or below this length, they resume.
+    pub low: ByteValue,
 }
 
 /// A hub.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HubFile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The rate of all its links. Default 10 Mbit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<RateValue>,
 }
 
-/// A link. What is said beside `between` holds in both directions, what is said in `forward` or `backward` in one.
+/// A link. The keys beside `between` apply in both directions, those in `forward` and `backward` in one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFile {
-    /// What it is called. Default: the names of its ends with a dash between.
+    /// Its name. Default: the names of its ends, joined by a dash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The names of its two ends.
+    /// The names of the nodes at its two ends.
     pub between: [String; 2],
-    /// What its interfaces are called at hosts and routers. Default `eth0`, `eth1` … in the order of the links.
+    /// The names of its interfaces at hosts and routers. Default `eth0`, `eth1` … in the order of the links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<[String; 2]>,
-    /// The largest packet. Default 1500 bytes; below 1280 there is no IPv6.
+    /// The largest packet in bytes. Default 1500; below 1280 there is no IPv6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
-    /// Whether both ends may send at once. Default `full`.
+    /// The duplex mode. Default `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplex: Option<DuplexFile>,
-    /// What a half-duplex end does with a frame that collided late. Default `drop`.
+    /// The handling of frames that collide after the slot time, at half-duplex ends. Default `drop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub late_collision: Option<LateCollisionFile>,
-    /// Who makes the link behave as it is told. Default `auto`.
+    pub late_collision: Option<LateCollision>,
+    /// The driver: emulator or kernel. Default `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
-    /// The rate of the line, counted with preamble and gap; without it, no limit.
+    /// The line rate, preamble and interframe gap included. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// A rate that changes over time, in place of `rate`.
+    pub rate: Option<RateValue>,
+    /// A line rate that changes over time, in place of `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFile>,
-    /// What waits in front of the line. Default: the larger of 100 frames and 50 ms at the rate, drop-tail.
+    /// The queue in front of the line. Default: drop-tail, the larger of 100 full frames and 50 ms at the line rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueFile>,
-    /// How long a bit is under way.
+    /// The one-way delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
-    /// What comes on top of the delay, frame by frame.
+    pub delay: Option<TimeValue>,
+    /// A random delay on top of `delay`, drawn for each frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterFile>,
-    /// The part of frames that is lost, each on its own.
+    /// The probability that a frame is lost, independently of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Share>,
-    /// Losses that come in bursts, after Gilbert and Elliott.
+    pub loss: Option<FractionValue>,
+    /// Loss in bursts (Gilbert–Elliott).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLossFile>,
     /// The positions, counted from 0, of frames that are lost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lose: Vec<u64>,
-    /// The part of frames that is damaged; their check sequence tells, so they are dropped at the far end.
+    /// The probability that a frame is damaged and dropped at the far end, because its check sequence is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corrupt: Option<Share>,
-    /// The part of frames in which a bit is inverted that no check sequence tells.
+    pub corrupt: Option<FractionValue>,
+    /// The probability that a frame is delivered with an inverted bit that no check sequence detects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corrupt_silently: Option<Share>,
-    /// The part of frames that arrives twice.
+    pub corrupt_silently: Option<FractionValue>,
+    /// The probability that a frame arrives twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplicate: Option<Share>,
-    /// Frames that others overtake.
+    pub duplicate: Option<FractionValue>,
+    /// Reordering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderFile>,
-    /// What the receiving end drops because it is too much.
+    /// A token bucket at the receiving end, which drops what exceeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<BucketFile>,
-    /// What the sending end holds back because it is too much.
+    /// A token bucket at the sending end, which delays what exceeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<BucketFile>,
-    /// How frames are spread over `path`. Default `per-flow`.
+    /// The load balancing over the paths. Default `per-flow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub balance: Option<BalanceFile>,
-    /// Several ways in parallel, in place of what is said here of rate, queue, delay, jitter and loss.
+    pub balance: Option<Balancing>,
+    /// Parallel paths, in place of the link's own rate, queue, delay, jitter and loss.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<PathFile>,
-    /// What holds from the first end to the second only.
+    /// Keys that apply from the first end to the second only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub forward: Option<CourseFile>,
-    /// What holds from the second end to the first only.
+    pub forward: Option<ImpairmentsFile>,
+    /// Keys that apply from the second end to the first only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub backward: Option<CourseFile>,
+    pub backward: Option<ImpairmentsFile>,
 }
 
-/// What may be different in one direction of a link; the keys mean what they mean beside `between`.
+/// The impairments of one direction of a link, in place of those of the link; the keys mean the same.
+// The keys are those of `LinkFile`, listed twice because serde's `flatten` excludes `deny_unknown_fields`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CourseFile {
-    /// See the link.
+#[schemars(rename = "CourseFile")]
+pub struct ImpairmentsFile {
+    /// The line rate, preamble and interframe gap included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// See the link.
+    pub rate: Option<RateValue>,
+    /// A line rate that changes over time, in place of `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFile>,
-    /// See the link.
+    /// The queue in front of the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueFile>,
-    /// See the link.
+    /// The one-way delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
-    /// See the link.
+    pub delay: Option<TimeValue>,
+    /// A random delay on top of `delay`, drawn for each frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterFile>,
-    /// See the link.
+    /// The probability that a frame is lost, independently of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Share>,
-    /// See the link.
+    pub loss: Option<FractionValue>,
+    /// Loss in bursts (Gilbert–Elliott).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLossFile>,
-    /// See the link.
+    /// The positions, counted from 0, of frames that are lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lose: Option<Vec<u64>>,
-    /// See the link.
+    /// The probability that a frame is damaged and dropped at the far end, because its check sequence is wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corrupt: Option<Share>,
-    /// See the link.
+    pub corrupt: Option<FractionValue>,
+    /// The probability that a frame is delivered with an inverted bit that no check sequence detects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corrupt_silently: Option<Share>,
-    /// See the link.
+    pub corrupt_silently: Option<FractionValue>,
+    /// The probability that a frame arrives twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplicate: Option<Share>,
-    /// See the link.
+    pub duplicate: Option<FractionValue>,
+    /// Reordering.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderFile>,
-    /// See the link.
+    /// A token bucket at the receiving end, which drops what exceeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<BucketFile>,
-    /// See the link.
+    /// A token bucket at the sending end, which delays what exceeds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<BucketFile>,
 }
 
-/// One of several ways in parallel.
+/// One of several parallel paths.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathFile {
-    /// Its rate; without it, no limit.
+    /// Its line rate. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<RateValue>,
     /// Its queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueFile>,
     /// Its delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
+    pub delay: Option<TimeValue>,
     /// Its jitter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterFile>,
-    /// Its loss.
+    /// Its probability of independent loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Share>,
+    pub loss: Option<FractionValue>,
 }
 
-/// Which ends send and receive at once, the first end first.
+/// The duplex mode of a link, the first end's before the second's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DuplexFile {
-    /// Both ends at once.
+    /// Both ends send and receive at once.
     Full,
-    /// One at a time: carrier sense, collisions, backoff.
+    /// Both ends are half duplex: carrier sense, collisions, backoff.
     Half,
-    /// A mismatch: the first end believes in half duplex, the second in full.
+    /// A duplex mismatch: the first end is half duplex, the second full.
     HalfFull,
-    /// A mismatch: the first end believes in full duplex, the second in half.
+    /// A duplex mismatch: the first end is full duplex, the second half.
     FullHalf,
 }
 
-/// What becomes of a frame that collided after the slot time.
+/// The handling of a frame that collided after the slot time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum LateCollisionFile {
-    /// It is given up.
+#[schemars(rename = "LateCollisionFile")]
+pub enum LateCollision {
+    /// Drops it, as most hardware does.
     Drop,
-    /// It is tried again.
+    /// Retransmits it as after any other collision, which IEEE 802.3 allows.
     Retry,
 }
 
-/// Who makes a link behave as it is told.
+/// The part of the system that implements a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Driver {
-    /// The kernel for a link that says nothing, or no more than a rate above 100 Mbit/s and a queue; else the emulator.
+    /// The kernel for a link without keys, or with only a rate above 100 Mbit/s and a drop-tail queue; else the emulator.
     #[default]
     Auto,
-    /// The emulator: frame by frame in virtual time.
+    /// The emulator, frame by frame in virtual time.
     Emulated,
-    /// The kernel: a veth pair, with a token bucket where there is a rate.
+    /// The kernel: a veth pair, with a token bucket if there is a rate.
     Kernel,
 }
 
@@ -303,62 +306,62 @@ impl std::fmt::Display for Driver {
     }
 }
 
-/// A rate over time.
+/// A rate that changes over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFile {
-    /// When which rate begins; the first at 0.
+    /// The rates and their start times; the first starts at 0.
     pub steps: Vec<StepFile>,
-    /// The period after which it begins anew; without it the last rate stays.
+    /// The period after which the steps repeat. Default: the last rate stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<Time>,
+    pub repeat: Option<TimeValue>,
 }
 
-/// A rate and when it begins.
+/// A rate and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepFile {
-    /// When.
-    pub at: Time,
-    /// Which; 0 stops the line.
-    pub rate: Rate,
+    /// The start time.
+    pub at: TimeValue,
+    /// The rate; 0 is an outage.
+    pub rate: RateValue,
 }
 
-/// A queue.
+/// A queue in front of a line.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueFile {
-    /// The most frames that wait.
+    /// Its capacity in frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
-    /// The most bytes that wait, from destination address to check sequence.
+    /// Its capacity in bytes; a frame counts from destination address to check sequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Bytes>,
-    /// Which frame is dropped, and when. Default `drop-tail`.
+    pub bytes: Option<ByteValue>,
+    /// The queueing discipline. Default `drop-tail`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<DisciplineFile>,
-    /// CoDel's acceptable time in the queue. Default 5 ms.
+    /// CoDel: the acceptable queueing delay. Default 5 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Time>,
-    /// CoDel's patience. Default 100 ms.
+    pub target: Option<TimeValue>,
+    /// CoDel: the interval over which the delay is observed. Default 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Time>,
-    /// The mean length below which RED drops nothing. Needed with `red`.
+    pub interval: Option<TimeValue>,
+    /// RED: the average length below which nothing is dropped. Required with `red`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<Bytes>,
-    /// The mean length above which RED drops everything. Needed with `red`.
+    pub low: Option<ByteValue>,
+    /// RED: the average length at and above which everything is dropped. Required with `red`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<Bytes>,
-    /// The part RED drops just below `high`. Default 10 %.
+    pub high: Option<ByteValue>,
+    /// RED: the drop probability just below `high`. Default 10 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub most: Option<Share>,
+    pub most: Option<FractionValue>,
 }
 
-/// Which frame is dropped, and when.
+/// A queueing discipline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DisciplineFile {
-    /// What comes when the queue is full.
+    /// Drops arriving frames while the queue is full.
     DropTail,
     /// Random early detection.
     Red,
@@ -366,114 +369,117 @@ pub enum DisciplineFile {
     Codel,
 }
 
-/// A delay that differs from frame to frame.
+/// A random delay drawn for each frame.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JitterFile {
-    /// How it is distributed.
+    /// Its distribution.
     pub distribution: DistributionFile,
     /// `constant`: the delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
-    /// `uniform`: the least.
+    pub delay: Option<TimeValue>,
+    /// `uniform`: the minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<Time>,
-    /// `uniform`: the most.
+    pub low: Option<TimeValue>,
+    /// `uniform`: the maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<Time>,
-    /// `normal`: the mean; a delay below zero counts as none.
+    pub high: Option<TimeValue>,
+    /// `normal`: the mean; negative delays count as zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean: Option<Time>,
+    pub mean: Option<TimeValue>,
     /// `normal`: the standard deviation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deviation: Option<Time>,
-    /// `pareto`: the least.
+    pub deviation: Option<TimeValue>,
+    /// `pareto`: the minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<Time>,
+    pub least: Option<TimeValue>,
     /// `pareto`: the exponent; the smaller, the heavier the tail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exponent: Option<f64>,
-    /// Whether frames stay in order. Default true.
+    /// `true` keeps frames in order, `false` lets them overtake one another. Default `true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_order: Option<bool>,
 }
 
-/// How a delay is distributed.
+/// The distribution of a random delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DistributionFile {
-    /// Always the same: `delay`.
+    /// The same `delay` for every frame.
     Constant,
-    /// Anything between `low` and `high`.
+    /// Uniform from `low` to `high`.
     Uniform,
-    /// Around `mean` with `deviation`.
+    /// Normal with `mean` and standard `deviation`.
     Normal,
-    /// At least `least`, with a tail of `exponent`.
+    /// Pareto with minimum `least` and tail `exponent`.
     Pareto,
 }
 
-/// Losses in bursts.
+/// Loss in bursts: a channel that is in a good or in a bad state (Gilbert–Elliott).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLossFile {
-    /// The probability, frame by frame, that a good time ends.
-    pub worsens: Share,
-    /// The probability, frame by frame, that a bad time ends.
-    pub recovers: Share,
-    /// The part lost in good times. Default 0.
+    /// The probability, per frame, of a transition from the good to the bad state.
+    pub worsens: FractionValue,
+    /// The probability, per frame, of a transition from the bad to the good state.
+    pub recovers: FractionValue,
+    /// The loss probability in the good state. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_in_good: Option<Share>,
-    /// The part lost in bad times. Default 1.
+    pub loss_in_good: Option<FractionValue>,
+    /// The loss probability in the bad state. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss_in_bad: Option<Share>,
+    pub loss_in_bad: Option<FractionValue>,
 }
 
-/// Frames that others overtake.
+/// Reordering by holding frames back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderFile {
-    /// The part of frames that is held back.
-    pub share: Share,
-    /// How many frames overtake each. Default 3.
+    /// The probability that a frame is held back.
+    pub share: FractionValue,
+    /// The number of frames that overtake each. Default 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<u64>,
-    /// The longest it is held back when fewer come. Default 10 ms.
+    /// The longest time a frame is held back if fewer follow. Default 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub patience: Option<Time>,
+    pub patience: Option<TimeValue>,
 }
 
 /// A token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BucketFile {
-    /// The rate at which tokens come.
-    pub rate: Rate,
-    /// The tokens it holds. Default: the larger of 10 frames and 10 ms at the rate.
+    /// The rate at which the bucket fills.
+    pub rate: RateValue,
+    /// Its capacity. Default: the larger of 10 full frames and 10 ms at the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<Bytes>,
-    /// What of a frame counts. Default `frame`.
+    pub burst: Option<ByteValue>,
+    /// The bytes of a frame that count. Default `frame`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measure: Option<MeasureFile>,
+    pub measure: Option<Measure>,
 }
 
-/// What of a frame counts.
+/// The bytes of a frame that a token bucket counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum MeasureFile {
-    /// With preamble and gap.
+#[schemars(rename = "MeasureFile")]
+pub enum Measure {
+    /// The time on the wire: preamble, frame, check sequence and interframe gap.
     Wire,
     /// From destination address to check sequence.
     Frame,
-    /// The packet inside.
+    /// The payload of the Ethernet frame: the IP packet, and padding if it is short.
     Packet,
 }
 
-/// How frames are spread over several ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Load balancing over parallel paths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum BalanceFile {
-    /// All frames of a flow take one way, by a hash of addresses and ports.
+#[schemars(rename = "BalanceFile")]
+pub enum Balancing {
+    /// All frames of a flow take one path, chosen by a hash of addresses and ports.
+    #[default]
     PerFlow,
-    /// One after the other.
+    /// Frames take the paths in turn (round robin).
     PerFrame,
 }

@@ -1,69 +1,108 @@
-//! Networks that need no file.
+//! Predefined topologies.
 
 use std::time::Duration;
 
-use super::file::{BucketFile, HostFile, LinkFile, QueueFile, SwitchFile, TopologyFile};
-use super::scalar::{Bytes, Rate, Share, Time};
+use crate::file::{
+    BucketFile, DistributionFile, HostFile, ImpairmentsFile, JitterFile, LinkFile, QueueFile,
+    SwitchFile, TopologyFile,
+};
+use crate::scalar::{ByteValue, FractionValue, RateValue, TimeValue};
 use caudal_core::units::{BitRate, ByteCount};
 
-/// A network that is known by name.
+/// A predefined topology.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// What its number counts, and which it is when left out; `None` when it takes none.
-    pub number: Option<(&'static str, usize)>,
-    make: fn(usize) -> TopologyFile,
+    /// The number it takes; `None` when it takes none.
+    pub parameter: Option<PresetParameter>,
+    build: fn(usize) -> TopologyFile,
 }
 
-/// The most a preset's number may be.
-const MOST: usize = 100;
+/// The number that a preset takes.
+#[derive(Debug, Clone, Copy)]
+pub struct PresetParameter {
+    /// The plural noun of what it counts.
+    pub counts: &'static str,
+    /// The number when none is given.
+    pub default: usize,
+}
+
+/// A number that a preset does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresetError {
+    /// The preset takes no number.
+    #[error("preset {0} takes no number")]
+    NoNumber(&'static str),
+    /// The number is out of range.
+    #[error("preset {preset} takes 1 to {MAX_NUMBER} {counts}, not {number}")]
+    OutOfRange {
+        /// The name of the preset.
+        preset: &'static str,
+        /// What the number counts.
+        counts: &'static str,
+        /// The number that was given.
+        number: usize,
+    },
+}
+
+/// The largest number of any preset.
+const MAX_NUMBER: usize = 100;
 
 /// All presets.
 pub const PRESETS: [Preset; 7] = [
     Preset {
         name: "pair",
         about: "two hosts and one link of 100 Mbit/s",
-        number: None,
-        make: pair,
+        parameter: None,
+        build: pair,
     },
     Preset {
         name: "line",
         about: "two hosts with N routers between them, links of 100 Mbit/s and 1 ms",
-        number: Some(("routers", 2)),
-        make: line,
+        parameter: Some(PresetParameter {
+            counts: "routers",
+            default: 2,
+        }),
+        build: line,
     },
     Preset {
         name: "dumbbell",
         about: "N hosts on either side of one bottleneck of 10 Mbit/s and 10 ms",
-        number: Some(("hosts a side", 2)),
-        make: dumbbell,
+        parameter: Some(PresetParameter {
+            counts: "hosts a side",
+            default: 2,
+        }),
+        build: dumbbell,
     },
     Preset {
         name: "star",
-        about: "N hosts on a switch, links of 10 Mbit/s; --set '*.duplex=half' makes them half duplex",
-        number: Some(("hosts", 3)),
-        make: star,
+        about: "N hosts on a switch, links of 10 Mbit/s",
+        parameter: Some(PresetParameter {
+            counts: "hosts",
+            default: 3,
+        }),
+        build: star,
     },
     Preset {
         name: "policed",
-        about: "two hosts and a router that lets 15 of 100 Mbit/s in",
-        number: None,
-        make: policed,
+        about: "two hosts and a router that polices 100 Mbit/s to 15",
+        parameter: None,
+        build: policed,
     },
     Preset {
         name: "two-paths",
         about: "two hosts, and two links of 50 Mbit/s side by side between two routers, balanced per flow",
-        number: None,
-        make: two_paths,
+        parameter: None,
+        build: two_paths,
     },
     Preset {
         name: "wan",
         about: "two sites 40 ms apart: 50 Mbit/s with a little jitter and loss",
-        number: None,
-        make: wan,
+        parameter: None,
+        build: wan,
     },
 ];
 
@@ -74,19 +113,25 @@ impl Preset {
         PRESETS.into_iter().find(|preset| preset.name == name)
     }
 
-    /// Its topology with `number` of what it counts.
+    /// Its topology, with `number` in place of the default of its parameter.
     ///
     /// # Errors
-    /// In words, when it takes no number or not this one.
-    pub fn file(self, number: Option<usize>) -> Result<TopologyFile, String> {
-        match (self.number, number) {
-            (None, Some(_)) => Err(format!("preset {} takes no number", self.name)),
-            (Some((what, _)), Some(number)) if !(1..=MOST).contains(&number) => Err(format!(
-                "preset {} takes 1 to {MOST} {what}, not {number}",
-                self.name
-            )),
-            (Some((_, usual)), number) => Ok((self.make)(number.unwrap_or(usual))),
-            (None, None) => Ok((self.make)(0)),
+    /// When it takes no number, or not this one.
+    pub fn file(self, number: Option<usize>) -> Result<TopologyFile, PresetError> {
+        match (self.parameter, number) {
+            (None, Some(_)) => Err(PresetError::NoNumber(self.name)),
+            (None, None) => Ok((self.build)(0)),
+            (Some(parameter), number) => {
+                let number = number.unwrap_or(parameter.default);
+                if !(1..=MAX_NUMBER).contains(&number) {
+                    return Err(PresetError::OutOfRange {
+                        preset: self.name,
+                        counts: parameter.counts,
+                        number,
+                    });
+                }
+                Ok((self.build)(number))
+            }
         }
     }
 }
@@ -105,12 +150,12 @@ fn between(one: impl Into<String>, other: impl Into<String>) -> LinkFile {
     }
 }
 
-fn mbit(rate: u64) -> Option<Rate> {
-    Some(Rate(BitRate::from_bps(rate * 1_000_000)))
+fn mbit(rate: u64) -> Option<RateValue> {
+    Some(RateValue(BitRate::from_bps(rate * 1_000_000)))
 }
 
-fn ms(time: u64) -> Option<Time> {
-    Some(Time(Duration::from_millis(time)))
+fn ms(time: u64) -> Option<TimeValue> {
+    Some(TimeValue(Duration::from_millis(time)))
 }
 
 fn titled(name: &str) -> TopologyFile {
@@ -198,8 +243,8 @@ fn star(hosts: usize) -> TopologyFile {
 
 fn policed(_: usize) -> TopologyFile {
     let policer = BucketFile {
-        rate: Rate(BitRate::from_bps(15_000_000)),
-        burst: Some(Bytes(ByteCount::new(30_000))),
+        rate: RateValue(BitRate::from_bps(15_000_000)),
+        burst: Some(ByteValue(ByteCount::new(30_000))),
         measure: None,
     };
     TopologyFile {
@@ -208,9 +253,9 @@ fn policed(_: usize) -> TopologyFile {
         link: vec![
             LinkFile {
                 rate: mbit(100),
-                forward: Some(super::file::CourseFile {
+                forward: Some(ImpairmentsFile {
                     policer: Some(policer),
-                    ..super::file::CourseFile::default()
+                    ..ImpairmentsFile::default()
                 }),
                 ..between("h1", "r1")
             },
@@ -244,11 +289,10 @@ fn two_paths(_: usize) -> TopologyFile {
 }
 
 fn wan(_: usize) -> TopologyFile {
-    use super::file::{DistributionFile, JitterFile};
     let jitter = JitterFile {
         distribution: DistributionFile::Normal,
-        mean: Some(Time(Duration::from_micros(500))),
-        deviation: Some(Time(Duration::from_micros(200))),
+        mean: Some(TimeValue(Duration::from_micros(500))),
+        deviation: Some(TimeValue(Duration::from_micros(200))),
         delay: None,
         low: None,
         high: None,
@@ -269,9 +313,9 @@ fn wan(_: usize) -> TopologyFile {
                 rate: mbit(50),
                 delay: ms(20),
                 jitter: Some(jitter),
-                loss: Some(Share(0.0001)),
+                loss: Some(FractionValue(0.0001)),
                 queue: Some(QueueFile {
-                    bytes: Some(Bytes(ByteCount::new(250_000))),
+                    bytes: Some(ByteValue(ByteCount::new(250_000))),
                     ..QueueFile::default()
                 }),
                 ..between("r1", "r2")
@@ -287,14 +331,14 @@ fn wan(_: usize) -> TopologyFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Topology;
     use super::*;
+    use crate::topology::Topology;
 
     #[test]
-    fn every_preset_can_be_built_at_its_least_and_most() {
+    fn every_preset_can_be_built_with_its_smallest_and_largest_number() {
         for preset in PRESETS {
-            let numbers: &[Option<usize>] = match preset.number {
-                Some(_) => &[None, Some(1), Some(MOST)],
+            let numbers: &[Option<usize>] = match preset.parameter {
+                Some(_) => &[None, Some(1), Some(MAX_NUMBER)],
                 None => &[None],
             };
             for number in numbers {
@@ -303,7 +347,7 @@ mod tests {
                 assert!(topology.is_ok(), "{} {number:?}: {topology:?}", preset.name);
             }
             assert!(preset.file(Some(0)).is_err());
-            assert!(preset.file(Some(MOST + 1)).is_err());
+            assert!(preset.file(Some(MAX_NUMBER + 1)).is_err());
         }
         assert!(Preset::by_name("ring").is_none());
     }

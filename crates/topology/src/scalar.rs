@@ -1,4 +1,4 @@
-//! Values as a topology file writes them: a number or a text with its unit.
+//! Scalar values of a topology file: a number in the base unit, or a string with a unit.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use caudal_core::units::{BitRate, ByteCount, format_duration, parse_duration, parse_fraction};
 
-/// A rate: bits per second, or a text such as `10M`.
+/// A rate: bits per second, or a string such as `10M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate(pub BitRate);
+pub struct RateValue(pub BitRate);
 
-/// An amount: bytes, or a text such as `150k` or `64Ki`.
+/// A size: bytes, or a string such as `150k` or `64Ki`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bytes(pub ByteCount);
+pub struct ByteValue(pub ByteCount);
 
-/// A time: seconds, or a text such as `20ms`.
+/// A duration: seconds, or a string such as `20ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time(pub Duration);
+pub struct TimeValue(pub Duration);
 
-/// A part of a whole: from 0 to 1, or a text such as `1%`.
+/// A fraction from 0 to 1, or a string such as `1%`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share(pub f64);
+pub struct FractionValue(pub f64);
 
-impl Share {
-    /// Reads `1%`, `0.01` or `0`.
-    fn read(text: &str) -> Result<Self, String> {
+impl FractionValue {
+    /// Parses `1%`, `0.01` or `0`.
+    fn parse(text: &str) -> Result<Self, String> {
         if matches!(text.trim().trim_end_matches('%').trim().parse(), Ok(0.0)) {
             return Ok(Self(0.0));
         }
@@ -38,13 +38,13 @@ impl Share {
     }
 }
 
-/// Reads a number or a text by the text's rule.
-struct Reader<T> {
+/// Deserializes a number or a string, both by the rule for strings.
+struct ScalarVisitor<T> {
     expected: &'static str,
-    read: fn(&str) -> Result<T, String>,
+    parse: fn(&str) -> Result<T, String>,
 }
 
-impl<T> Visitor<'_> for Reader<T> {
+impl<T> Visitor<'_> for ScalarVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,30 +52,30 @@ impl<T> Visitor<'_> for Reader<T> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        (self.read)(text).map_err(E::custom)
+        (self.parse)(text).map_err(E::custom)
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
-        (self.read)(&number.to_string()).map_err(E::custom)
+        (self.parse)(&number.to_string()).map_err(E::custom)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        (self.read)(&number.to_string()).map_err(E::custom)
+        (self.parse)(&number.to_string()).map_err(E::custom)
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
-        (self.read)(&format!("{number}")).map_err(E::custom)
+        (self.parse)(&format!("{number}")).map_err(E::custom)
     }
 }
 
-/// Everything a scalar needs: reading, writing, and its place in the schema.
+/// Implements deserialization, serialization and the JSON Schema of a scalar; its schema is named `$schema`.
 macro_rules! scalar {
-    ($name:ident, $expected:literal, $read:expr, $write:expr, $pattern:literal) => {
+    ($name:ident, $schema:literal, $expected:literal, $parse:expr, $write:expr, $pattern:literal) => {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Reader {
+                deserializer.deserialize_any(ScalarVisitor {
                     expected: $expected,
-                    read: $read,
+                    parse: $parse,
                 })
             }
         }
@@ -88,7 +88,7 @@ macro_rules! scalar {
 
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
+                $schema.into()
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -105,39 +105,43 @@ macro_rules! scalar {
 }
 
 scalar!(
-    Rate,
+    RateValue,
+    "Rate",
     "a rate in bits per second, such as \"10M\"",
     |text| text
         .parse()
-        .map(Rate)
+        .map(RateValue)
         .map_err(|error: caudal_core::units::ParseUnitError| error.to_string()),
-    |rate: &Rate, serializer: S| serializer.serialize_u64(rate.0.bps()),
+    |rate: &RateValue, serializer: S| serializer.serialize_u64(rate.0.bps()),
     r"^\s*[0-9.]+\s*[kKMGT]?(bit/s|bps)?\s*$"
 );
 scalar!(
-    Bytes,
-    "an amount in bytes, such as \"150k\" or \"64Ki\"",
+    ByteValue,
+    "Bytes",
+    "a size in bytes, such as \"150k\" or \"64Ki\"",
     |text| text
         .parse()
-        .map(Bytes)
+        .map(ByteValue)
         .map_err(|error: caudal_core::units::ParseUnitError| error.to_string()),
-    |bytes: &Bytes, serializer: S| serializer.serialize_u64(bytes.0.get()),
+    |bytes: &ByteValue, serializer: S| serializer.serialize_u64(bytes.0.get()),
     r"^\s*[0-9.]+\s*([kKMGT]i?)?B?\s*$"
 );
 scalar!(
-    Time,
+    TimeValue,
+    "Time",
     "a time in seconds, such as \"20ms\"",
     |text| parse_duration(text)
-        .map(Time)
+        .map(TimeValue)
         .map_err(|error| error.to_string()),
-    |time: &Time, serializer: S| serializer.serialize_str(&format_duration(time.0)),
+    |time: &TimeValue, serializer: S| serializer.serialize_str(&format_duration(time.0)),
     r"^\s*[0-9.]+\s*(s|ms|us|µs|ns|m|min|h)?\s*$"
 );
 scalar!(
-    Share,
-    "a part of a whole from 0 to 1, such as \"1%\"",
-    Share::read,
-    |share: &Share, serializer: S| serializer.serialize_f64(share.0),
+    FractionValue,
+    "Share",
+    "a fraction from 0 to 1, such as \"1%\"",
+    FractionValue::parse,
+    |fraction: &FractionValue, serializer: S| serializer.serialize_f64(fraction.0),
     r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$"
 );
 
@@ -150,34 +154,43 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_texts_are_the_same_value() {
-        assert_eq!(read(r#""10M""#), Ok(Rate(BitRate::from_bps(10_000_000))));
-        assert_eq!(read("10000000"), Ok(Rate(BitRate::from_bps(10_000_000))));
-        assert_eq!(read(r#""20ms""#), Ok(Time(Duration::from_millis(20))));
-        assert_eq!(read("0.02"), Ok(Time(Duration::from_millis(20))));
-        assert_eq!(read(r#""64Ki""#), Ok(Bytes(ByteCount::new(65_536))));
-        assert_eq!(read(r#""1%""#), Ok(Share(0.01)));
-        assert_eq!(read("0"), Ok(Share(0.0)));
-        assert_eq!(read(r#""0%""#), Ok(Share(0.0)));
-        assert_eq!(read("1e-5"), Ok(Share(0.00001)));
+    fn numbers_and_strings_give_the_same_value() {
+        assert_eq!(
+            read(r#""10M""#),
+            Ok(RateValue(BitRate::from_bps(10_000_000)))
+        );
+        assert_eq!(
+            read("10000000"),
+            Ok(RateValue(BitRate::from_bps(10_000_000)))
+        );
+        assert_eq!(read(r#""20ms""#), Ok(TimeValue(Duration::from_millis(20))));
+        assert_eq!(read("0.02"), Ok(TimeValue(Duration::from_millis(20))));
+        assert_eq!(read(r#""64Ki""#), Ok(ByteValue(ByteCount::new(65_536))));
+        assert_eq!(read(r#""1%""#), Ok(FractionValue(0.01)));
+        assert_eq!(read("0"), Ok(FractionValue(0.0)));
+        assert_eq!(read(r#""0%""#), Ok(FractionValue(0.0)));
+        assert_eq!(read("1e-5"), Ok(FractionValue(0.00001)));
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_words() {
+    fn invalid_values_are_refused() {
         for text in ["-1", "\"fast\"", "1e99", "true", "[]"] {
-            assert!(read::<Rate>(text).is_err(), "{text}");
-            assert!(read::<Bytes>(text).is_err(), "{text}");
-            assert!(read::<Time>(text).is_err(), "{text}");
-            assert!(read::<Share>(text).is_err(), "{text}");
+            assert!(read::<RateValue>(text).is_err(), "{text}");
+            assert!(read::<ByteValue>(text).is_err(), "{text}");
+            assert!(read::<TimeValue>(text).is_err(), "{text}");
+            assert!(read::<FractionValue>(text).is_err(), "{text}");
         }
-        assert!(read::<Share>("1.5").is_err());
+        assert!(read::<FractionValue>("1.5").is_err());
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
-        let time = Time(Duration::from_micros(1500));
+    fn a_serialized_value_deserializes_to_itself() {
+        let time = TimeValue(Duration::from_micros(1500));
         assert_eq!(read(&serde_json::to_string(&time).unwrap()), Ok(time));
-        let share = Share(0.123);
-        assert_eq!(read(&serde_json::to_string(&share).unwrap()), Ok(share));
+        let fraction = FractionValue(0.123);
+        assert_eq!(
+            read(&serde_json::to_string(&fraction).unwrap()),
+            Ok(fraction)
+        );
     }
 }

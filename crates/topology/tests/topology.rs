@@ -1,15 +1,15 @@
-//! Topology files: what they may say, what is filled in, what is refused and where.
+//! Topology files: what is accepted, which defaults are filled in, and what is refused at which place.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_topology::{Driver, QueueLimit, Topology, TopologyFile};
+use caudal_topology::{Driver, Impairments, QueueLimit, Topology, TopologyFile};
 
 fn read(text: &str) -> TopologyFile {
     toml::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn resolve(text: &str) -> Result<Topology, String> {
-    Topology::resolve(&read(text)).map_err(|error| format!("{}: {error}", error.at))
+    Topology::resolve(&read(text)).map_err(|error| format!("{}: {error}", error.location))
 }
 
 const STAR: &str = r#"
@@ -56,16 +56,16 @@ fn a_switch_joins_its_links_to_one_segment() {
 }
 
 #[test]
-fn routes_take_all_the_ways_that_are_equally_short() {
+fn routes_use_all_paths_of_equal_length() {
     let square = resolve(SQUARE).unwrap();
     assert_eq!(square.segments.len(), 6);
     let routes = square.routes();
     let r1 = square.node("r1").unwrap();
     let to_b = routes[r1].iter().find(|route| route.segment == 5).unwrap();
-    assert_eq!(to_b.hops.len(), 2);
+    assert_eq!(to_b.next_hops.len(), 2);
     let a = square.node("a").unwrap();
     assert_eq!(routes[a].len(), 5);
-    assert!(routes[a].iter().all(|route| route.hops.len() == 1));
+    assert!(routes[a].iter().all(|route| route.next_hops.len() == 1));
 }
 
 #[test]
@@ -76,17 +76,17 @@ fn a_host_does_not_forward() {
     "#;
     assert_eq!(
         resolve(through_a_host).unwrap_err(),
-        ": nothing leads from a to c; add a link, or make what is between them a router"
+        ": there is no route from a to c; add a link, or make what is between them a router"
     );
 }
 
 #[test]
-fn a_queue_left_out_holds_a_hundred_frames_or_fifty_milliseconds() {
+fn the_default_queue_holds_a_hundred_frames_or_fifty_milliseconds() {
     let limit = |rate: &str| {
         let text = format!(
             "host = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ between = [\"a\", \"b\"], rate = \"{rate}\" }}]"
         );
-        resolve(&text).unwrap().links[0].courses[0].queue.limit
+        resolve(&text).unwrap().links[0].directions[0].queue.limit
     };
     let bytes = |bytes| QueueLimit::Bytes(ByteCount::new(bytes));
     assert_eq!(limit("10M"), bytes(151_800));
@@ -94,7 +94,7 @@ fn a_queue_left_out_holds_a_hundred_frames_or_fifty_milliseconds() {
 }
 
 #[test]
-fn one_direction_may_differ() {
+fn the_directions_of_a_link_may_differ() {
     let text = r#"
         host = [{ name = "a" }, { name = "b" }]
         [[link]]
@@ -104,14 +104,14 @@ fn one_direction_may_differ() {
         backward = { rate = "1M" }
     "#;
     let link = &resolve(text).unwrap().links[0];
-    let rates = link.courses.each_ref().map(caudal_topology::Course::rate);
+    let rates = link.directions.each_ref().map(Impairments::constant_rate);
     let mbit = |rate: u64| Some(BitRate::from_bps(rate * 1_000_000));
     assert_eq!(rates, [mbit(10), mbit(1)]);
-    assert_eq!(link.courses[0].delay, link.courses[1].delay);
+    assert_eq!(link.directions[0].delay, link.directions[1].delay);
 }
 
 #[test]
-fn who_drives_a_link_follows_from_what_it_says() {
+fn the_driver_of_a_link_follows_from_its_keys() {
     let driver = |keys: &str| {
         let text = format!(
             "host = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ between = [\"a\", \"b\"] {keys} }}]"
@@ -134,7 +134,7 @@ fn who_drives_a_link_follows_from_what_it_says() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused_where_it_stands() {
+fn what_cannot_be_built_is_refused_with_its_place_in_the_file() {
     let two = "host = [{ name = \"a\" }, { name = \"b\" }]\n";
     let link = |keys: &str| format!("{two}link = [{{ between = [\"a\", \"b\"], {keys} }}]");
     let table = [
@@ -143,14 +143,14 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
             "title = \"a\\u001b[2J\"".to_owned(),
             "title: the title has control",
         ),
-        (two.to_owned(), ": no link leads to host a"),
+        (two.to_owned(), ": host a has no link"),
         (
             two.to_owned() + "link = [{ between = [\"a\", \"c\"] }]",
             "link[0].between: there is no node \"c\"",
         ),
         (
             two.to_owned() + "link = [{ between = [\"a\", \"a\"] }]",
-            "link[0].between: \"a\" is joined to itself",
+            "link[0].between: \"a\" is linked to itself",
         ),
         (
             "host = [{ name = \"a\" }, { name = \"a\" }]".to_owned(),
@@ -158,11 +158,11 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
         ),
         (
             "host = [{ name = \"-\" }]".to_owned(),
-            "host[0].name: \"-\" does not do as a name",
+            "host[0].name: \"-\" is not a valid name",
         ),
         (
             "host = [{ name = \"localhost\" }]".to_owned(),
-            "host[0].name: \"localhost\" does not do",
+            "host[0].name: \"localhost\" is not a valid",
         ),
         (
             link("rate = 10"),
@@ -203,19 +203,19 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
         ),
         (
             link("duplex = \"half\", rate = \"1G\""),
-            "link[0].rate: 1.00 Gbit/s is no half-duplex Ethernet",
+            "link[0].rate: half-duplex Ethernet has no rate of 1.00 Gbit/s",
         ),
         (
             link("duplex = \"half\", rate = \"10M\", delay = \"1ms\""),
-            "link[0].delay: a half-duplex link at 10.00 Mbit/s is at most 25.6us long",
+            "link[0].delay: a half-duplex link at 10.00 Mbit/s has a delay of at most 25.6us",
         ),
         (
             link("jitter = { distribution = \"uniform\", mean = 1 }"),
-            "link[0].jitter: a uniform jitter is told by low and high, not by mean",
+            "link[0].jitter: uniform jitter takes low and high, not mean",
         ),
         (
             link("balance = \"per-flow\""),
-            "link[0].balance: there is nothing to balance",
+            "link[0].balance: there are no paths to balance",
         ),
         (
             link("policer = { rate = \"1M\", burst = 100 }"),
@@ -223,7 +223,7 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
         ),
         (
             link("devices = [\"lo\", \"x\"]"),
-            "link[0].devices: \"lo\" does not do as an interface",
+            "link[0].devices: \"lo\" is not a valid interface",
         ),
         (
             link("trace = { steps = [{ at = 1, rate = \"1M\" }] }"),
@@ -241,11 +241,11 @@ fn what_cannot_be_built_is_refused_where_it_stands() {
         (
             two.to_owned()
                 + "addresses = { ipv4 = \"10.0.0.1/24\" }\nlink = [{ between = [\"a\", \"b\"] }]",
-            "addresses.ipv4: \"10.0.0.1/24\" is no IPv4 network",
+            "addresses.ipv4: \"10.0.0.1/24\" is not an IPv4 network",
         ),
         (
             two.to_owned() + "sysctl = { \"vm.swappiness\" = \"1\" }",
-            "host[0].sysctl: \"vm.swappiness\" is no parameter",
+            "host[0].sysctl: \"vm.swappiness\" is not a network parameter",
         ),
         (
             two.to_owned()
@@ -280,7 +280,7 @@ fn an_unknown_key_is_refused() {
 }
 
 #[test]
-fn a_file_is_written_as_it_is_read() {
+fn a_file_that_is_written_and_read_again_is_the_same() {
     for text in [STAR, SQUARE] {
         let file = read(text);
         let written = toml::to_string(&file).unwrap();

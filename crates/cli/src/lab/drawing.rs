@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
-use caudal_lab::{CourseState, HostState, LabReport, LinkState};
+use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 
 use super::show::{count, delay, rate};
 use caudal_plot::escaped;
@@ -160,11 +160,13 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
     if link.duplex != "full" {
         words.push_str(&format!(", {}", link.duplex));
     }
-    let (forward, backward) = (link.forward.delivered(), link.backward.delivered());
+    let (forward, backward) = (
+        link.forward.delivered().frames,
+        link.backward.delivered().frames,
+    );
     let lost: u64 = [&link.forward, &link.backward]
         .into_iter()
-        .flat_map(CourseState::dropped)
-        .map(|(_, frames)| frames)
+        .map(DirectionState::dropped)
         .sum();
     let traffic = format!("→ {}  ← {}", count(forward), count(backward));
     let dropped = if lost > 0 {
@@ -209,7 +211,7 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
     }
 }
 
-fn draw_node(svg: &mut String, node: &HostState, (x, y): (f64, f64)) {
+fn draw_node(svg: &mut String, node: &NodeState, (x, y): (f64, f64)) {
     let round = if node.kind == "host" { 8 } else { 2 };
     let _ = writeln!(
         svg,

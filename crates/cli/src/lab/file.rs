@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use caudal_lab::Change;
-use caudal_topology::{PRESETS, Preset, Rate, Share, Time};
+use caudal_lab::LinkChange;
+use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue};
 use serde::Deserialize;
 
 use super::{SetArgs, WhatArgs, print};
@@ -38,8 +38,8 @@ pub(super) fn name(what: &WhatArgs, told: Option<&str>) -> Result<String, Failur
 }
 
 /// What `caudal lab set` asks for.
-pub(super) fn change(args: &SetArgs) -> Result<Change, Failure> {
-    let mut change = Change {
+pub(super) fn change(args: &SetArgs) -> Result<LinkChange, Failure> {
+    let mut change = LinkChange {
         link: args.link.clone(),
         end: match (args.forward, args.backward) {
             (true, _) => Some(0),
@@ -60,7 +60,7 @@ pub(super) fn change(args: &SetArgs) -> Result<Change, Failure> {
         let refused = |error: toml::de::Error| wrong(format!("{word}: {}", error.message().trim()));
         match key {
             "rate" => {
-                let Rate(rate) = Rate::deserialize(value).map_err(refused)?;
+                let RateValue(rate) = RateValue::deserialize(value).map_err(refused)?;
                 if rate.bps() < 1000 || rate.bps() > 100_000_000_000 {
                     return Err(Failure::usage(
                         format!("a rate of {rate} cannot be emulated"),
@@ -70,7 +70,7 @@ pub(super) fn change(args: &SetArgs) -> Result<Change, Failure> {
                 change.rate_bps = Some(rate.bps());
             }
             "delay" => {
-                let Time(delay) = Time::deserialize(value).map_err(refused)?;
+                let TimeValue(delay) = TimeValue::deserialize(value).map_err(refused)?;
                 if delay.as_secs() > 3600 {
                     return Err(Failure::usage(
                         format!("{word} is too long"),
@@ -80,7 +80,7 @@ pub(super) fn change(args: &SetArgs) -> Result<Change, Failure> {
                 // An hour of nanoseconds is far below what 64 bits hold.
                 change.delay_ns = Some(delay.as_nanos() as u64);
             }
-            "loss" => change.loss = Some(Share::deserialize(value).map_err(refused)?.0),
+            "loss" => change.loss = Some(FractionValue::deserialize(value).map_err(refused)?.0),
             _ => {
                 return Err(wrong(format!("{key:?} cannot be set while a link is up")));
             }
@@ -93,7 +93,7 @@ pub(super) fn change(args: &SetArgs) -> Result<Change, Failure> {
 pub(super) fn print_preset(name: Option<&str>, number: Option<usize>) -> Result<Exit, Failure> {
     let Some(name) = name else {
         let line = |preset: &Preset| {
-            let number = preset.number.map_or("", |_| " N");
+            let number = preset.parameter.map_or("", |_| " N");
             format!(
                 "{:12}{}\n",
                 format!("{}{number}", preset.name),
@@ -111,7 +111,7 @@ pub(super) fn print_preset(name: Option<&str>, number: Option<usize>) -> Result<
     })?;
     let file = preset
         .file(number)
-        .map_err(|problem| Failure::usage(problem, "see `caudal lab preset`"))?;
+        .map_err(|problem| Failure::usage(problem.to_string(), "see `caudal lab preset`"))?;
     let text = toml::to_string(&file).map_err(|error| {
         Failure::new(
             Exit::Failed,

@@ -4,9 +4,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
-use caudal_lab::owner::{Order, Outcome};
-use caudal_lab::registry::{Card, Registry};
-use caudal_lab::{LabReport, Request};
+use caudal_lab::daemon::{StartReply, StartRequest};
+use caudal_lab::registry::Registry;
+use caudal_lab::{ControlRequest, LabRecord, LabReport};
+use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
 
@@ -36,12 +37,12 @@ pub(super) fn up(
     if args.quiet {
         return Ok(Exit::Done);
     }
-    let card = registry.find(Some(&name))?;
-    let report = registry.report(&card)?;
+    let record = registry.find(Some(&name))?;
+    let report = registry.report(&record)?;
     let mut text = super::show::text(&report);
     let (one, other) = (
-        &card.hosts[0].0,
-        card.hosts.get(1).map_or("HOST", |host| &host.0),
+        &record.hosts[0].0,
+        record.hosts.get(1).map_or("HOST", |host| &host.0),
     );
     let lab = if registry.list().len() > 1 {
         format!(" --lab {name}")
@@ -61,7 +62,7 @@ pub(crate) fn start(
     name: &str,
     attached: bool,
 ) -> Result<(Child, Vec<String>), Failure> {
-    let place = registry.take(name)?;
+    let place = registry.reserve(name)?;
     let begun = begin(&place, topology, name, attached);
     if begun.is_err() {
         // The process removes its own files; these are of one that did not come so far.
@@ -90,12 +91,12 @@ fn begin(
         .stderr(log)
         .spawn()
         .map_err(|cause| failed("start a process to keep the lab", &cause))?;
-    let order = Order {
+    let request = StartRequest {
         topology,
         name: name.to_owned(),
         attached,
     };
-    let text = serde_json::to_string(&order).unwrap_or_default();
+    let text = serde_json::to_string(&request).unwrap_or_default();
     let told = match &mut child.stdin {
         Some(stdin) => stdin.write_all(format!("{text}\n").as_bytes()),
         None => Ok(()),
@@ -106,13 +107,13 @@ fn begin(
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     match serde_json::from_str(&line) {
-        Ok(Outcome::Up { warnings }) => {
+        Ok(StartReply::Up { warnings }) => {
             if !attached {
                 child.stdin = None;
             }
             Ok((child, warnings))
         }
-        Ok(Outcome::Failed { reason, is_usage }) => {
+        Ok(StartReply::Failed { reason, is_usage }) => {
             let _ = child.wait();
             let exit = if is_usage {
                 Exit::Usage
@@ -147,27 +148,27 @@ pub(super) fn run(
     let topology = crate::topology::read(&args.what)?;
     let base = file::name(&args.what, None)?;
     let name = format!("{base}-{}", std::process::id());
-    let (keeper, warnings) = start(registry, topology, &name, true)?;
+    let (daemon, warnings) = start(registry, topology, &name, true)?;
     for warning in &warnings {
         eprintln!("caudal: {warning}");
     }
     let ended = (|| {
-        let card = registry.find(Some(&name))?;
-        let (host, entry) = registry.entry(&card, args.on.as_deref())?;
+        let record = registry.find(Some(&name))?;
+        let (host, entry) = registry.entry(&record, args.on.as_deref())?;
         let entry = entry.dying_with_parent();
-        let mut command = command(&card, &host, &args.command);
+        let mut command = command(&record, &host, &args.command);
         entry.apply(&mut command);
-        registry.tell(&card, &Request::Mark)?;
+        registry.send(&record, &ControlRequest::Mark)?;
         if interrupt.count() > 0 {
             return Err(Failure::new(Exit::Failed, "interrupted", ""));
         }
         // From here on the terminal's signals are for the command, and its end is ours.
-        let _ = signal::ignore_terminal();
+        let _ = signal::ignore_terminal_signals();
         let mut child = command
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
-        match registry.report(&card) {
+        match registry.report(&record) {
             Ok(report) => tell_on_itself(&report, args.quiet),
             Err(error) => {
                 eprintln!("caudal: the network was gone before the command ended: {error}");
@@ -175,17 +176,17 @@ pub(super) fn run(
         }
         Ok(status)
     })();
-    end(registry, keeper, &name);
+    end(registry, daemon, &name);
     ended.map(Exit::OfCommand)
 }
 
 /// Ends the process that keeps an attached lab, and afterwards nothing of the lab is left.
-pub(crate) fn end(registry: &Registry, mut keeper: Child, name: &str) {
-    // The keeper ends when its input does; take_down waits for that and looks after it.
-    keeper.stdin = None;
-    let _ = keeper.wait();
-    if let Ok(card) = registry.find(Some(name)) {
-        registry.take_down(&card);
+pub(crate) fn end(registry: &Registry, mut daemon: Child, name: &str) {
+    // The daemon ends when its input does; take_down waits for that and looks after it.
+    daemon.stdin = None;
+    let _ = daemon.wait();
+    if let Ok(record) = registry.find(Some(name)) {
+        registry.take_down(&record);
     }
 }
 
@@ -209,7 +210,7 @@ fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
         if interrupt.count() > before {
             let _ = child.kill();
         }
-        let _ = signal::wait_for_child(child.id(), &[interrupt.fd()]);
+        let _ = process::wait_for_child(child.id(), &[interrupt.fd()]);
     }
 }
 
@@ -235,11 +236,11 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     }
 }
 
-pub(crate) fn command(card: &Card, host: &str, words: &[String]) -> Command {
+pub(crate) fn command(record: &LabRecord, host: &str, words: &[String]) -> Command {
     let mut command = Command::new(&words[0]);
     command
         .args(&words[1..])
-        .env("CAUDAL_LAB", &card.name)
+        .env("CAUDAL_LAB", &record.name)
         .env("CAUDAL_HOST", host);
     command
 }
@@ -261,10 +262,15 @@ fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
 }
 
 /// Lets a command on a host take the place of this process; comes back only when that fails.
-pub(super) fn replace(registry: &Registry, card: &Card, host: &str, words: &[String]) -> Failure {
-    match registry.entry(card, Some(host)) {
+pub(super) fn replace(
+    registry: &Registry,
+    record: &LabRecord,
+    host: &str,
+    words: &[String],
+) -> Failure {
+    match registry.entry(record, Some(host)) {
         Ok((host, entry)) => {
-            let mut command = command(card, &host, words);
+            let mut command = command(record, &host, words);
             let cause = entry.apply(&mut command).exec();
             cannot_run(&host, &words[0], &cause)
         }

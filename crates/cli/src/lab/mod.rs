@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use caudal_lab::registry::{Card, Registry};
-use caudal_lab::{LabError, Request, owner};
+use caudal_lab::registry::Registry;
+use caudal_lab::{ControlRequest, LabError, LabRecord, daemon};
 use caudal_sys::signal::Interrupt;
 
 use crate::exit::{Exit, Failure};
@@ -203,6 +203,15 @@ impl From<LabError> for Failure {
         };
         let text = error.to_string();
         let (message, advice) = text.split_once("; ").unwrap_or((&text, ""));
+        let advice = match &error {
+            LabError::NameTaken { name } => {
+                format!("take it down with `caudal lab down {name}`, or name this one with --name")
+            }
+            LabError::NoLab => "start one with `caudal lab up pair`".to_owned(),
+            LabError::Ambiguous { up } => format!("say which with --lab: {}", up.join(", ")),
+            LabError::NotResponding { name, .. } => format!("run `caudal lab down {name}`"),
+            _ => advice.to_owned(),
+        };
         Self::new(exit, message, advice)
     }
 }
@@ -219,7 +228,7 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
         _ => {}
     }
     let registry = Registry::open()?;
-    for name in registry.recover() {
+    for name in registry.clean_up() {
         eprintln!("caudal: removed what a killed lab called {name} had left");
     }
     match &args.command {
@@ -227,27 +236,27 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
         LabCommand::Run(run) => keep::run(&registry, run, interrupt),
         LabCommand::List { json } => list(&registry, *json),
         LabCommand::Show(show) => {
-            let card = registry.find(show.which.lab.as_deref())?;
-            let report = registry.report(&card)?;
+            let record = registry.find(show.which.lab.as_deref())?;
+            let report = registry.report(&record)?;
             match &show.svg {
                 Some(path) => print_to(path, &drawing::svg(&report)),
                 None => print(&show::text(&report)),
             }
         }
         LabCommand::Exec(exec) => {
-            let card = registry.find(exec.which.lab.as_deref())?;
-            Err(keep::replace(&registry, &card, &exec.host, &exec.command))
+            let record = registry.find(exec.which.lab.as_deref())?;
+            Err(keep::replace(&registry, &record, &exec.host, &exec.command))
         }
         LabCommand::Shell(shell) => {
-            let card = registry.find(shell.which.lab.as_deref())?;
+            let record = registry.find(shell.which.lab.as_deref())?;
             let program = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
-            Err(keep::replace(&registry, &card, &shell.host, &[program]))
+            Err(keep::replace(&registry, &record, &shell.host, &[program]))
         }
         LabCommand::Stats(stats) => {
-            let card = registry.find(stats.which.lab.as_deref())?;
-            let report = registry.report(&card)?;
+            let record = registry.find(stats.which.lab.as_deref())?;
+            let report = registry.report(&record)?;
             if stats.mark {
-                registry.tell(&card, &Request::Mark)?;
+                registry.send(&record, &ControlRequest::Mark)?;
             }
             if stats.json {
                 let text = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -257,19 +266,19 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
             }
         }
         LabCommand::Set(set) => {
-            let card = registry.find(set.which.lab.as_deref())?;
+            let record = registry.find(set.which.lab.as_deref())?;
             let change = file::change(set)?;
-            registry.tell(&card, &Request::Set(change))?;
+            registry.send(&record, &ControlRequest::Set(change))?;
             Ok(Exit::Done)
         }
         LabCommand::Down(down) => {
-            let cards = if down.all {
+            let records = if down.all {
                 registry.list()
             } else {
                 vec![registry.find(down.name.as_deref())?]
             };
-            for card in cards {
-                registry.take_down(&card);
+            for record in records {
+                registry.take_down(&record);
             }
             Ok(Exit::Done)
         }
@@ -279,33 +288,37 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
 
 /// Keeps a lab, when this process was started for that.
 fn own() -> Result<Exit, Failure> {
-    owner::run()
+    daemon::run()
         .map_err(|cause| Failure::new(Exit::Failed, format!("cannot keep a lab: {cause}"), ""))?;
     Ok(Exit::Done)
 }
 
 fn list(registry: &Registry, json: bool) -> Result<Exit, Failure> {
-    let cards = registry.list();
+    let records = registry.list();
     if json {
-        let text = serde_json::to_string_pretty(&cards).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&records).unwrap_or_default();
         return print(&format!("{text}\n"));
     }
-    if cards.is_empty() {
+    if records.is_empty() {
         return print("no lab is up; start one with `caudal lab up pair`\n");
     }
-    let width = cards.iter().map(|card| card.name.len()).max().unwrap_or(0);
-    let line = |card: &Card| {
-        let title = card.title.as_deref().unwrap_or("");
-        let (hosts, links) = (card.hosts.len(), card.links.len());
+    let width = records
+        .iter()
+        .map(|record| record.name.len())
+        .max()
+        .unwrap_or(0);
+    let line = |record: &LabRecord| {
+        let title = record.title.as_deref().unwrap_or("");
+        let (hosts, links) = (record.hosts.len(), record.links.len());
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         format!(
             "{:width$}  {hosts} host{} and routers, {links} link{}  {title}\n",
-            card.name,
+            record.name,
             plural(hosts),
             plural(links)
         )
     };
-    print(&cards.iter().map(line).collect::<String>())
+    print(&records.iter().map(line).collect::<String>())
 }
 
 /// Prints text; a reader that has gone is told by the exit code.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use caudal_core::quantity::Unit;
-use caudal_lab::{CourseState, HostState, LabReport, LinkState};
+use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 
 /// The network as seen from its first host; what closes a ring is named again and drawn once.
 pub(super) fn text(report: &LabReport) -> String {
@@ -29,7 +29,7 @@ struct Seen {
     links: BTreeSet<String>,
 }
 
-fn branch(report: &LabReport, node: &HostState, margin: &str, seen: &mut Seen, text: &mut String) {
+fn branch(report: &LabReport, node: &NodeState, margin: &str, seen: &mut Seen, text: &mut String) {
     seen.nodes.insert(node.name.clone());
     let links: Vec<&LinkState> = report
         .links
@@ -64,7 +64,7 @@ fn branch(report: &LabReport, node: &HostState, margin: &str, seen: &mut Seen, t
     }
 }
 
-fn node_line(node: &HostState) -> String {
+fn node_line(node: &NodeState) -> String {
     let addresses: Vec<&str> = node
         .interfaces
         .iter()
@@ -80,7 +80,7 @@ fn node_line(node: &HostState) -> String {
 }
 
 fn link_line(link: &LinkState, near: usize) -> String {
-    let (out, back) = courses(link, near);
+    let (out, back) = directions(link, near);
     let mut words = vec![link.name.clone()];
     words.push(match (rate(out), rate(back)) {
         (one, other) if one == other => one,
@@ -102,27 +102,27 @@ fn link_line(link: &LinkState, near: usize) -> String {
 }
 
 fn traffic_line(link: &LinkState, near: usize) -> String {
-    let (out, back) = courses(link, near);
-    let one = |arrow: &str, course: &CourseState| {
-        let dropped: u64 = course.dropped().iter().map(|(_, frames)| frames).sum();
+    let (out, back) = directions(link, near);
+    let one = |arrow: &str, direction: &DirectionState| {
+        let dropped = direction.dropped();
         let lost = if dropped > 0 {
             format!(" ({} dropped)", count(dropped))
         } else {
             String::new()
         };
-        let delivered = course.delivered();
+        let delivered = direction.delivered().frames;
         // One frame, two frames.
         let unit = if delivered == 1 {
-            course.unit.trim_end_matches('s')
+            direction.counters.unit().trim_end_matches('s')
         } else {
-            &course.unit
+            direction.counters.unit()
         };
         format!("{arrow} {} {unit}{lost}", count(delivered))
     };
     format!("{}   {}", one("→", out), one("←", back))
 }
 
-fn courses(link: &LinkState, near: usize) -> (&CourseState, &CourseState) {
+fn directions(link: &LinkState, near: usize) -> (&DirectionState, &DirectionState) {
     match near {
         0 => (&link.forward, &link.backward),
         _ => (&link.backward, &link.forward),
@@ -130,16 +130,16 @@ fn courses(link: &LinkState, near: usize) -> (&CourseState, &CourseState) {
 }
 
 /// A rate as predictions show it: `10 Mbit/s`.
-pub(super) fn rate(course: &CourseState) -> String {
-    course.rate_bps.map_or_else(
+pub(super) fn rate(direction: &DirectionState) -> String {
+    direction.rate_bps.map_or_else(
         || "no rate limit".to_owned(),
         |bps| Unit::BitPerSecond.show(bps as f64),
     )
 }
 
 /// A delay as predictions show it, when there is one.
-pub(super) fn delay(course: &CourseState) -> Option<String> {
-    (course.delay_us > 0.0).then(|| Unit::Seconds.show(course.delay_us / 1e6))
+pub(super) fn delay(direction: &DirectionState) -> Option<String> {
+    (direction.delay_us > 0.0).then(|| Unit::Seconds.show(direction.delay_us / 1e6))
 }
 
 /// A count in groups of three digits.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use caudal_lab::{CourseState, LabReport, LinkState, Punctuality};
+use caudal_lab::{DeliveryLateness, DirectionState, LabReport, LinkState};
 
 use super::show::count;
 
@@ -21,8 +21,8 @@ pub(super) fn text(report: &LabReport) -> String {
         .to_vec(),
     ];
     for link in &report.links {
-        for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
-            rows.push(row(link, near, course));
+        for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
+            rows.push(row(link, near, direction));
         }
     }
     let mut text = table(&rows);
@@ -66,8 +66,7 @@ pub(super) fn text(report: &LabReport) -> String {
     text
 }
 
-fn row(link: &LinkState, near: usize, course: &CourseState) -> Vec<String> {
-    let dropped: u64 = course.dropped().iter().map(|(_, frames)| frames).sum();
+fn row(link: &LinkState, near: usize, direction: &DirectionState) -> Vec<String> {
     vec![
         if near == 0 {
             link.name.clone()
@@ -75,15 +74,11 @@ fn row(link: &LinkState, near: usize, course: &CourseState) -> Vec<String> {
             String::new()
         },
         format!("{} → {}", link.between[near], link.between[1 - near]),
-        count(course.offered()),
-        count(course.delivered()),
-        if dropped == 0 {
-            "0".to_owned()
-        } else {
-            count(dropped)
-        },
-        course
-            .longest_queue()
+        count(direction.offered()),
+        count(direction.delivered().frames),
+        count(direction.dropped()),
+        direction
+            .max_queue_bytes()
             .map_or_else(|| "-".to_owned(), |bytes| format!("{} B", count(bytes))),
     ]
 }
@@ -118,18 +113,17 @@ fn table(rows: &[Vec<String>]) -> String {
 
 fn collisions(link: &LinkState) -> Vec<String> {
     let mut lines = Vec::new();
-    for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
-        if let Some(all) = course.collisions("all") {
-            let of = |which: &str| count(course.collisions(which).unwrap_or(0));
+    for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
+        if let Some(collisions) = direction.collisions() {
             lines.push(format!(
                 "  {} at {}: {} collisions; {}, {}, {}, {}\n",
                 link.name,
                 link.between[near],
-                count(all),
-                of("single"),
-                of("multiple"),
-                of("excessive"),
-                of("late")
+                count(collisions.all),
+                count(collisions.single),
+                count(collisions.multiple),
+                count(collisions.excessive),
+                count(collisions.late)
             ));
         }
     }
@@ -138,12 +132,12 @@ fn collisions(link: &LinkState) -> Vec<String> {
 
 fn reasons(link: &LinkState) -> Vec<String> {
     let mut lines = Vec::new();
-    for (near, course) in [&link.forward, &link.backward].into_iter().enumerate() {
-        let dropped = course.dropped();
+    for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
+        let dropped = direction.dropped_by_reason();
         if !dropped.is_empty() {
             let words: Vec<String> = dropped
                 .iter()
-                .map(|(reason, frames)| format!("{} {}", count(*frames), reason.replace('_', " ")))
+                .map(|(reason, frames)| format!("{} {reason}", count(*frames)))
                 .collect();
             lines.push(format!(
                 "  {} → {}: {}\n",
@@ -156,12 +150,13 @@ fn reasons(link: &LinkState) -> Vec<String> {
     lines
 }
 
-fn lateness(told: &Punctuality) -> String {
-    let (Some(p50), Some(p99), Some(max)) = (told.p50_us, told.p99_us, told.max_us) else {
+fn lateness(lateness: &DeliveryLateness) -> String {
+    let (Some(p50), Some(p99), Some(max)) = (lateness.p50_us, lateness.p99_us, lateness.max_us)
+    else {
         return "It has delivered nothing yet.".to_owned();
     };
     format!(
         "It was late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max); {} frames by more than 10 ms.",
-        count(told.stalls)
+        count(lateness.stalls)
     )
 }

@@ -5,7 +5,7 @@ use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
-use caudal_stats::Method;
+use caudal_stats::IntervalMethod;
 
 /// The closing block of a throughput test: each direction, the result over several runs, and the warnings.
 #[must_use]
@@ -59,7 +59,7 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
     let mut push = |text: String| lines.push(fold(&text, 4));
     match &summary.goodput_bps {
         Some(goodput) => {
-            let doubt = if goodput.method == Method::BatchMeansT
+            let doubt = if goodput.method == IntervalMethod::BatchMeansT
                 && summary.goodput_trusted == Some(false)
             {
                 "; interval unreliable: too few independent samples"
@@ -113,9 +113,9 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
             continue;
         }
         if name.starts_with("goodput_") {
-            push(format!("  predicted: {}", compared.words()));
+            push(format!("  predicted: {compared}"));
         } else if name.starts_with("loss_") && !name.contains("ceiling") {
-            push(format!("  predicted loss: {}", compared.words()));
+            push(format!("  predicted loss: {compared}"));
         }
     }
     if let Some(limited_by) = &summary.limited_by {

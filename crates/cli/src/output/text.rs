@@ -2,7 +2,7 @@
 
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_core::warning::Warning;
-use caudal_stats::{Estimate, Method};
+use caudal_stats::{Estimate, IntervalMethod};
 
 /// The width text is folded to.
 pub const WIDTH: usize = 80;
@@ -47,10 +47,12 @@ pub fn percent(share: f64) -> String {
 #[must_use]
 pub fn estimate(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
     let method = match estimate.method {
-        Method::SingleValue => return format!("{} (one value: no interval)", shown(estimate.mean)),
-        Method::BatchMeansT => format!("batch means over {} intervals", estimate.n),
-        Method::IndependentRunsT => format!("Student's t over {} runs", estimate.n),
-        Method::Wilson => "Wilson".to_owned(),
+        IntervalMethod::SingleValue => {
+            return format!("{} (one value: no interval)", shown(estimate.mean));
+        }
+        IntervalMethod::BatchMeansT => format!("batch means over {} intervals", estimate.n),
+        IntervalMethod::IndependentRunsT => format!("Student's t over {} runs", estimate.n),
+        IntervalMethod::Wilson => "Wilson".to_owned(),
         _ => format!("n = {}", estimate.n),
     };
     format!(

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::rtt::{Sizes, sizes};
 use caudal_core::plan::{MAX_MESSAGE, Transport};
 use caudal_core::prediction::Prediction;
-use caudal_predict::echo::{EchoPath, echo};
+use caudal_predict::echo::{EchoPath, predict_echo};
 use clap::Args;
 
 /// `caudal predict echo`
@@ -108,7 +108,7 @@ impl Question for EchoArgs {
             })?;
         let counts = self.counts();
         if let [clients] = counts.as_slice() {
-            return Ok(echo(&path, size, *clients as u32));
+            return Ok(predict_echo(&path, size, *clients as u32));
         }
         if counts.len() > 64 {
             return Err(Failure::usage(
@@ -118,7 +118,7 @@ impl Question for EchoArgs {
         }
         let columns = counts.iter().filter_map(|clients| {
             let clients = *clients as u32;
-            let mut rtt = echo(&path, size, clients).into_iter().next()?;
+            let mut rtt = predict_echo(&path, size, clients).into_iter().next()?;
             rtt.name = format!("rtt_of_{clients}_clients");
             rtt.title = format!("{clients} client{}", if clients == 1 { "" } else { "s" });
             Some(rtt)

@@ -4,7 +4,7 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
-use caudal_predict::half_duplex::{HalfDuplexQuestion, half_duplex};
+use caudal_predict::half_duplex::{HalfDuplexParameters, predict_half_duplex};
 use clap::Args;
 
 /// `caudal predict half-duplex`
@@ -60,7 +60,7 @@ impl Question for HalfDuplexArgs {
     }
 
     fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
-        let question = HalfDuplexQuestion {
+        let question = HalfDuplexParameters {
             rate: values.line(),
             framing: self.framing.at(values.number("mtu"))?,
             segments_per_ack: values.whole("segments-per-ack").unwrap_or(1),
@@ -68,7 +68,7 @@ impl Question for HalfDuplexArgs {
             stations: values.whole("stations").unwrap_or(1),
             propagation: values.time("propagation"),
         };
-        let mut answers = half_duplex(&question);
+        let mut answers = predict_half_duplex(&question);
         if is_single(&self.parameters()) {
             answers.extend(simulated::half_duplex(&question));
         }

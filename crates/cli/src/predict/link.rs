@@ -5,7 +5,7 @@ use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
-use caudal_predict::efficiency::{LinkQuestion, QuicHeader, link};
+use caudal_predict::link::{LinkParameters, QuicHeader, predict_link};
 use clap::Args;
 
 /// `caudal predict link`
@@ -61,7 +61,7 @@ impl Question for LinkArgs {
                 format!("it must lie between 1 and {MAX_DATAGRAM}"),
             ));
         }
-        Ok(link(&LinkQuestion {
+        Ok(predict_link(&LinkParameters {
             rate: values.line(),
             framing: self.framing.at(values.number("mtu"))?,
             datagram,

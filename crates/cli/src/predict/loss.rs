@@ -4,7 +4,7 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
-use caudal_predict::loss::{LossQuestion, loss};
+use caudal_predict::loss::{LossParameters, predict_loss};
 use clap::Args;
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ impl Question for LossArgs {
             Some(_) => values.time("rto"),
             None => rtt.saturating_add(LEAST_TIMEOUT),
         };
-        Ok(loss(&LossQuestion {
+        Ok(predict_loss(&LossParameters {
             loss: values.number("loss"),
             rtt,
             timeout,

@@ -5,7 +5,9 @@ use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simul
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, parse_duration};
-use caudal_predict::share::{Meeting, Policer, ShareQuestion, share};
+use caudal_predict::share::{
+    ContentionPoint, SharingParameters, TokenBucketPolicer, predict_sharing,
+};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 
@@ -124,7 +126,7 @@ impl Question for ShareArgs {
                 "give fewer",
             ));
         }
-        let policer = values.rate("policer").map(|rate| Policer {
+        let policer = values.rate("policer").map(|rate| TokenBucketPolicer {
             rate,
             burst: values.bytes("burst").unwrap_or_else(|| {
                 caudal_core::units::ByteCount::new(10 * u64::from(framing.tcp_payload_per_frame()))
@@ -136,20 +138,20 @@ impl Question for ShareArgs {
                 "give --rtt 20ms, or --udp 20M",
             ));
         }
-        let question = ShareQuestion {
+        let question = SharingParameters {
             rate: values.line(),
             framing,
             tcp,
             udp: self.udp.clone(),
-            meeting: match self.meet {
-                MeetingArg::Receiver => Meeting::Receiver,
-                MeetingArg::Sender => Meeting::Sender,
+            contention_point: match self.meet {
+                MeetingArg::Receiver => ContentionPoint::Receiver,
+                MeetingArg::Sender => ContentionPoint::Sender,
             },
             rtts: self.rtt.clone(),
             policer,
             paths: values.whole("paths"),
         };
-        let mut answers = share(&question);
+        let mut answers = predict_sharing(&question);
         if is_single(&self.parameters()) {
             answers.extend(simulated::share(&question));
         }

@@ -6,15 +6,15 @@ use caudal_core::framing::Framing;
 use caudal_core::prediction::{Method, Prediction, Tolerance};
 use caudal_core::quantity::Unit;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_predict::half_duplex::HalfDuplexQuestion;
-use caudal_predict::share::{Meeting, ShareQuestion};
-use caudal_simulate::outcome::{Details, Outcome};
-use caudal_simulate::run::run;
-use caudal_simulate::scenario::{Flow, Pattern, Scenario, Traffic, UdpSource};
+use caudal_predict::half_duplex::HalfDuplexParameters;
+use caudal_predict::share::{ContentionPoint, SharingParameters};
+use caudal_simulate::result::{FlowDetails, SimulationResult};
+use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
+use caudal_simulate::simulate;
 use caudal_simulate::tcp::TcpSettings;
 use caudal_topology::{
-    Bytes, DuplexFile, HostFile, LinkFile, QueueFile, Rate, SwitchFile, Time, Topology,
-    TopologyFile,
+    ByteValue, DuplexFile, HostFile, LinkFile, QueueFile, RateValue, SwitchFile, TimeValue,
+    Topology, TopologyFile,
 };
 
 /// The most flows that are simulated beside a formula.
@@ -28,7 +28,7 @@ pub(super) fn value(name: &str, title: &str, value: f64, unit: Unit) -> Predicti
     let mut it = Prediction::new(name, title, value, unit)
         .assumes("the hosts are as docs/simulation.md says: they cost no time, and have no queue of their own")
         .source("caudal-simulate: segments and frames in virtual time")
-        .within(Tolerance::both(0.05))
+        .within(Tolerance::symmetric(0.05))
         .step(format!("simulated: {}", unit.show(value)));
     it.method = Method::Simulation;
     it
@@ -53,19 +53,19 @@ fn tcp(framing: Framing) -> Traffic {
     })
 }
 
-fn outcome(file: &TopologyFile, flows: Vec<Flow>, line: BitRate) -> Option<Outcome> {
+fn outcome(file: &TopologyFile, flows: Vec<SimFlow>, line: BitRate) -> Option<SimulationResult> {
     let topology = Topology::resolve(file).ok()?;
-    let outcome = run(&topology, &Scenario::of(flows, length(line))).ok()?;
+    let outcome = simulate(&topology, &Scenario::new(flows, length(line))).ok()?;
     (!outcome.cut_short).then_some(outcome)
 }
 
-fn goodput(outcome: &Outcome, flow: usize) -> f64 {
+fn goodput(outcome: &SimulationResult, flow: usize) -> f64 {
     let goodput = outcome.flows.get(flow).and_then(|flow| flow.goodput);
     goodput.map_or(0.0, BitRate::as_f64)
 }
 
 /// TCP flows over one half-duplex link, where there is such an Ethernet; empty elsewhere.
-pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
+pub(super) fn half_duplex(question: &HalfDuplexParameters) -> Vec<Prediction> {
     let flows = question.flows as usize;
     // The simulated receiver acknowledges as Linux does.
     if flows == 0 || flows > MAX_FLOWS || question.segments_per_ack != 2 {
@@ -75,23 +75,23 @@ pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
         host: vec![host("a"), host("b")],
         link: vec![LinkFile {
             between: ["a".to_owned(), "b".to_owned()],
-            rate: Some(Rate(question.rate)),
-            delay: Some(Time(question.propagation)),
+            rate: Some(RateValue(question.rate)),
+            delay: Some(TimeValue(question.propagation)),
             duplex: Some(DuplexFile::Half),
             mtu: Some(question.framing.mtu),
             ..LinkFile::default()
         }],
         ..TopologyFile::default()
     };
-    let all = vec![Flow::between("a", "b", tcp(question.framing)); flows];
+    let all = vec![SimFlow::between("a", "b", tcp(question.framing)); flows];
     let Some(outcome) = outcome(&file, all, question.rate) else {
         return Vec::new();
     };
     let total: f64 = (0..flows).map(|flow| goodput(&outcome, flow)).sum();
     let collisions: u64 = outcome.links[0]
-        .courses
+        .directions
         .iter()
-        .filter_map(|course| course.collisions)
+        .filter_map(|direction| direction.collisions)
         .map(|station| station.all)
         .max()
         .unwrap_or(0);
@@ -121,10 +121,10 @@ pub(super) fn half_duplex(question: &HalfDuplexQuestion) -> Vec<Prediction> {
 }
 
 /// Flows of several senders through a switch into one receiver; empty for what is not simulated.
-pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
+pub(super) fn share(question: &SharingParameters) -> Vec<Prediction> {
     let (tcps, udps) = (question.tcp as usize, question.udp.len());
     let total = tcps + udps;
-    let plain = question.meeting == Meeting::Receiver
+    let plain = question.contention_point == ContentionPoint::Receiver
         && question.rtts.is_empty()
         && question.policer.is_none()
         && question.paths.is_none();
@@ -136,11 +136,11 @@ pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
     let name = |number: usize| format!("s{number}");
     let link = |name: String, rate: u64| LinkFile {
         between: [name, "switch".to_owned()],
-        rate: Some(Rate(BitRate::from_bps(rate))),
+        rate: Some(RateValue(BitRate::from_bps(rate))),
         mtu: Some(framing.mtu),
         // A queue of 100 full frames.
         queue: Some(QueueFile {
-            bytes: Some(Bytes(ByteCount::new(100 * u64::from(framing.mtu + 18)))),
+            bytes: Some(ByteValue(ByteCount::new(100 * u64::from(framing.mtu + 18)))),
             ..QueueFile::default()
         }),
         ..LinkFile::default()
@@ -174,7 +174,7 @@ pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
         .chain(vec![tcp(framing); tcps]);
     let flows = traffic
         .enumerate()
-        .map(|(number, traffic)| Flow::between(name(number), "receiver", traffic))
+        .map(|(number, traffic)| SimFlow::between(name(number), "receiver", traffic))
         .collect();
     let Some(outcome) = outcome(&file, flows, question.rate) else {
         return Vec::new();
@@ -183,7 +183,7 @@ pub(super) fn share(question: &ShareQuestion) -> Vec<Prediction> {
     if udps > 0 {
         let (mut lost, mut expected) = (0, 0);
         for flow in &outcome.flows {
-            if let Details::Udp { counts, .. } = &flow.details {
+            if let FlowDetails::Udp { counts, .. } = &flow.details {
                 lost += counts.lost;
                 expected += counts.expected;
             }

@@ -7,16 +7,16 @@ use caudal_core::plan::{MAX_DATAGRAM, MAX_MESSAGE, Transport};
 use caudal_core::prediction::{self, Method, Prediction};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
-use caudal_predict::loss::Congestion as Model;
-use caudal_predict::topology::{FlowKind, FlowQuestion, Forecast, topology};
+use caudal_predict::loss::LossResponse;
+use caudal_predict::topology::{FlowKind, FlowParameters, FlowPrediction, predict_flows};
 use caudal_simulate::error::SimulateError;
-use caudal_simulate::outcome::{Details, DropReason, FlowOutcome, LinkOutcome, Outcome};
-use caudal_simulate::run::run;
+use caudal_simulate::result::{DropReason, FlowDetails, FlowResult, LinkResult, SimulationResult};
 use caudal_simulate::scenario::{
-    EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
+    EchoClient, EchoTransport, Pattern, Scenario, SimFlow, Traffic, UdpSource,
 };
-use caudal_simulate::tcp::{Congestion, TcpSettings};
-use caudal_topology::{Hop, QueueLimit, Role, Topology};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{CongestionControl, TcpSettings};
+use caudal_topology::{Hop, NodeRole, QueueLimit, Topology};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -102,13 +102,13 @@ struct Asked {
     /// What it is, in words.
     words: String,
     traffic: Traffic,
-    question: FlowQuestion,
+    question: FlowParameters,
 }
 
 /// A flow with its answers.
 struct Answer {
     asked: Asked,
-    forecast: Forecast,
+    forecast: FlowPrediction,
     /// Formulas and simulation, with names that end in the flow's number.
     predictions: Vec<Prediction>,
     /// What is to be said where they differ.
@@ -123,7 +123,7 @@ struct Told<'a> {
     flows: Vec<Answer>,
     /// Of links that flows cross.
     links: Vec<Prediction>,
-    outcome: Outcome,
+    outcome: SimulationResult,
 }
 
 /// Runs `caudal predict topology`.
@@ -140,20 +140,20 @@ pub(super) fn predict(args: &TopologyArgs) -> Result<Exit, Failure> {
         seed,
         interval: args.time.max(Duration::from_nanos(1)),
         event_limit: EVENT_LIMIT,
-        ..Scenario::of(
+        ..Scenario::new(
             asked
                 .iter()
                 .map(|flow| {
                     let name = |node: usize| resolved.nodes[node].name.clone();
-                    Flow::between(name(flow.from), name(flow.to), flow.traffic.clone())
+                    SimFlow::between(name(flow.from), name(flow.to), flow.traffic.clone())
                 })
                 .collect(),
             args.time,
         )
     };
-    let outcome = run(&resolved, &scenario).map_err(|error| refused(&error))?;
-    let questions: Vec<FlowQuestion> = asked.iter().map(|flow| flow.question).collect();
-    let forecasts = topology(&resolved, &questions);
+    let outcome = simulate(&resolved, &scenario).map_err(|error| refused(&error))?;
+    let questions: Vec<FlowParameters> = asked.iter().map(|flow| flow.question).collect();
+    let forecasts = predict_flows(&resolved, &questions);
     let flows = asked
         .into_iter()
         .zip(forecasts)
@@ -214,7 +214,7 @@ fn flows(args: &TopologyArgs, topology: &Topology) -> Result<Vec<Asked>, Failure
     let hosts: Vec<&str> = topology
         .nodes
         .iter()
-        .filter(|node| matches!(node.role, Role::Host(_)))
+        .filter(|node| matches!(node.role, NodeRole::Host(_)))
         .map(|node| node.name.as_str())
         .collect();
     match hosts[..] {
@@ -268,7 +268,7 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
                 ))
             })
     };
-    let settings = |congestion: Option<Congestion>| {
+    let settings = |congestion: Option<CongestionControl>| {
         let set = TcpSettings::between(topology, from, to);
         match (set, congestion) {
             (Ok(settings), None) => Ok(settings),
@@ -285,13 +285,13 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
     };
     let (words, traffic, kind, framing) = match (kind, value) {
         ("tcp" | "reno" | "cubic", None) => {
-            let settings = settings(Congestion::named(kind).ok())?;
+            let settings = settings(kind.parse().ok())?;
             let (name, model) = match settings.congestion {
-                Congestion::Reno => ("reno", Model::Reno),
-                Congestion::Cubic => ("cubic", Model::Cubic),
+                CongestionControl::Reno => ("reno", LossResponse::Reno),
+                CongestionControl::Cubic => ("cubic", LossResponse::Cubic),
             };
             let kind = FlowKind::Tcp {
-                congestion: Some(model),
+                loss_response: Some(model),
                 window: settings.send_window.min(settings.receive_window),
             };
             let traffic = Traffic::tcp(settings);
@@ -324,16 +324,16 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         ("echo" | "echo-udp", Some(value)) => {
             let settings = settings(None)?;
             let (over, transport, most) = match kind {
-                "echo" => (EchoOver::Tcp(settings), Transport::Tcp, MAX_MESSAGE),
+                "echo" => (EchoTransport::Tcp(settings), Transport::Tcp, MAX_MESSAGE),
                 _ => (
-                    EchoOver::Udp(Framing::default()),
+                    EchoTransport::Udp(Framing::default()),
                     Transport::Udp,
                     MAX_DATAGRAM,
                 ),
             };
             let message = number(value, most)?;
             let client = EchoClient {
-                over,
+                transport: over,
                 message,
                 exchanges: None,
                 pause: Duration::ZERO,
@@ -357,7 +357,7 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
         to: nodes.1,
         words,
         traffic,
-        question: FlowQuestion {
+        question: FlowParameters {
             from: nodes.0,
             to: nodes.1,
             framing,
@@ -367,34 +367,34 @@ fn flow(word: &str, topology: &Topology) -> Result<Asked, Failure> {
 }
 
 /// Formulas and simulated values of one flow.
-fn beside(number: usize, forecast: &Forecast, outcome: &FlowOutcome) -> Vec<Prediction> {
+fn beside(number: usize, forecast: &FlowPrediction, outcome: &FlowResult) -> Vec<Prediction> {
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let part = |some: u64, of: u64| Some(some as f64 / of.max(1) as f64);
     let goodput = outcome.goodput.unwrap_or(BitRate::ZERO).as_f64();
     let mut seen = vec![("goodput", "goodput", Some(goodput), Unit::BitPerSecond)];
     #[rustfmt::skip]
     let more = match &outcome.details {
-        Details::Tcp { counts, rtt, cwnd } => vec![
+        FlowDetails::Tcp { counts, rtt, cwnd } => vec![
             // Small segments have the least: it is not that of full ones.
-            ("rtt_least", "round trip, least", seconds(rtt.least()), Unit::Seconds),
+            ("rtt_least", "round trip, least", seconds(rtt.min()), Unit::Seconds),
             ("rtt_mean", "round trip, mean", seconds(rtt.mean()), Unit::Seconds),
             // Queues fill to their end, or not: the longest is what compares.
-            ("rtt_full", "round trip, longest", seconds(rtt.most()), Unit::Seconds),
+            ("rtt_full", "round trip, longest", seconds(rtt.max()), Unit::Seconds),
             ("loss", "segments lost", part(counts.retransmits, counts.segments), Unit::Share),
             ("retransmits", "sent again", Some(counts.retransmits as f64), Unit::Segments),
             ("timeouts", "timeouts", Some(counts.timeouts as f64), Unit::Timeouts),
-            ("cwnd", "window, largest", Some(cwnd.most() as f64), Unit::Segments),
+            ("cwnd", "window, largest", Some(cwnd.max as f64), Unit::Segments),
         ],
-        Details::Udp { counts, delay, .. } => vec![
-            ("rtt", "one way, least", seconds(delay.least()), Unit::Seconds),
+        FlowDetails::Udp { counts, delay, .. } => vec![
+            ("rtt", "one way, least", seconds(delay.min()), Unit::Seconds),
             ("delay_mean", "one way, mean", seconds(delay.mean()), Unit::Seconds),
-            ("delay_max", "one way, longest", seconds(delay.most()), Unit::Seconds),
+            ("delay_max", "one way, longest", seconds(delay.max()), Unit::Seconds),
             ("loss", "datagrams lost", part(counts.lost, counts.expected), Unit::Share),
         ],
-        Details::Echo { exchanges, lost, rtt } => vec![
-            ("rtt", "round trip", seconds(rtt.least()), Unit::Seconds),
+        FlowDetails::Echo { exchanges, lost, rtt } => vec![
+            ("rtt", "round trip", seconds(rtt.min()), Unit::Seconds),
             ("rtt_mean", "round trip, mean", seconds(rtt.mean()), Unit::Seconds),
-            ("rtt_max", "round trip, longest", seconds(rtt.most()), Unit::Seconds),
+            ("rtt_max", "round trip, longest", seconds(rtt.max()), Unit::Seconds),
             ("exchanges", "came back", Some(*exchanges as f64), Unit::Messages),
             ("loss", "messages lost", part(*lost, *exchanges + *lost), Unit::Share),
         ],
@@ -415,35 +415,35 @@ fn beside(number: usize, forecast: &Forecast, outcome: &FlowOutcome) -> Vec<Pred
 }
 
 /// What the simulation saw of a link, each way that anything went.
-fn of_link(link: &LinkOutcome) -> Vec<Prediction> {
+fn of_link(link: &LinkResult) -> Vec<Prediction> {
     let mut all = Vec::new();
-    for (course, way) in link.courses.iter().zip(["forward", "backward"]) {
-        if course.counters.offered.frames == 0 {
+    for (direction, way) in link.directions.iter().zip(["forward", "backward"]) {
+        if direction.counters.offered.frames == 0 {
             continue;
         }
         let name = |what: &str| format!("{what}_{way}_{}", link.name);
         let title = |what: &str| format!("{} {way}: {what}", link.name);
-        if let Some(queue) = &course.queue {
+        if let Some(queue) = &direction.queue {
             // One frame queues wherever any passes.
-            let most = queue.frames.most();
+            let most = queue.frames.max;
             if most > 1 {
                 let title = title("most queued");
                 all.push(simulated(&name("queue"), &title, most as f64, Unit::Frames));
             }
         }
-        let lost: f64 = course.counters.dropped.total().frames as f64;
+        let lost: f64 = direction.counters.dropped.total().frames as f64;
         if lost > 0.0 {
             let reasons: Vec<String> = DropReason::ALL
                 .into_iter()
                 .filter_map(|reason| {
-                    let frames = course.counters.dropped.by(reason).frames;
+                    let frames = direction.counters.dropped.by(reason).frames;
                     (frames > 0).then(|| format!("{frames} {}", reason_words(reason)))
                 })
                 .collect();
             let dropped = simulated(&name("dropped"), &title("dropped"), lost, Unit::Frames);
             all.push(dropped.detail(reasons.join(", ")));
         }
-        if let Some(collisions) = course.collisions.filter(|it| it.all > 0) {
+        if let Some(collisions) = direction.collisions.filter(|it| it.all > 0) {
             let count = collisions.all as f64;
             let seen = simulated(
                 &name("collisions"),
@@ -470,18 +470,18 @@ const fn reason_words(reason: DropReason) -> &'static str {
         DropReason::Policed => "policed",
         DropReason::ExcessiveCollisions => "after 16 collisions",
         DropReason::LateCollision => "collided late",
-        DropReason::Spoiled => "spoiled",
+        DropReason::UndetectedCollision => "in an undetected collision",
         DropReason::NoPort => "without a port",
-        DropReason::Obeyed => "PAUSE",
+        DropReason::PauseConsumed => "PAUSE",
     }
 }
 
 /// A flow whose formula and simulation are held against each other.
 struct Difference<'a> {
     topology: &'a Topology,
-    outcome: &'a Outcome,
+    outcome: &'a SimulationResult,
     number: usize,
-    forecast: &'a Forecast,
+    forecast: &'a FlowPrediction,
     time: Duration,
 }
 
@@ -509,9 +509,9 @@ impl Difference<'_> {
                 continue;
             }
             let difference = run.value / formula.value - 1.0;
-            let far = prediction::far(difference);
+            let far = prediction::RelativeDifference(difference);
             if formula.tolerance.allows(difference) {
-                let within = formula.tolerance.words();
+                let within = formula.tolerance;
                 all.push(format!(
                     "{}: simulated {far} (within {within})",
                     formula.title
@@ -562,18 +562,18 @@ impl Difference<'_> {
     fn drops(&self, reason: DropReason) -> u64 {
         let hops = self.forecast.path.iter();
         hops.map(|hop| {
-            let course = &self.outcome.links[hop.link].courses[hop.from];
-            course.counters.dropped.by(reason).frames
+            let direction = &self.outcome.links[hop.link].directions[hop.from];
+            direction.counters.dropped.by(reason).frames
         })
         .sum()
     }
 
     fn below(&self) -> String {
-        let hops = self.forecast.path.iter().chain(&self.forecast.back);
+        let hops = self.forecast.path.iter().chain(&self.forecast.return_path);
         let collisions: u64 = hops
             .filter_map(|hop| {
-                let course = &self.outcome.links[hop.link].courses[hop.from];
-                course.collisions.map(|collisions| collisions.all)
+                let direction = &self.outcome.links[hop.link].directions[hop.from];
+                direction.collisions.map(|collisions| collisions.all)
             })
             .sum();
         if collisions > 0 {
@@ -584,7 +584,7 @@ impl Difference<'_> {
         if self.outcome.cut_short {
             return "the simulation was cut short".to_owned();
         }
-        let Details::Tcp { counts, .. } = &self.outcome.flows[self.number].details else {
+        let FlowDetails::Tcp { counts, .. } = &self.outcome.flows[self.number].details else {
             return self.slower();
         };
         let policed = self.drops(DropReason::Policed);
@@ -639,8 +639,8 @@ impl Difference<'_> {
         let Some(hop) = self.forecast.bottleneck else {
             return "windows halved".to_owned();
         };
-        let course = self.topology.course(hop);
-        let limit = match course.queue.limit {
+        let impairments = self.topology.impairments(hop);
+        let limit = match impairments.queue.limit {
             QueueLimit::Frames(frames) => ByteCount::new(frames.saturating_mul(1538)),
             QueueLimit::Bytes(bytes) => bytes,
             QueueLimit::None => return "the window went down for it".to_owned(),
@@ -707,28 +707,28 @@ impl Told<'_> {
 
     fn hop(&self, hop: Hop) -> String {
         let link = &self.topology.links[hop.link];
-        let course = self.topology.course(hop);
-        let mut words = vec![match &course.rate {
+        let impairments = self.topology.impairments(hop);
+        let mut words = vec![match &impairments.rate {
             Some(setup) => match setup.constant() {
                 Some(constant) => rate(constant),
-                None => format!("up to {}", rate(setup.highest())),
+                None => format!("up to {}", rate(setup.max())),
             },
-            None if course.paths.is_empty() => "no limit".to_owned(),
-            None => format!("{} paths", course.paths.len()),
+            None if impairments.paths.is_empty() => "no limit".to_owned(),
+            None => format!("{} paths", impairments.paths.len()),
         }];
-        if !course.delay.is_zero() {
-            words.push(time(course.delay));
+        if !impairments.delay.is_zero() {
+            words.push(time(impairments.delay));
         }
         if self.topology.is_half_duplex(hop) {
             words.push("half duplex".to_owned());
         }
-        if course.loss > 0.0 {
-            words.push(format!("loss {}", Unit::Share.show(course.loss)));
+        if impairments.loss > 0.0 {
+            words.push(format!("loss {}", Unit::Share.show(impairments.loss)));
         }
-        if course.policer.is_some() {
+        if impairments.policer.is_some() {
             words.push("policer".to_owned());
         }
-        if course.shaper.is_some() {
+        if impairments.shaper.is_some() {
             words.push("shaper".to_owned());
         }
         format!("{} ({}, MTU {})", link.name, words.join(", "), link.mtu)
@@ -782,7 +782,7 @@ impl Told<'_> {
             let words = format!(
                 "the simulation was cut short after {} events, at {}",
                 self.outcome.events,
-                time(Duration::from_nanos(self.outcome.end.ns()))
+                time(Duration::from_nanos(self.outcome.end.as_ns()))
             );
             lines.extend([String::new(), fold(&words, 4)]);
         }
@@ -799,14 +799,14 @@ impl Told<'_> {
     fn json(&self) -> Value {
         let hop = |hop: &Hop| {
             let link = &self.topology.links[hop.link];
-            let course = self.topology.course(*hop);
+            let impairments = self.topology.impairments(*hop);
             let node = |end: usize| &self.topology.nodes[link.ends[end].node].name;
             json!({
                 "link": link.name,
                 "from": node(hop.from),
                 "to": node(1 - hop.from),
-                "rate_bps": course.rate.as_ref().map(|rate| rate.highest().bps()),
-                "delay_s": course.delay.as_secs_f64(),
+                "rate_bps": impairments.rate.as_ref().map(|rate| rate.max().bps()),
+                "delay_s": impairments.delay.as_secs_f64(),
                 "mtu_bytes": link.mtu,
                 "half_duplex": self.topology.is_half_duplex(*hop),
             })
@@ -838,7 +838,7 @@ impl Told<'_> {
             "given": { "time_s": self.args.time.as_secs_f64(), "seed": self.seed },
             "topology": {
                 "flows": flows,
-                "simulated_s": self.outcome.end.ns() as f64 / 1e9,
+                "simulated_s": self.outcome.end.as_ns() as f64 / 1e9,
                 "events": self.outcome.events,
                 "cut_short": self.outcome.cut_short,
             },

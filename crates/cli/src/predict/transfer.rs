@@ -6,8 +6,8 @@ use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{ByteCount, parse_duration};
-use caudal_predict::rfc6349::Seen;
-use caudal_predict::transfer::{TransferQuestion, transfer};
+use caudal_predict::rfc6349::TransferObservation;
+use caudal_predict::transfer::{TransferParameters, predict_transfer};
 use clap::Args;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ impl Question for TransferArgs {
                 format!("it must lie between 1 and {MAX_DATAGRAM}"),
             ));
         }
-        Ok(transfer(&TransferQuestion {
+        Ok(predict_transfer(&TransferParameters {
             bytes: values.bytes("bytes").unwrap_or_default(),
             rate: values.line(),
             rtt: values.time("rtt"),
@@ -99,8 +99,8 @@ impl Question for TransferArgs {
             loss: values.get("loss"),
             datagram,
             framing: self.framing.at(values.number("mtu"))?,
-            seen: Seen {
-                took: self.took,
+            observed: TransferObservation {
+                duration: self.took,
                 retransmitted: self.retransmitted,
                 loaded_rtt: self.loaded_rtt,
             },

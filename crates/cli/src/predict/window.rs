@@ -4,7 +4,7 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
-use caudal_predict::window::{WindowQuestion, window};
+use caudal_predict::window::{WindowParameters, predict_window};
 use clap::Args;
 
 /// `caudal predict window`
@@ -55,7 +55,7 @@ impl Question for WindowArgs {
     }
 
     fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
-        Ok(window(&WindowQuestion {
+        Ok(predict_window(&WindowParameters {
             rate: values.line(),
             rtt: values.time("rtt"),
             window: values.bytes("window"),

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use crate::import::{self, Imported, MOST_BYTES};
 use crate::output::sink::Sink;
-use caudal_store::{Headline, KeptRun, Store, StoreError};
+use caudal_store::{Headline, Store, StoreError, StoredRun};
 use clap::Args;
 use serde_json::json;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub struct ImportArgs {
     pub tag: Vec<String>,
 }
 
-impl From<Imported> for KeptRun {
+impl From<Imported> for StoredRun {
     /// A run as it is kept; it must have been given a date.
     fn from(run: Imported) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl From<Imported> for KeptRun {
             title: run.title,
             command: run.command,
             outcome: run.outcome.to_owned(),
-            of: None,
+            trial: None,
             headline: Headline {
                 goodput_bps: run.goodput_bps,
                 loss: run.loss,
@@ -113,8 +113,8 @@ fn keep(
     out: &mut Sink,
 ) -> Result<(), Failure> {
     let (short, line) = (run.id[..8].to_owned(), run.line.clone());
-    let kept = KeptRun::from(run);
-    let word = match store.keep(&kept) {
+    let kept = StoredRun::from(run);
+    let word = match store.record(&kept) {
         Ok(()) => "kept",
         Err(StoreError::Exists { .. }) => "already kept",
         Err(error) => return Err(error.into()),

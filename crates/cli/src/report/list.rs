@@ -6,7 +6,7 @@ use crate::output::document::rfc3339;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
 use caudal_core::units::parse_duration;
-use caudal_store::{Entry, Filter, Store};
+use caudal_store::{Filter, Store, StoreEntry};
 use serde_json::{Value, json};
 
 /// Lines of a text list unless told otherwise.
@@ -147,7 +147,7 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
     args.answer.deliver(&lines(&entries, more), None)
 }
 
-fn lines(entries: &[Entry], more: bool) -> Vec<String> {
+fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
     if entries.is_empty() {
         return vec!["nothing that was kept is like that".to_owned()];
     }
@@ -163,7 +163,7 @@ fn lines(entries: &[Entry], more: bool) -> Vec<String> {
 }
 
 /// An entry in a line that fits the terminal.
-fn line(entry: &Entry) -> String {
+fn line(entry: &StoreEntry) -> String {
     let started = rfc3339(entry.started_ns.max(0) as u64);
     let line = format!(
         "{}  {}  {:<9}  {:<22}  {}",
@@ -186,7 +186,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// What came of it, in a few words.
-pub(super) fn result(entry: &Entry) -> String {
+pub(super) fn result(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     if let Some(trials) = entry.trials {
         parts.push(format!(
@@ -209,10 +209,10 @@ pub(super) fn result(entry: &Entry) -> String {
 }
 
 /// What people know it by.
-fn what(entry: &Entry) -> String {
+fn what(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     parts.extend(entry.name.clone());
-    parts.extend(entry.of.as_ref().map(|of| of.case.clone()));
+    parts.extend(entry.trial.as_ref().map(|of| of.case.clone()));
     parts.extend(entry.tags.iter().map(|tag| format!("#{tag}")));
     match (&entry.title, &entry.peer) {
         (Some(title), _) => parts.push(title.clone()),
@@ -223,7 +223,7 @@ fn what(entry: &Entry) -> String {
 }
 
 /// An entry as JSON, with its date in words too.
-pub(super) fn to_json(entry: &Entry) -> Value {
+pub(super) fn to_json(entry: &StoreEntry) -> Value {
     let mut value = json!(entry);
     if let Value::Object(map) = &mut value {
         let started = rfc3339(entry.started_ns.max(0) as u64);
@@ -232,8 +232,8 @@ pub(super) fn to_json(entry: &Entry) -> Value {
     value
 }
 
-fn row(entry: &Entry) -> String {
-    let of = entry.of.as_ref();
+fn row(entry: &StoreEntry) -> String {
+    let of = entry.trial.as_ref();
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
@@ -349,10 +349,10 @@ fn moment(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_store::{Headline, TrialOf};
+    use caudal_store::{Headline, StudyTrial};
 
-    fn entry() -> Entry {
-        Entry {
+    fn entry() -> StoreEntry {
+        StoreEntry {
             id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
             kind: "find-rate".into(),
             started_ns: 1_795_295_439_123_000_000,
@@ -362,7 +362,7 @@ mod tests {
             name: None,
             command: "caudal udp far --find-rate 0.1%, really".into(),
             outcome: "cut short".into(),
-            of: None,
+            trial: None,
             headline: Headline {
                 goodput_bps: Some(123.4e6),
                 loss: Some(0.0123),
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn every_line_fits_the_terminal() {
-        let study = Entry {
+        let study = StoreEntry {
             kind: "study".into(),
             name: Some("starvation".into()),
             title: Some("Who starves when TCP meets UDP on one link of 250 Mbit/s".into()),
@@ -386,9 +386,9 @@ mod tests {
             headline: Headline::default(),
             ..entry()
         };
-        let trial = Entry {
+        let trial = StoreEntry {
             kind: "trial".into(),
-            of: Some(TrialOf {
+            trial: Some(StudyTrial {
                 study: "1".repeat(32),
                 case: "congestion=cubic udp=400 %".into(),
                 repeat: 1,
@@ -417,7 +417,7 @@ mod tests {
             shown.contains("\"caudal udp far --find-rate 0.1%, really\""),
             "{shown}"
         );
-        let plain = Entry {
+        let plain = StoreEntry {
             tags: Vec::new(),
             command: "caudal udp".into(),
             ..entry()

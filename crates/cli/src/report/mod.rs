@@ -96,7 +96,7 @@ pub fn run_schema() -> String {
 /// # Errors
 /// When nobody says.
 pub(crate) fn place(args: &ReportArgs) -> Result<PathBuf, Failure> {
-    Store::path(args.store.as_deref()).ok_or_else(|| {
+    Store::locate(args.store.as_deref()).ok_or_else(|| {
         let why = if std::env::var_os("CAUDAL_STORE").is_some() {
             "CAUDAL_STORE says that nothing is kept"
         } else {
@@ -149,9 +149,9 @@ impl AnswerArgs {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match &error {
-            StoreError::Unknown { .. } | StoreError::Ambiguous { .. } | StoreError::NoId { .. } => {
-                Exit::Usage
-            }
+            StoreError::Unknown { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::InvalidId { .. } => Exit::Usage,
             StoreError::ReadOnly { .. } => Exit::NotPermitted,
             StoreError::Open { cause, .. }
                 if cause.kind() == std::io::ErrorKind::PermissionDenied =>
@@ -160,6 +160,10 @@ impl From<StoreError> for Failure {
             }
             _ => Exit::Failed,
         };
-        Self::new(exit, error.to_string(), error.advice())
+        Self::new(
+            exit,
+            error.to_string(),
+            crate::store_advice::store_advice(&error),
+        )
     }
 }

@@ -18,7 +18,7 @@ pub struct PathArgs {
 /// Shows it.
 pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
     let amounts = match Store::open_to_read(at) {
-        Ok(store) => Some(store.amounts()?),
+        Ok(store) => Some(store.summary()?),
         Err(StoreError::Missing { .. }) => None,
         Err(error) => return Err(error.into()),
     };

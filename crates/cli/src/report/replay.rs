@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use crate::report::document::StoredDocument;
 use caudal_core::event::View;
-use caudal_store::{Kept, Store};
+use caudal_store::{Store, StoredItem};
 use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ pub(super) fn replay(
     args: &ReplayArgs,
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
-    let Kept::Run(stored) = store.find(&args.id)? else {
+    let StoredItem::Run(stored) = store.find(&args.id)? else {
         return Err(Failure::usage(
             format!("{} is a study", args.id),
             "name one of its trials' flows with `caudal report export`, or a run",

@@ -15,7 +15,7 @@ use crate::report::document::StoredDocument;
 use crate::study::trial::Trial;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{FlowReport, Run};
-use caudal_store::{Entry, Filter, Kept, KeptRun, KeptStudy, Store};
+use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
 use serde_json::{Value, json};
 
 /// Maximum number of rows for a study's cases and a run's flows; JSON has them all.
@@ -37,8 +37,8 @@ pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
     let kept = store.find(&args.id)?;
     let tags = store.tags(kept.id())?;
     let (lines, document) = match kept {
-        Kept::Run(run) => (run_lines(&run, &tags), run.document),
-        Kept::Study(study) => {
+        StoredItem::Run(run) => (run_lines(&run, &tags), run.document),
+        StoredItem::Study(study) => {
             let trials = store.list(&Filter {
                 study: Some(study.id.clone()),
                 ..Filter::default()
@@ -77,7 +77,7 @@ fn marked(tags: &[String]) -> String {
     }
 }
 
-fn run_lines(run: &KeptRun, tags: &[String]) -> Vec<String> {
+fn run_lines(run: &StoredRun, tags: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |text: String| lines.push(text::fold(&text, 4));
     let title = run
@@ -100,7 +100,7 @@ fn run_lines(run: &KeptRun, tags: &[String]) -> Vec<String> {
     if !run.command.is_empty() {
         say(format!("  command: {}", run.command));
     }
-    if let Some(of) = &run.of {
+    if let Some(of) = &run.trial {
         let baseline = if of.baseline { ", by itself" } else { "" };
         say(format!(
             "  case {}{baseline}, time {}, trial {} of study {}",
@@ -264,7 +264,7 @@ fn machines(environment: &Value) -> Vec<String> {
 }
 
 /// What a study came to: the sentences that its findings begin with, where there are findings.
-fn findings(study: &KeptStudy) -> Vec<String> {
+fn findings(study: &StoredStudy) -> Vec<String> {
     let found = study
         .events
         .iter()
@@ -278,7 +278,7 @@ fn findings(study: &KeptStudy) -> Vec<String> {
     })
 }
 
-fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<String> {
+fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut say = |text: String| lines.push(text::fold(&text, 4));
     say(format!(
@@ -305,7 +305,7 @@ fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<Stri
         .filter_map(|case| word(case, "/key"))
         .collect();
     for trial in trials.iter().rev() {
-        if let Some(of) = &trial.of
+        if let Some(of) = &trial.trial
             && !cases.contains(&of.case.as_str())
         {
             cases.push(&of.case);
@@ -317,8 +317,9 @@ fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<Stri
         trials.len()
     ));
     for case in cases.iter().take(MAX_ROWS) {
-        let of_case = |entry: &&Entry| entry.of.as_ref().is_some_and(|of| of.case == **case);
-        let done: Vec<&Entry> = trials.iter().filter(of_case).collect();
+        let of_case =
+            |entry: &&StoreEntry| entry.trial.as_ref().is_some_and(|of| of.case == **case);
+        let done: Vec<&StoreEntry> = trials.iter().filter(of_case).collect();
         let last = done.first().map_or_else(
             || "not yet".to_owned(),
             |entry| format!("{}×, last {}", done.len(), list::result(entry)),
@@ -339,7 +340,7 @@ fn study_lines(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Vec<Stri
     lines
 }
 
-fn study_json(study: &KeptStudy, trials: &[Entry], tags: &[String]) -> Value {
+fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Value {
     let events: Vec<Value> = study
         .events
         .iter()
@@ -371,8 +372,8 @@ mod tests {
     use crate::output::text::WIDTH;
     use caudal_store::Headline;
 
-    fn kept(document: Value) -> KeptRun {
-        KeptRun {
+    fn kept(document: Value) -> StoredRun {
+        StoredRun {
             id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
             kind: "tcp".into(),
             started_ns: 1_795_295_439_123_000_000,
@@ -383,7 +384,7 @@ mod tests {
             ),
             command: "iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into(),
             outcome: "done".into(),
-            of: None,
+            trial: None,
             headline: Headline::default(),
             environment: json!({
                 "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
@@ -448,7 +449,7 @@ mod tests {
 
     #[test]
     fn a_study_is_shown_with_its_cases_and_how_it_stands() {
-        let study = KeptStudy {
+        let study = StoredStudy {
             id: "5".repeat(32),
             name: "starvation".into(),
             title: "Who starves".into(),
@@ -472,7 +473,7 @@ mod tests {
                 ),
             ],
         };
-        let trial = Entry {
+        let trial = StoreEntry {
             id: "7".repeat(32),
             kind: "trial".into(),
             started_ns: 0,
@@ -482,7 +483,7 @@ mod tests {
             name: None,
             command: String::new(),
             outcome: "done".into(),
-            of: Some(caudal_store::TrialOf {
+            trial: Some(caudal_store::StudyTrial {
                 study: study.id.clone(),
                 case: "udp=0".into(),
                 repeat: 1,

@@ -4,7 +4,7 @@
 //! zero; a stretch of time that no interval covers is a hole.
 
 use crate::study::trial::Trial;
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::Value;
 
 /// Two times closer than this part of an interval are one.
@@ -412,15 +412,15 @@ pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
 /// Each flow of a trial over time: its connections together. A flow that failed has no intervals.
 #[must_use]
 pub fn of_trial(trial: &Trial) -> Vec<Course> {
-    use caudal_experiment::KindFile;
+    use caudal_experiment::FlowKindFile;
     trial
         .flows
         .iter()
         .filter_map(|flow| {
             let kind = match flow.kind {
-                KindFile::Tcp => Kind::Tcp,
-                KindFile::Udp => Kind::Udp,
-                KindFile::Rtt | KindFile::RttUdp => return None,
+                FlowKindFile::Tcp => Kind::Tcp,
+                FlowKindFile::Udp => Kind::Udp,
+                FlowKindFile::Rtt | FlowKindFile::RttUdp => return None,
             };
             let offset_s = flow.offset_s.unwrap_or(0.0);
             let connections = flow
@@ -520,7 +520,7 @@ pub fn echo_sizes(run: &Value) -> Vec<EchoSize> {
 /// A run's are named `rtt 64 B` for each connection and size, with `due 64 B` on a schedule and `first` for each
 /// connection; a trial's are all in `rtt`, with `client`, `size` and `at` of each beside it where there are several.
 #[must_use]
-pub fn round_trips(series: &[Series]) -> Vec<RoundTrips> {
+pub fn round_trips(series: &[SampleSeries]) -> Vec<RoundTrips> {
     let mut all: Vec<RoundTrips> = Vec::new();
     for one in series {
         let Some(rest) = one.name.strip_prefix("rtt") else {
@@ -559,14 +559,18 @@ pub fn round_trips(series: &[Series]) -> Vec<RoundTrips> {
 }
 
 /// A series of the same flow and as many values.
-fn beside<'a>(series: &'a [Series], one: &Series, name: &str) -> Option<&'a Series> {
+fn beside<'a>(
+    series: &'a [SampleSeries],
+    one: &SampleSeries,
+    name: &str,
+) -> Option<&'a SampleSeries> {
     series.iter().find(|other| {
         other.flow == one.flow && other.name == name && other.values.len() == one.values.len()
     })
 }
 
 /// Values in seconds.
-fn seconds(series: &Series) -> Vec<f64> {
+fn seconds(series: &SampleSeries) -> Vec<f64> {
     let unit = match series.unit.as_str() {
         "ns" => 1e-9,
         "us" | "µs" => 1e-6,
@@ -577,7 +581,7 @@ fn seconds(series: &Series) -> Vec<f64> {
 }
 
 /// The round trips of all connections and sizes of a flow, each by itself.
-fn apart(series: &[Series], one: &Series) -> Vec<RoundTrips> {
+fn apart(series: &[SampleSeries], one: &SampleSeries) -> Vec<RoundTrips> {
     let of = |name: &str| beside(series, one, name);
     let (clients, sizes) = (of("client"), of("size"));
     let at = of("at").map(seconds);
@@ -701,8 +705,8 @@ mod tests {
         assert_eq!(course.slices[0].loss(), Some(0.25));
     }
 
-    fn series(flow: u32, name: &str, values: &[f64]) -> Series {
-        Series {
+    fn series(flow: u32, name: &str, values: &[f64]) -> SampleSeries {
+        SampleSeries {
             flow,
             name: name.to_owned(),
             unit: if name.starts_with("at") { "s" } else { "ns" }.to_owned(),

@@ -9,13 +9,13 @@ use caudal_core::echo::SizeSummary;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
-use caudal_core::prediction::Compared;
+use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{
     ClockReport, CpuReport, Environment, FlowReport, RoundTripSummary, Run, Summary,
 };
 use caudal_engine::EchoRun;
 use caudal_predict::echo::EchoPath;
-use caudal_predict::round_trips::{Facts, compare};
+use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
 use std::time::Duration;
 
@@ -110,12 +110,12 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
 }
 
 /// The round-trip times the link should give; none where its rate is not known.
-fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
+fn predictions(measured: &Measured<'_>) -> Vec<PredictionCheck> {
     let Measured {
         args, peer, echo, ..
     } = measured;
     let (here, there) = (peer.here(), peer.there());
-    let Ok((rate, whence)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
+    let Ok((rate, source)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
         return Vec::new();
     };
     let framing = Framing {
@@ -132,7 +132,7 @@ fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
         let rtt = Duration::try_from_secs_f64(us / 1e6).ok()?;
         Some((rtt, PROBE_BYTES))
     });
-    compare(&Facts {
+    compare(&RoundTripObservation {
         path: EchoPath {
             transport: echo.plan.transport,
             rate,
@@ -141,7 +141,7 @@ fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
             framing,
             half_duplex: false,
         },
-        whence,
+        rate_source: source,
         clients,
         idle,
         sizes: measured.sizes,

@@ -9,26 +9,26 @@ use serde_json::Value;
 use super::trial::Trial;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use caudal_store::{KeptRun, KeptStudy, Series, Store, StoreError};
+use caudal_store::{SampleSeries, Store, StoreError, StoredRun, StoredStudy};
 
 /// Where trials go.
 pub struct Archive {
     store: Option<RefCell<Store>>,
     /// Samples of trials that the store does not have.
-    series: BTreeMap<String, Vec<Series>>,
+    series: BTreeMap<String, Vec<SampleSeries>>,
     study: String,
 }
 
 impl Archive {
     /// The archive of a study that begins; without a store that can be written there is one line on standard error.
     #[must_use]
-    pub fn begin(args: &StoreArgs, study: &KeptStudy) -> Self {
+    pub fn begin(args: &StoreArgs, study: &StoredStudy) -> Self {
         let store = if args.no_store {
             None
         } else {
-            Store::path(args.store.as_deref()).and_then(|at| {
+            Store::locate(args.store.as_deref()).and_then(|at| {
                 let opened = Store::open(&at).and_then(|mut store| {
-                    store.begin_study(study)?;
+                    store.record_study(study)?;
                     Ok(store)
                 });
                 opened.map_err(|error| warn(&error)).ok()
@@ -58,9 +58,9 @@ impl Archive {
     }
 
     /// Keeps a trial. A store that fails is left, with one line on standard error; the study goes on in memory.
-    pub fn keep(&mut self, run: KeptRun) {
+    pub fn keep(&mut self, run: StoredRun) {
         if let Some(store) = &self.store {
-            match store.borrow_mut().keep(&run) {
+            match store.borrow_mut().record(&run) {
                 Ok(()) => return,
                 Err(error) => warn(&error),
             }
@@ -72,7 +72,7 @@ impl Archive {
     /// Notes that something happened to the study.
     pub fn note(&mut self, event: &str, detail: &Value) {
         let Some(store) = &self.store else { return };
-        let noted = store.borrow_mut().note(&self.study, event, detail);
+        let noted = store.borrow_mut().record_event(&self.study, event, detail);
         if let Err(error) = noted {
             warn(&error);
             self.store = None;
@@ -81,7 +81,7 @@ impl Archive {
 
     /// The samples of a trial.
     #[must_use]
-    pub fn series(&self, trial: &str) -> Vec<Series> {
+    pub fn series(&self, trial: &str) -> Vec<SampleSeries> {
         if let Some(series) = self.series.get(trial) {
             return series.clone();
         }
@@ -118,14 +118,18 @@ pub fn trials(store: &Store, study: &str) -> Result<Vec<Trial>, Failure> {
 /// A store that cannot be used, as a failure.
 #[must_use]
 pub fn failure(error: &StoreError) -> Failure {
-    Failure::new(Exit::Failed, error.to_string(), error.advice())
+    Failure::new(
+        Exit::Failed,
+        error.to_string(),
+        crate::store_advice::store_advice(error),
+    )
 }
 
 fn warn(error: &StoreError) {
     let failure = Failure::new(
         Exit::Done,
         format!("the study is not kept: {error}"),
-        error.advice(),
+        crate::store_advice::store_advice(error),
     );
     let line = failure
         .to_string()

@@ -112,10 +112,10 @@ fn of_case(case: &Case, place: &Place) -> String {
             String::new()
         };
         let kind = match flow.kind {
-            caudal_experiment::KindFile::Tcp => "TCP",
-            caudal_experiment::KindFile::Udp => "UDP",
-            caudal_experiment::KindFile::Rtt => "echo over TCP",
-            caudal_experiment::KindFile::RttUdp => "echo over UDP",
+            caudal_experiment::FlowKindFile::Tcp => "TCP",
+            caudal_experiment::FlowKindFile::Udp => "UDP",
+            caudal_experiment::FlowKindFile::Rtt => "echo over TCP",
+            caudal_experiment::FlowKindFile::RttUdp => "echo over UDP",
         };
         let congestion = flow
             .congestion

@@ -7,16 +7,16 @@ use caudal_core::framing::Framing;
 use caudal_core::plan::Transport;
 use caudal_core::prediction::Prediction;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_experiment::{Case, FlowSpec, KindFile, RateSpec};
-use caudal_predict::loss::Congestion as Model;
-use caudal_predict::topology::{FlowKind, FlowQuestion, topology};
-use caudal_predict::window::offered_window;
-use caudal_simulate::outcome::{Details, FlowOutcome, LinkOutcome};
-use caudal_simulate::run::run;
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, RateSpec};
+use caudal_predict::loss::LossResponse;
+use caudal_predict::topology::{FlowKind, FlowParameters, predict_flows};
+use caudal_predict::window::advertised_window;
+use caudal_simulate::result::{FlowDetails, FlowResult, LinkResult};
 use caudal_simulate::scenario::{
-    EchoClient, EchoOver, Flow, Pattern, Scenario, Traffic, UdpSource,
+    EchoClient, EchoTransport, Pattern, Scenario, SimFlow, Traffic, UdpSource,
 };
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_stats::contention::jain;
 
 use super::carry::Times;
@@ -93,11 +93,11 @@ pub fn formulas_of(cases: &[Case], places: &[Place]) -> BTreeMap<String, Forecas
 /// The congestion control that a flow will have.
 #[must_use]
 pub fn congestion(flow: &FlowSpec, net: &Net) -> Option<String> {
-    use caudal_topology::Role;
+    use caudal_topology::NodeRole;
     let of_host = || {
         let node = net.topology.node(&flow.from)?;
         match &net.topology.nodes[node].role {
-            Role::Host(setup) | Role::Router(setup) => setup.congestion.clone(),
+            NodeRole::Host(setup) | NodeRole::Router(setup) => setup.congestion.clone(),
             _ => None,
         }
     };
@@ -126,7 +126,7 @@ fn granted(asked: ByteCount, framing: &Framing) -> ByteCount {
         .split(['.', '-'])
         .map(|part| part.parse::<u32>().ok());
     match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) if (major, minor) >= (6, 6) => offered_window(asked, framing),
+        (Some(major), Some(minor)) if (major, minor) >= (6, 6) => advertised_window(asked, framing),
         _ => asked,
     }
 }
@@ -141,7 +141,7 @@ fn settings(flow: &FlowSpec, place: &Place, net: &Net) -> Option<TcpSettings> {
         settings.send_window = ByteCount::new(window.get().saturating_mul(2));
         settings.receive_window = granted(window, &settings.framing);
     }
-    settings.congestion = Congestion::named(&congestion(flow, net)?).ok()?;
+    settings.congestion = congestion(flow, net)?.parse::<CongestionControl>().ok()?;
     Some(settings)
 }
 
@@ -159,8 +159,8 @@ fn sizes(flow: &FlowSpec) -> Vec<u32> {
 
 const fn transport(flow: &FlowSpec) -> Transport {
     match flow.kind {
-        KindFile::Udp | KindFile::RttUdp => Transport::Udp,
-        KindFile::Tcp | KindFile::Rtt => Transport::Tcp,
+        FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
+        FlowKindFile::Tcp | FlowKindFile::Rtt => Transport::Tcp,
     }
 }
 
@@ -183,8 +183,8 @@ fn formulas(case: &Case, place: &Place, net: &Net) -> BTreeMap<String, f64> {
         .iter()
         .filter(|flow| place::is_echo(flow))
         .collect();
-    let limited = |flow: &FlowSpec| flow.kind == KindFile::Tcp && flow.rate != RateSpec::Max;
-    let unlimited = |flow: &FlowSpec| flow.kind == KindFile::Udp && flow.rate == RateSpec::Max;
+    let limited = |flow: &FlowSpec| flow.kind == FlowKindFile::Tcp && flow.rate != RateSpec::Max;
+    let unlimited = |flow: &FlowSpec| flow.kind == FlowKindFile::Udp && flow.rate == RateSpec::Max;
     // What a limited TCP leaves to others, and what a sender without a limit offers, no formula here says.
     let apply = loads
         .iter()
@@ -216,7 +216,9 @@ fn round_trips(flow: &FlowSpec, place: &Place, net: &Net) -> Option<Vec<f64>> {
         };
         let question = question(flow, place, net, kind)?;
         value(
-            &topology(&net.topology, &[question]).first()?.predictions,
+            &predict_flows(&net.topology, &[question])
+                .first()?
+                .predictions,
             "rtt",
         )
     };
@@ -235,8 +237,8 @@ pub fn round(flow: &FlowSpec, place: &Place) -> Option<Duration> {
     Some(in_hosts + Duration::try_from_secs_f64(on_links).ok()?)
 }
 
-fn question(flow: &FlowSpec, place: &Place, net: &Net, kind: FlowKind) -> Option<FlowQuestion> {
-    Some(FlowQuestion {
+fn question(flow: &FlowSpec, place: &Place, net: &Net, kind: FlowKind) -> Option<FlowParameters> {
+    Some(FlowParameters {
         from: net.topology.node(&flow.from)?,
         to: net.topology.node(&flow.to)?,
         framing: of_flow(flow, place),
@@ -262,14 +264,15 @@ fn loads_by_formula(
     for (nth, flow) in loads.iter().enumerate() {
         let offered = place::offered(flow, place).ok().flatten();
         let kind = match flow.kind {
-            KindFile::Udp => FlowKind::Udp {
+            FlowKindFile::Udp => FlowKind::Udp {
                 rate: BitRate::from_f64(offered.unwrap_or(0.0)).unwrap_or(BitRate::ZERO),
                 payload: place::datagram(flow, place),
             },
             _ => {
                 let usual = settings(flow, place, net).unwrap_or_default();
                 FlowKind::Tcp {
-                    congestion: congestion(flow, net).and_then(|name| Model::named(&name)),
+                    loss_response: congestion(flow, net)
+                        .and_then(|name| LossResponse::for_congestion_control(&name)),
                     window: usual.send_window.min(usual.receive_window),
                 }
             }
@@ -282,7 +285,7 @@ fn loads_by_formula(
             whose.push(nth);
         }
     }
-    let forecasts = topology(&net.topology, &questions);
+    let forecasts = predict_flows(&net.topology, &questions);
     let mut goodputs = Vec::new();
     for (nth, flow) in loads.iter().enumerate() {
         let offered = place::offered(flow, place).ok().flatten();
@@ -304,13 +307,13 @@ fn loads_by_formula(
         let Some(sum) = sum else { continue };
         all.insert(format!("{}.goodput", flow.name), sum);
         match (flow.kind, offered) {
-            (KindFile::Udp, Some(offered)) if offered > 0.0 => {
+            (FlowKindFile::Udp, Some(offered)) if offered > 0.0 => {
                 let lost = 1.0 - sum / (offered * f64::from(flow.count));
                 // Rates are whole bits per second, which is no loss.
                 let lost = if lost < WHOLE_BITS { 0.0 } else { lost };
                 all.insert(format!("{}.loss", flow.name), lost);
             }
-            (KindFile::Tcp, _) => {
+            (FlowKindFile::Tcp, _) => {
                 all.extend(rtt.map(|rtt| (format!("{}.rtt_min", flow.name), rtt)));
             }
             _ => {}
@@ -343,7 +346,7 @@ fn total_loss(case: &Case, place: &Place, all: &mut BTreeMap<String, f64>) {
     for flow in case
         .flows
         .iter()
-        .filter(|flow| flow.kind == KindFile::Udp && !flow.probe)
+        .filter(|flow| flow.kind == FlowKindFile::Udp && !flow.probe)
     {
         let loss = all.get(&format!("{}.loss", flow.name));
         let offered = place::offered(flow, place).ok().flatten();
@@ -390,16 +393,16 @@ fn simulation(
         }
         let tcp = tcp.unwrap_or_default();
         let traffic = match flow.kind {
-            KindFile::Tcp if flow.rate != RateSpec::Max => {
+            FlowKindFile::Tcp if flow.rate != RateSpec::Max => {
                 return not("the simulation has no TCP that is held to a rate");
             }
-            KindFile::Tcp => Traffic::Tcp {
+            FlowKindFile::Tcp => Traffic::Tcp {
                 settings: tcp,
                 bytes: flow
                     .bytes
                     .map(|bytes| ByteCount::new(bytes.get() / u64::from(flow.count.max(1)))),
             },
-            KindFile::Udp => {
+            FlowKindFile::Udp => {
                 let Some(rate) = place::offered(flow, place).ok().flatten() else {
                     return not("UDP without a rate is as fast as the machine");
                 };
@@ -409,16 +412,16 @@ fn simulation(
                     pattern: Pattern::Constant(BitRate::from_f64(rate).unwrap_or(BitRate::ZERO)),
                 })
             }
-            KindFile::Rtt | KindFile::RttUdp => {
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => {
                 let sizes = sizes(flow);
                 let [message] = sizes[..] else {
                     return not("echo of several sizes takes turns, which the simulation does not");
                 };
                 Traffic::Echo(EchoClient {
-                    over: if is_tcp {
-                        EchoOver::Tcp(tcp)
+                    transport: if is_tcp {
+                        EchoTransport::Tcp(tcp)
                     } else {
-                        EchoOver::Udp(of_flow(flow, place))
+                        EchoTransport::Udp(of_flow(flow, place))
                     },
                     message,
                     exchanges: times.time.is_none().then(|| flow.messages.unwrap_or(1000)),
@@ -428,7 +431,7 @@ fn simulation(
         };
         for _ in 0..flow.count {
             let mut one =
-                Flow::between(&flow.from, &flow.to, traffic.clone()).starting(times.start);
+                SimFlow::between(&flow.from, &flow.to, traffic.clone()).starting(times.start);
             if let Some(end) = times.end().or_else(|| sent_by(flow, place, times.start)) {
                 one = one.stopping(end);
             }
@@ -446,16 +449,16 @@ fn simulation(
     let scenario = Scenario {
         interval: case.interval,
         event_limit: most,
-        ..Scenario::of(flows, longest)
+        ..Scenario::new(flows, longest)
     };
-    let outcome = run(&net.topology, &scenario).map_err(|error| (error.to_string(), 0))?;
+    let outcome = simulate(&net.topology, &scenario).map_err(|error| (error.to_string(), 0))?;
     if outcome.cut_short {
         return Err(("it has too many frames".to_owned(), outcome.events));
     }
     let mut all = BTreeMap::new();
     let mut goodputs = Vec::new();
     for (nth, flow) in case.flows.iter().enumerate() {
-        let of: Vec<&FlowOutcome> = whose
+        let of: Vec<&FlowResult> = whose
             .iter()
             .zip(&outcome.flows)
             .filter(|(whose, _)| **whose == nth)
@@ -488,8 +491,11 @@ fn sent_by(flow: &FlowSpec, place: &Place, start: Duration) -> Option<Duration> 
         .ok()
         .flatten()
         .filter(|rate| *rate > 0.0)?;
-    let bytes =
-        flow.bytes.filter(|_| flow.kind == KindFile::Udp)?.as_f64() / f64::from(flow.count.max(1));
+    let bytes = flow
+        .bytes
+        .filter(|_| flow.kind == FlowKindFile::Udp)?
+        .as_f64()
+        / f64::from(flow.count.max(1));
     Duration::try_from_secs_f64(bytes * 8.0 / rate)
         .ok()
         .map(|takes| start + takes)
@@ -501,7 +507,7 @@ fn carried_by(case: &Case, place: &Place, net: &Net) -> Duration {
         let bits = flow.bytes?.as_f64() * 8.0;
         let lines = place::way(flow, net)
             .into_iter()
-            .filter_map(|hop| place::line_rate(net.topology.course(hop)));
+            .filter_map(|hop| place::line_rate(net.topology.impairments(hop)));
         let line = lines.map(BitRate::as_f64).reduce(f64::min)?;
         let offered = place::offered(flow, place).ok().flatten().unwrap_or(line);
         Some(2.0 * bits / line.min(offered))
@@ -512,7 +518,7 @@ fn carried_by(case: &Case, place: &Place, net: &Net) -> Duration {
 fn flow_simulated(
     flow: &FlowSpec,
     times: &Times,
-    of: &[&FlowOutcome],
+    of: &[&FlowResult],
     all: &mut BTreeMap<String, f64>,
     goodputs: &mut Vec<(bool, f64)>,
 ) {
@@ -532,20 +538,20 @@ fn flow_simulated(
     let mut least = None;
     for one in of {
         match &one.details {
-            Details::Tcp { counts, rtt, .. } => {
+            FlowDetails::Tcp { counts, rtt, .. } => {
                 retransmits += counts.retransmits;
                 segments += counts.segments;
                 timeouts += counts.timeouts;
                 rtts.extend(rtt.mean().map(|time| time.as_secs_f64()));
-                least = rtt.least().into_iter().chain(least).min();
+                least = rtt.min().into_iter().chain(least).min();
             }
-            Details::Udp { counts, .. } => {
+            FlowDetails::Udp { counts, .. } => {
                 lost += counts.lost;
                 expected += counts.expected;
                 reordered += counts.reordered;
                 received += counts.received;
             }
-            Details::Echo {
+            FlowDetails::Echo {
                 exchanges,
                 lost: gone,
                 rtt,
@@ -559,18 +565,18 @@ fn flow_simulated(
     let part = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
     let mean = (!rtts.is_empty()).then(|| rtts.iter().sum::<f64>() / rtts.len() as f64);
     match flow.kind {
-        KindFile::Tcp => {
+        FlowKindFile::Tcp => {
             put("retransmits", Some(retransmits as f64));
             put("retransmitted", part(retransmits, segments));
             put("timeouts", Some(timeouts as f64));
             put("rtt", mean);
             put("rtt_min", least.map(|time| time.as_secs_f64()));
         }
-        KindFile::Udp => {
+        FlowKindFile::Udp => {
             put("loss", part(lost, expected));
             put("reordered", part(reordered, received));
         }
-        KindFile::Rtt | KindFile::RttUdp => {
+        FlowKindFile::Rtt | FlowKindFile::RttUdp => {
             put("rtt", mean);
             put("lost", part(lost, expected));
         }
@@ -578,7 +584,7 @@ fn flow_simulated(
 }
 
 /// Payload bits per second in the measured part; of a flow that ends by bytes in all of it.
-fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
+fn measured(flow: &FlowResult, times: &Times) -> f64 {
     let Some(end) = times.end() else {
         return flow.goodput.unwrap_or(BitRate::ZERO).as_f64();
     };
@@ -587,8 +593,8 @@ fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
     let mut bytes = 0.0;
     for interval in &flow.intervals {
         let (from, to) = (
-            interval.start.ns() as f64 / 1e9,
-            interval.end.ns() as f64 / 1e9,
+            interval.start.as_ns() as f64 / 1e9,
+            interval.end.as_ns() as f64 / 1e9,
         );
         let inside = to.min(end) - from.max(begin);
         if inside > 0.0 && to > from {
@@ -599,13 +605,13 @@ fn measured(flow: &FlowOutcome, times: &Times) -> f64 {
 }
 
 /// Frames that collided and frames that were sent, on a link with collisions.
-fn link_simulated(link: &LinkOutcome, all: &mut BTreeMap<String, f64>) -> Option<(u64, u64)> {
+fn link_simulated(link: &LinkResult, all: &mut BTreeMap<String, f64>) -> Option<(u64, u64)> {
     let (mut offered, mut dropped, mut sent, mut collided) = (0, 0, 0, None);
-    for course in &link.courses {
-        offered += course.counters.offered.frames;
-        dropped += course.counters.dropped.total().frames;
-        sent += course.counters.delivered.frames;
-        if let Some(collisions) = course.collisions {
+    for direction in &link.directions {
+        offered += direction.counters.offered.frames;
+        dropped += direction.counters.dropped.total().frames;
+        sent += direction.counters.delivered.frames;
+        if let Some(collisions) = direction.collisions {
             *collided.get_or_insert(0) +=
                 collisions.single + collisions.multiple + collisions.excessive;
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use caudal_experiment::{Case, FlowSpec, KindFile};
-use caudal_lab::{CourseState, LabReport};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
+use caudal_lab::{DirectionState, LabReport, LinkCounters};
 use caudal_stats::contention::{
-    STARVED_BELOW, Stretch, convergence, fair_shares, jain, longest_starvation, share_ratio,
-    time_starved,
+    PayloadInterval, STARVATION_THRESHOLD, convergence_time, fair_shares, jain, longest_starvation,
+    share_ratio, starved_fraction,
 };
 use caudal_stats::nearest_rank;
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub fn of(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64
             }
         };
         match flow.kind {
-            KindFile::Rtt | KindFile::RttUdp => {
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => {
                 if let Some(raw) = carried.raw.get(&nth) {
                     round_trips(raw, &mut put);
                     if !spec.probe {
@@ -49,22 +49,25 @@ pub fn of(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64
                 let sent = number(&summary["messages"]);
                 put("lost", ratio(number(&summary["lost"]), sent));
             }
-            KindFile::Tcp | KindFile::Udp => {
+            FlowKindFile::Tcp | FlowKindFile::Udp => {
                 traffic(run, flow.kind, &mut put);
                 let stretches = stretches(run);
                 let window_s = WINDOW * case.interval.as_secs_f64();
                 let whole = together(&stretches);
-                put("convergence", convergence(&whole, window_s));
+                put("convergence", convergence_time(&whole, window_s));
                 if let Some(fair) = fair.get(nth).copied().flatten() {
                     let goodput = number(&run["summary"]["directions"][0]["goodput_bps"]["mean"]);
                     put(
                         "share",
                         goodput.and_then(|goodput| share_ratio(goodput, fair)),
                     );
-                    put("starved", time_starved(&whole, fair, STARVED_BELOW));
+                    put(
+                        "starved",
+                        starved_fraction(&whole, fair, STARVATION_THRESHOLD),
+                    );
                     put(
                         "starved_longest",
-                        longest_starvation(&whole, fair, STARVED_BELOW),
+                        longest_starvation(&whole, fair, STARVATION_THRESHOLD),
                     );
                 }
                 if !spec.probe {
@@ -129,7 +132,7 @@ fn of_one_size(run: &Value, put: &mut impl FnMut(&str, Option<f64>)) {
 }
 
 /// What a run over TCP or UDP tells.
-fn traffic(run: &Value, kind: KindFile, put: &mut impl FnMut(&str, Option<f64>)) {
+fn traffic(run: &Value, kind: FlowKindFile, put: &mut impl FnMut(&str, Option<f64>)) {
     let way = &run["summary"]["directions"][0];
     put("goodput", number(&way["goodput_bps"]["mean"]));
     let whole = number(&way["measured_s"]).zip(number(&way["omitted_s"]));
@@ -142,7 +145,7 @@ fn traffic(run: &Value, kind: KindFile, put: &mut impl FnMut(&str, Option<f64>))
         ),
     );
     put("bytes", number(&way["bytes"]));
-    if kind == KindFile::Udp {
+    if kind == FlowKindFile::Udp {
         let loss = &way["loss"];
         let sent = number(&loss["sent"]);
         put("loss", lost_of_sent(run).map(|(lost, sent)| lost / sent));
@@ -214,7 +217,7 @@ fn lost_of_sent(run: &Value) -> Option<(f64, f64)> {
 }
 
 /// What arrived of each connection of a run over time, without the warm-up.
-fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
+fn stretches(run: &Value) -> Vec<Vec<PayloadInterval>> {
     let flows = run["flows"]
         .as_array()
         .map(Vec::as_slice)
@@ -229,7 +232,7 @@ fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
             .filter(|interval| interval["omitted"] != true);
         counted
             .filter_map(|interval| {
-                Some(Stretch {
+                Some(PayloadInterval {
                     start_s: number(&interval["start_s"])?,
                     end_s: number(&interval["end_s"])?,
                     bytes: number(&interval["bytes"])?,
@@ -241,11 +244,11 @@ fn stretches(run: &Value) -> Vec<Vec<Stretch>> {
 }
 
 /// The connections of a flow as one: what all of them received in each interval. Intervals in which one is missing are holes.
-fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
+fn together(connections: &[Vec<PayloadInterval>]) -> Vec<PayloadInterval> {
     let Some((first, others)) = connections.split_first() else {
         return Vec::new();
     };
-    let sum = |stretch: &Stretch| {
+    let sum = |stretch: &PayloadInterval| {
         let middle = f64::midpoint(stretch.start_s, stretch.end_s);
         let bytes: Option<f64> = others
             .iter()
@@ -257,7 +260,7 @@ fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
                 Some(same.rate()? * (stretch.end_s - stretch.start_s) / 8.0)
             })
             .sum();
-        Some(Stretch {
+        Some(PayloadInterval {
             bytes: stretch.bytes + bytes?,
             ..*stretch
         })
@@ -265,7 +268,7 @@ fn together(connections: &[Vec<Stretch>]) -> Vec<Stretch> {
     first.iter().filter_map(sum).collect()
 }
 
-fn mean_rate(series: &[Stretch]) -> Option<f64> {
+fn mean_rate(series: &[PayloadInterval]) -> Option<f64> {
     let (bytes, seconds) = series.iter().fold((0.0, 0.0), |(bytes, seconds), one| {
         (bytes + one.bytes, seconds + (one.end_s - one.start_s))
     });
@@ -314,7 +317,7 @@ pub fn fair(case: &Case, place: &Place) -> Vec<Option<f64>> {
     let cost = |flow: &FlowSpec| {
         let framing = place::framing(flow, place);
         match flow.kind {
-            KindFile::Udp => {
+            FlowKindFile::Udp => {
                 let payload = place::datagram(flow, place);
                 let wire = framing
                     .udp_wire_bytes(payload)
@@ -337,7 +340,7 @@ pub fn fair(case: &Case, place: &Place) -> Vec<Option<f64>> {
             }
             let shares = ways[nth].iter().filter_map(|hop| {
                 let topology = &net.topology;
-                let line = place::line_rate(topology.course(*hop))?;
+                let line = place::line_rate(topology.impairments(*hop))?;
                 let either = topology.is_half_duplex(*hop);
                 let crosses = |other: usize| {
                     ways[other]
@@ -380,20 +383,22 @@ fn links(
     let (mut all_collided, mut all_sent) = (0.0, 0.0);
     for (nth, (link, setup)) in after.links.iter().zip(&net.topology.links).enumerate() {
         let earlier = before.and_then(|before| before.links.get(nth));
-        let courses = [
+        let directions = [
             (
                 &link.forward,
                 earlier.map(|link| &link.forward),
-                &setup.courses[0],
+                &setup.directions[0],
             ),
             (
                 &link.backward,
                 earlier.map(|link| &link.backward),
-                &setup.courses[1],
+                &setup.directions[1],
             ),
         ];
-        let since = |of: fn(&CourseState) -> u64, now: &CourseState, then: Option<&CourseState>| {
-            of(now).saturating_sub(then.map_or(0, of)) as f64
+        let since = |counter: fn(&DirectionState) -> u64,
+                     now: &DirectionState,
+                     then: Option<&DirectionState>| {
+            counter(now).saturating_sub(then.map_or(0, counter)) as f64
         };
         let mut put = |metric: &str, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -401,26 +406,29 @@ fn links(
             }
         };
         // What a frame takes beyond what is counted of it: preamble and gap, and with the kernel its check sequence.
-        let beyond = |course: &CourseState| if course.unit == "frames" { 20.0 } else { 24.0 };
+        let beyond = |direction: &DirectionState| match direction.counters {
+            LinkCounters::Emulator(_) => 20.0,
+            LinkCounters::Kernel(_) => 24.0,
+        };
         let mut busy = Vec::new();
         let mut delivered = Vec::new();
         let (mut offered, mut dropped, mut collided, mut sent) = (0.0, 0.0, None, 0.0);
         let mut longest: Option<u64> = None;
-        for (now, then, setup) in courses {
-            let bytes = since(CourseState::delivered_bytes, now, then);
-            let frames = since(CourseState::delivered, now, then);
+        for (now, then, setup) in directions {
+            let bytes = since(|it| it.delivered().bytes, now, then);
+            let frames = since(|it| it.delivered().frames, now, then);
             delivered.push(bytes * 8.0 / measured_s);
             if let Some(rate) = place::line_rate(setup) {
                 let bits = (bytes + frames * beyond(now)) * 8.0;
                 busy.push(bits / rate.as_f64() / measured_s);
             }
-            offered += since(CourseState::offered, now, then);
-            dropped += since(drops, now, then);
+            offered += since(DirectionState::offered, now, then);
+            dropped += since(DirectionState::dropped, now, then);
             sent += frames;
-            if now.collisions("all").is_some() {
+            if now.collisions().is_some() {
                 *collided.get_or_insert(0.0) += since(collided_frames, now, then);
             }
-            longest = longest.max(now.longest_queue());
+            longest = longest.max(now.max_queue_bytes());
         }
         if let Some(collided) = collided {
             all_collided += collided;
@@ -454,23 +462,17 @@ fn links(
     all.insert("total.collisions".to_owned(), share);
 }
 
-fn drops(course: &CourseState) -> u64 {
-    course.dropped().iter().map(|(_, frames)| frames).sum()
-}
-
 /// Frames that collided at least once: sent after one or more collisions, or given up.
-fn collided_frames(course: &CourseState) -> u64 {
-    ["single", "multiple", "excessive"]
-        .iter()
-        .filter_map(|which| course.collisions(which))
-        .sum()
+fn collided_frames(direction: &DirectionState) -> u64 {
+    let collisions = direction.collisions().unwrap_or_default();
+    collisions.single + collisions.multiple + collisions.excessive
 }
 
 /// Flows of a trial without their runs' intervals would be small; what a list shows of a trial.
 #[must_use]
 pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> caudal_store::Headline {
-    let loads = |kind: KindFile| flows.iter().filter(move |flow| flow.kind == kind);
-    let sum = |kind: KindFile, metric: &str| -> Option<f64> {
+    let loads = |kind: FlowKindFile| flows.iter().filter(move |flow| flow.kind == kind);
+    let sum = |kind: FlowKindFile, metric: &str| -> Option<f64> {
         let values: Vec<f64> = loads(kind)
             .filter_map(|flow| metrics.get(&format!("{}.{metric}", flow.name)).copied())
             .collect();
@@ -478,16 +480,16 @@ pub fn headline(flows: &[TrialFlow], metrics: &BTreeMap<String, f64>) -> caudal_
     };
     let echo = flows
         .iter()
-        .find(|flow| matches!(flow.kind, KindFile::Rtt | KindFile::RttUdp))
+        .find(|flow| matches!(flow.kind, FlowKindFile::Rtt | FlowKindFile::RttUdp))
         .and_then(|flow| metrics.get(&format!("{}.rtt", flow.name)));
-    let lossy = loads(KindFile::Udp)
+    let lossy = loads(FlowKindFile::Udp)
         .next()
         .and_then(|flow| metrics.get(&format!("{}.loss", flow.name)));
     caudal_store::Headline {
         goodput_bps: metrics.get("total.goodput").copied(),
         loss: lossy.copied(),
         rtt_us: echo.map(|seconds| seconds * 1e6),
-        retransmits: sum(KindFile::Tcp, "retransmits"),
+        retransmits: sum(FlowKindFile::Tcp, "retransmits"),
     }
 }
 

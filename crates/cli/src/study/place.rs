@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use caudal_core::framing::Framing;
 use caudal_core::units::BitRate;
-use caudal_experiment::{Case, FlowSpec, KindFile, PlaceFile, RateSpec};
-use caudal_topology::{Course, Hop, Location, Preset, RateSetup, Step, Topology, TopologyFile};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, RateSpec, TestbedFile};
+use caudal_topology::{
+    Balancing, Hop, Impairments, Location, PathStep, Preset, RateSetup, Topology, TopologyFile,
+};
 use serde::{Deserialize, Serialize};
 
 use super::source::Source;
@@ -83,9 +85,9 @@ impl Places {
         source: &mut Source,
         hosts: Option<&BTreeMap<String, Address>>,
     ) -> Result<Place, Failure> {
-        let net = self.net(&case.place, source)?;
+        let net = self.net(&case.testbed, source)?;
         let link_rate = case
-            .place
+            .testbed
             .link_rate
             .as_deref()
             .map(|text| {
@@ -98,7 +100,7 @@ impl Places {
                 })
             })
             .transpose()?;
-        let place = match (hosts, &case.place.hosts, net) {
+        let place = match (hosts, &case.testbed.hosts, net) {
             (Some(at), _, like) => Place::Hosts {
                 at: at.clone(),
                 like,
@@ -131,7 +133,11 @@ impl Places {
         Ok(place)
     }
 
-    fn net(&mut self, place: &PlaceFile, source: &mut Source) -> Result<Option<Rc<Net>>, Failure> {
+    fn net(
+        &mut self,
+        place: &TestbedFile,
+        source: &mut Source,
+    ) -> Result<Option<Rc<Net>>, Failure> {
         let name = serde_json::to_string(place).unwrap_or_default();
         if let Some(net) = self.known.get(&name) {
             return Ok(Some(Rc::clone(net)));
@@ -149,12 +155,12 @@ impl Places {
 pub(super) fn key(keys: &[&str]) -> Location {
     Location(
         keys.iter()
-            .map(|key| Step::Key((*key).to_owned()))
+            .map(|key| PathStep::Key((*key).to_owned()))
             .collect(),
     )
 }
 
-fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failure> {
+fn made_out(place: &TestbedFile, source: &mut Source) -> Result<Option<Net>, Failure> {
     let (mut file, whose): (TopologyFile, Option<(String, String)>) =
         if let Some(name) = &place.preset {
             let preset = Preset::by_name(name).ok_or_else(|| {
@@ -181,7 +187,7 @@ fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failu
             let file = preset.file(number.transpose()?).map_err(|problem| {
                 source.wrong(
                     &key(&["topology", "number"]),
-                    &problem,
+                    &problem.to_string(),
                     "see `caudal lab preset`",
                 )
             })?;
@@ -198,21 +204,27 @@ fn made_out(place: &PlaceFile, source: &mut Source) -> Result<Option<Net>, Failu
     for (nth, change) in place.set.iter().enumerate() {
         file = changed(&file, change).map_err(|failure| {
             let at = Location(vec![
-                Step::Key("topology".to_owned()),
-                Step::Key("set".to_owned()),
-                Step::Index(nth),
+                PathStep::Key("topology".to_owned()),
+                PathStep::Key("set".to_owned()),
+                PathStep::Index(nth),
             ]);
             let problem = failure.message.trim_start_matches("--set ");
             source.wrong(&at, problem, &failure.advice)
         })?;
     }
     let topology = Topology::resolve(&file).map_err(|error| match &whose {
-        Some((path, text)) => misplaced(path, Some(text), &error.at, &error.problem, &error.remedy),
+        Some((path, text)) => misplaced(
+            path,
+            Some(text),
+            &error.location,
+            &error.problem,
+            &error.remedy,
+        ),
         None => {
             let mut at = key(&["topology"]);
             if place.lab.is_some() {
                 at = at.key("lab");
-                at.0.extend(error.at.0.iter().cloned());
+                at.0.extend(error.location.0.iter().cloned());
             }
             source.wrong(&at, &error.problem, &error.remedy)
         }
@@ -298,7 +310,7 @@ fn fits(case: &Case, place: &Place, source: &Source) -> Result<(), Failure> {
                         "name another host",
                     ));
                 }
-                if let RateSpec::Part {
+                if let RateSpec::Share {
                     link: Some(link), ..
                 } = &flow.rate
                     && net.topology.link(link).is_none()
@@ -371,18 +383,18 @@ fn fits(case: &Case, place: &Place, source: &Source) -> Result<(), Failure> {
 /// Whether messages come back.
 #[must_use]
 pub fn is_echo(flow: &FlowSpec) -> bool {
-    matches!(flow.kind, KindFile::Rtt | KindFile::RttUdp)
+    matches!(flow.kind, FlowKindFile::Rtt | FlowKindFile::RttUdp)
 }
 
 /// The highest rate of one direction of a link; `None` without a limit.
 #[must_use]
-pub fn line_rate(course: &Course) -> Option<BitRate> {
-    if course.paths.is_empty() {
-        return course.rate.as_ref().map(RateSetup::highest);
+pub fn line_rate(impairments: &Impairments) -> Option<BitRate> {
+    if impairments.paths.is_empty() {
+        return impairments.rate.as_ref().map(RateSetup::max);
     }
-    let rates: Option<Vec<BitRate>> = course.paths.iter().map(line_rate).collect();
+    let rates: Option<Vec<BitRate>> = impairments.paths.iter().map(line_rate).collect();
     let rates = rates?;
-    if course.per_frame {
+    if impairments.balancing == Balancing::PerFrame {
         Some(rates.into_iter().sum())
     } else {
         rates.into_iter().max()
@@ -427,10 +439,10 @@ pub fn datagram(flow: &FlowSpec, place: &Place) -> u32 {
 /// # Errors
 /// When it is a part of a link whose rate nobody knows.
 pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
-    let (of_one, link) = match &flow.rate {
+    let (fraction, link) = match &flow.rate {
         RateSpec::Max => return Ok(None),
         RateSpec::Payload(rate) => return Ok(Some(rate.as_f64())),
-        RateSpec::Part { of_one, link } => (*of_one, link.as_deref()),
+        RateSpec::Share { fraction, link } => (*fraction, link.as_deref()),
     };
     let unknown = || {
         format!(
@@ -456,11 +468,11 @@ pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
                         .iter()
                         .find(|hop| hop.link == at)
                         .map_or(0, |hop| hop.from);
-                    line_rate(&topology.links[at].courses[from]).ok_or_else(unknown)?
+                    line_rate(&topology.links[at].directions[from]).ok_or_else(unknown)?
                 }
                 None => hops
                     .iter()
-                    .filter_map(|hop| line_rate(topology.course(*hop)))
+                    .filter_map(|hop| line_rate(topology.impairments(*hop)))
                     .min()
                     .ok_or_else(unknown)?,
             }
@@ -468,10 +480,10 @@ pub fn offered(flow: &FlowSpec, place: &Place) -> Result<Option<f64>, String> {
     };
     let framing = framing(flow, place);
     let carries = match flow.kind {
-        KindFile::Udp => framing.udp_ceiling(line, datagram(flow, place)),
+        FlowKindFile::Udp => framing.udp_ceiling(line, datagram(flow, place)),
         _ => framing.tcp_ceiling(line),
     };
-    Ok(Some((carries.as_f64() * of_one).round()))
+    Ok(Some((carries.as_f64() * fraction).round()))
 }
 
 impl Source {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use caudal_experiment::{Campaign, Case, KindFile};
+use caudal_experiment::{Campaign, Case, FlowKindFile};
 use caudal_lab::registry::Registry;
 use caudal_topology::Preset;
 
@@ -211,7 +211,7 @@ fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
         let name = format!("{}.goodput", flow.name);
         let predicted = expected.and_then(|expected| expected.predicted.get(&name).copied());
         let rate = match flow.kind {
-            KindFile::Udp => offered.or(predicted),
+            FlowKindFile::Udp => offered.or(predicted),
             _ => predicted.or(offered),
         };
         rate.unwrap_or(0.0) * seconds / 8.0
@@ -222,7 +222,7 @@ fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
 /// Builds the smallest lab there is, and takes it down.
 fn a_lab_can_be_built() -> Result<(), Failure> {
     let registry = Registry::open()?;
-    for name in registry.recover() {
+    for name in registry.clean_up() {
         eprintln!("caudal: removed what a killed lab called {name} had left");
     }
     let file = Preset::by_name("pair").and_then(|preset| preset.file(None).ok());

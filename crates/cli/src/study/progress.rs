@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use caudal_core::quantity::Unit;
-use caudal_experiment::KindFile;
-use caudal_experiment::{Case, METRICS, Metric, On};
+use caudal_experiment::FlowKindFile;
+use caudal_experiment::{Case, METRICS, Metric, MetricSubject};
 use caudal_stats::mean_interval;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -183,9 +183,9 @@ pub fn shown(case: &Case) -> Vec<String> {
     for flow in &case.flows {
         let name = &flow.name;
         match flow.kind {
-            KindFile::Tcp => all.push(format!("{name}.goodput")),
-            KindFile::Udp => all.extend([format!("{name}.goodput"), format!("{name}.loss")]),
-            KindFile::Rtt | KindFile::RttUdp => all.push(format!("{name}.rtt")),
+            FlowKindFile::Tcp => all.push(format!("{name}.goodput")),
+            FlowKindFile::Udp => all.extend([format!("{name}.goodput"), format!("{name}.loss")]),
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => all.push(format!("{name}.rtt")),
         }
     }
     all
@@ -201,13 +201,13 @@ pub fn unit(case: &Case, metric: &str) -> Option<Unit> {
             .iter()
             .find(|flow| flow.name == of)
             .map(|flow| flow.kind);
-        match (one.on, kind) {
-            (On::Total, _) => of == "total",
-            (On::Link, _) => of.starts_with("links."),
-            (On::Tcp, Some(KindFile::Tcp))
-            | (On::Udp, Some(KindFile::Udp))
-            | (On::Traffic, Some(KindFile::Tcp | KindFile::Udp))
-            | (On::Echo, Some(KindFile::Rtt | KindFile::RttUdp)) => true,
+        match (one.subject, kind) {
+            (MetricSubject::Total, _) => of == "total",
+            (MetricSubject::Link, _) => of.starts_with("links."),
+            (MetricSubject::Tcp, Some(FlowKindFile::Tcp))
+            | (MetricSubject::Udp, Some(FlowKindFile::Udp))
+            | (MetricSubject::Traffic, Some(FlowKindFile::Tcp | FlowKindFile::Udp))
+            | (MetricSubject::Echo, Some(FlowKindFile::Rtt | FlowKindFile::RttUdp)) => true,
             _ => false,
         }
     };

@@ -13,7 +13,7 @@ use super::run::Study;
 use super::source::Source;
 use crate::exit::{Exit, Failure};
 use crate::output::document::rfc3339;
-use caudal_store::{Kept, KeptStudy, Store};
+use caudal_store::{Store, StoredItem, StoredStudy};
 
 /// Goes on with a study: its experiment and its trials are in the store, its file need not be there any more.
 ///
@@ -26,7 +26,7 @@ pub fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result<Exit, 
             "leave it out, or name the store with --store",
         ));
     }
-    let at = Store::path(args.output.store.store.as_deref()).ok_or_else(|| {
+    let at = Store::locate(args.output.store.store.as_deref()).ok_or_else(|| {
         Failure::usage(
             "studies are kept nowhere: CAUDAL_STORE says so",
             "name the store with --store FILE",
@@ -34,8 +34,8 @@ pub fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result<Exit, 
     })?;
     let mut store = Store::open(&at).map_err(|error| archive::failure(&error))?;
     let kept = match store.find(&args.id) {
-        Ok(Kept::Study(study)) => *study,
-        Ok(Kept::Run(run)) => {
+        Ok(StoredItem::Study(study)) => *study,
+        Ok(StoredItem::Run(run)) => {
             return Err(Failure::usage(
                 format!("{} is a run, not a study", super::run::short(&run.id)),
                 "`caudal report list` shows what there is",
@@ -50,7 +50,7 @@ pub fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result<Exit, 
     let prepared = prepared(&kept)?;
     let trials = archive::trials(&store, &kept.id)?;
     prepared.can_run()?;
-    let _ = store.note(&kept.id, "resumed", &json!({"trials": trials.len()}));
+    let _ = store.record_event(&kept.id, "resumed", &json!({"trials": trials.len()}));
     let mut warnings = prepared.doubts();
     let known = prepared.campaign.cases.iter().map(|case| &case.key);
     let known: std::collections::BTreeSet<&String> = known.collect();
@@ -72,7 +72,7 @@ pub fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result<Exit, 
     study.go(&args.output, args.output.out.as_deref(), interrupt)
 }
 
-fn prepared(kept: &KeptStudy) -> Result<Prepared, Failure> {
+fn prepared(kept: &StoredStudy) -> Result<Prepared, Failure> {
     let part = |name: &str| kept.campaign.get(name).cloned().unwrap_or(Value::Null);
     let other = |error: serde_json::Error| {
         Failure::new(
@@ -88,7 +88,7 @@ fn prepared(kept: &KeptStudy) -> Result<Prepared, Failure> {
 }
 
 /// What had been expected before anything was sent.
-fn expected(kept: &KeptStudy) -> BTreeMap<String, Forecast> {
+fn expected(kept: &StoredStudy) -> BTreeMap<String, Forecast> {
     let said = kept.events.iter().find(|(_, event, _)| event == "expected");
     let cases = said.and_then(|(_, _, detail)| detail.as_object());
     let numbers = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use caudal_experiment::{Case, Repeated};
+use caudal_experiment::{Case, RepetitionStatus};
 use caudal_sys::signal::Interrupt;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failure};
 use crate::machine::Watch;
 use crate::output::document::{StartedRun, rfc3339};
 use crate::peer::TOOL;
-use caudal_store::{KeptRun, KeptStudy, Series, TrialOf};
+use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
 
 /// A study under way.
 pub struct Study {
@@ -79,7 +79,7 @@ impl Study {
             })
             .collect();
         let now = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
-        let kept = KeptStudy {
+        let kept = StoredStudy {
             id: started.header.id.clone(),
             name: prepared.source.name.clone(),
             title: prepared.campaign.experiment.title.clone(),
@@ -255,11 +255,11 @@ impl Study {
             return false;
         }
         let counted = self.counted(&case.key).count() as u64;
-        let repeated = self
-            .prepared
-            .campaign
-            .repeated(case, counted, &self.values(&case.key));
-        repeated == Repeated::NotEnough
+        let repeated =
+            self.prepared
+                .campaign
+                .repetition_status(case, counted, &self.values(&case.key));
+        repeated == RepetitionStatus::Incomplete
     }
 
     fn trials(
@@ -383,7 +383,7 @@ impl Study {
             captures: carried.captures.clone(),
             flows: std::mem::take(&mut carried.flows),
         };
-        self.archive.keep(KeptRun {
+        self.archive.keep(StoredRun {
             id: started.header.id,
             kind: "trial".to_owned(),
             started_ns: i64::try_from(carried.zero_ns).unwrap_or(i64::MAX),
@@ -397,7 +397,7 @@ impl Study {
                 "done"
             }
             .to_owned(),
-            of: Some(TrialOf {
+            trial: Some(StudyTrial {
                 study: self.id.clone(),
                 case: case.key.clone(),
                 repeat: u32::try_from(repeat).unwrap_or(u32::MAX),
@@ -473,12 +473,12 @@ fn environment(carried: &Carried, machine: &Value) -> Value {
 }
 
 /// Raw samples as the store has them.
-fn series(carried: &Carried) -> Vec<Series> {
+fn series(carried: &Carried) -> Vec<SampleSeries> {
     let mut all = Vec::new();
     for (nth, raw) in &carried.raw {
         let mut put = |name: &str, unit: &str, values: &[f64]| {
             if !values.is_empty() {
-                all.push(Series {
+                all.push(SampleSeries {
                     flow: u32::try_from(*nth).unwrap_or(u32::MAX),
                     name: name.to_owned(),
                     unit: unit.to_owned(),

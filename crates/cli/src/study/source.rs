@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use caudal_experiment::{Campaign, ExperimentFile};
-use caudal_topology::{Location, Step};
+use caudal_experiment::{Campaign, ExperimentFile, Variant};
+use caudal_topology::{Location, PathStep};
 use serde::{Deserialize, Serialize};
 
 use super::shipped;
@@ -133,7 +133,12 @@ impl Source {
     /// Names file, line and key.
     pub fn campaign(&self) -> Result<Campaign, Failure> {
         let file = self.file()?;
-        Campaign::unfold(&file, self.quick)
+        let variant = if self.quick {
+            Variant::Quick
+        } else {
+            Variant::Full
+        };
+        Campaign::unfold(&file, variant)
             .map_err(|error| self.wrong(&error.at, &error.problem, &error.remedy))
     }
 
@@ -149,8 +154,8 @@ impl Source {
         let file: Option<ExperimentFile> = toml::from_str(&self.text).ok();
         let nth = file.and_then(|file| file.flow.iter().position(|flow| flow.name == name));
         nth.map_or_else(
-            || Location(vec![Step::Key("flow".to_owned())]),
-            |nth| Location::of("flow", nth),
+            || Location(vec![PathStep::Key("flow".to_owned())]),
+            |nth| Location::element("flow", nth),
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use caudal_experiment::{KindFile, Scalar};
+use caudal_experiment::{FlowKindFile, Scalar};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ pub struct TrialFlow {
     /// What it is called.
     pub name: String,
     /// What it is.
-    pub kind: KindFile,
+    pub kind: FlowKindFile,
     /// The host that sends or asks.
     pub from: String,
     /// The host that receives or answers.

@@ -14,7 +14,7 @@ use caudal_core::run::{
 use caudal_core::summary::over_repeats;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::CutShort;
-use caudal_stats::Verdict;
+use caudal_stats::StopDecision;
 use std::collections::BTreeSet;
 
 /// The runs of one command.
@@ -24,7 +24,7 @@ pub(super) struct RunSet {
     /// The error that ended the last one, when others had been completed.
     pub(super) lost: Option<Failure>,
     /// The state of each direction when the precision asked for was not reached.
-    pub(super) gave_up: Option<Vec<Verdict>>,
+    pub(super) gave_up: Option<Vec<StopDecision>>,
 }
 
 /// The mean goodput of each completed run, a direction.
@@ -158,7 +158,7 @@ impl RunSet {
             .as_ref()?
             .iter()
             .filter_map(|verdict| match verdict {
-                Verdict::GaveUp {
+                StopDecision::GaveUp {
                     half_width_relative,
                 } => *half_width_relative,
                 _ => None,

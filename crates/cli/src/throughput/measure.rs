@@ -13,7 +13,7 @@ use crate::recording::{Recording, RunOutcome};
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{Directions, Omit, Plan, Rate, TestEnd, Transport};
 use caudal_core::units::format_duration;
-use caudal_stats::{StopRule, Verdict};
+use caudal_stats::{StopDecision, StopRule};
 use caudal_sys::signal::Interrupt;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -171,11 +171,12 @@ fn carry_out(
             }
         }
         if let Some(rule) = &runs.rule {
-            let verdicts: Vec<Verdict> = goodputs(&set.runs)
+            let verdicts: Vec<StopDecision> = goodputs(&set.runs)
                 .iter()
-                .map(|(_, means)| rule.judge(means))
+                .map(|(_, means)| rule.decide(means))
                 .collect();
-            let is_reached = |verdict: &Verdict| matches!(verdict, Verdict::Reached { .. });
+            let is_reached =
+                |verdict: &StopDecision| matches!(verdict, StopDecision::Reached { .. });
             if verdicts.iter().all(is_reached) {
                 break;
             }

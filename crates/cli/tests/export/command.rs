@@ -1,7 +1,7 @@
 //! `caudal report export` by itself: what it takes from a store, and where it puts it.
 
 use crate::example;
-use caudal_store::{Headline, KeptRun, KeptStudy, Store, TrialOf};
+use caudal_store::{Headline, Store, StoredRun, StoredStudy, StudyTrial};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,8 +39,8 @@ impl Drop for Place {
     }
 }
 
-fn kept(id: &str, kind: &str, of: Option<TrialOf>, document: Value) -> KeptRun {
-    KeptRun {
+fn kept(id: &str, kind: &str, of: Option<StudyTrial>, document: Value) -> StoredRun {
+    StoredRun {
         id: id.to_owned(),
         kind: kind.to_owned(),
         started_ns: 1_795_316_400_000_000_000,
@@ -49,7 +49,7 @@ fn kept(id: &str, kind: &str, of: Option<TrialOf>, document: Value) -> KeptRun {
         title: None,
         command: "caudal rtt".to_owned(),
         outcome: "done".to_owned(),
-        of,
+        trial: of,
         headline: Headline::default(),
         environment: Value::Null,
         document,
@@ -64,10 +64,10 @@ fn filled(place: &Place, is_killed: bool) {
     let id = echo["id"].as_str().unwrap().to_owned();
     let mut run = kept(&id, "rtt", None, echo);
     run.series = series;
-    store.keep(&run).unwrap();
+    store.record(&run).unwrap();
     let trials = example::trials();
     let findings = example::findings(&trials);
-    let study = KeptStudy {
+    let study = StoredStudy {
         id: findings.id.clone(),
         name: findings.name.clone(),
         title: findings.title.clone(),
@@ -79,9 +79,9 @@ fn filled(place: &Place, is_killed: bool) {
         environment: Value::Null,
         events: Vec::new(),
     };
-    store.begin_study(&study).unwrap();
+    store.record_study(&study).unwrap();
     for trial in &trials {
-        let of = TrialOf {
+        let of = StudyTrial {
             study: trial.study.clone(),
             case: trial.case.clone(),
             repeat: trial.repeat as u32,
@@ -95,11 +95,11 @@ fn filled(place: &Place, is_killed: bool) {
             serde_json::to_value(trial).unwrap(),
         );
         one.series = example::series(&trial.id);
-        store.keep(&one).unwrap();
+        store.record(&one).unwrap();
     }
     if !is_killed {
         store
-            .note(&findings.id, "findings", &json!(findings))
+            .record_event(&findings.id, "findings", &json!(findings))
             .unwrap();
     }
 }

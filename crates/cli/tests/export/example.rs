@@ -6,9 +6,9 @@ use caudal_cli::study::findings::{
     StarvationStep, Table,
 };
 use caudal_cli::study::trial::{InterfaceSeries, SCHEMA as TRIAL, Trial, TrialFlow};
-use caudal_experiment::{FigureFile, FigureKind, KindFile, Scalar};
+use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
 use caudal_stats::{Estimate, mean_interval};
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ fn parameters(control: &str, load: &str) -> Vec<(String, Scalar)> {
 }
 
 fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
-    let part = caudal_experiment::number(load).unwrap();
+    let part = caudal_experiment::parse_number(load).unwrap();
     let seed = position * 100;
     let (tcp, udp) = shares(part);
     let tcp = tcp * (1.0 + 0.015 * noise(seed + 50)) * if control == "reno" { 0.98 } else { 1.0 };
@@ -100,7 +100,11 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         failure: None,
     };
     let hole = (position == 7).then_some(9);
-    let mut flows = vec![flow("tcp", KindFile::Tcp, run("tcp", tcp, 0.0, seed, hole))];
+    let mut flows = vec![flow(
+        "tcp",
+        FlowKindFile::Tcp,
+        run("tcp", tcp, 0.0, seed, hole),
+    )];
     let mut metrics = BTreeMap::from([
         ("tcp.goodput".to_owned(), tcp),
         ("tcp.share".to_owned(), (tcp / (LINK / 2.0)).min(1.0)),
@@ -110,7 +114,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         let offered = part * LINK;
         flows.push(flow(
             "udp",
-            KindFile::Udp,
+            FlowKindFile::Udp,
             run("udp", udp, offered, seed + 30, None),
         ));
         metrics.insert("udp.goodput".to_owned(), udp);
@@ -118,7 +122,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
     }
     flows.push(flow(
         "ping",
-        KindFile::RttUdp,
+        FlowKindFile::RttUdp,
         json!({"plan": {"kind": "rtt", "clients": 1, "schedule": {"every": {"period_ns": 5_000_000, "poisson": false}}}}),
     ));
     Trial {
@@ -163,7 +167,7 @@ fn key(control: &str, load: &str) -> String {
 }
 
 /// The raw round trips beside the load.
-pub fn series(trial: &str) -> Vec<Series> {
+pub fn series(trial: &str) -> Vec<SampleSeries> {
     let position = u64::from_str_radix(&trial[24..], 16).unwrap_or(0);
     let flow = if (position - 1).is_multiple_of(6) {
         1
@@ -175,7 +179,7 @@ pub fn series(trial: &str) -> Vec<Series> {
         base * (1.0 + 0.3 * noise(position * 1000 + nth).powi(3))
             + if nth % 97 == 0 { 4e6 } else { 0.0 }
     });
-    vec![Series {
+    vec![SampleSeries {
         flow,
         name: "rtt".to_owned(),
         unit: "ns".to_owned(),
@@ -466,7 +470,7 @@ pub fn figures() -> Vec<FigureFile> {
 }
 
 /// A run of round trips by size, as `caudal rtt --json` prints it, and its samples.
-pub fn echo() -> (Value, Vec<Series>) {
+pub fn echo() -> (Value, Vec<SampleSeries>) {
     let sizes: Vec<f64> = (0..=16).map(|power| f64::from(1 << power)).collect();
     let mut series = Vec::new();
     let mut rows = Vec::new();
@@ -490,7 +494,7 @@ pub fn echo() -> (Value, Vec<Series>) {
             "observed": mean / 1e6, "difference": mean * 1e3 / base - 1.0, "holds": true,
         }));
         for client in 0..2 {
-            series.push(Series {
+            series.push(SampleSeries {
                 flow: client,
                 name: format!("rtt {size} B"),
                 unit: "ns".to_owned(),
@@ -504,7 +508,7 @@ pub fn echo() -> (Value, Vec<Series>) {
         }
     }
     for client in 0..2 {
-        series.push(Series {
+        series.push(SampleSeries {
             flow: client,
             name: "first".to_owned(),
             unit: "ns".to_owned(),

@@ -10,7 +10,7 @@ mod reference;
 use caudal_cli::report::export::{self, CSV_COLUMNS, Format};
 use caudal_cli::study::findings::Findings;
 use caudal_experiment::{FigureKind, Scalar};
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use reference::Reference;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -23,7 +23,7 @@ const FORMATS: [Format; 5] = [
     Format::Svg,
 ];
 
-fn none(_: &str) -> Vec<Series> {
+fn none(_: &str) -> Vec<SampleSeries> {
     Vec::new()
 }
 

@@ -35,7 +35,7 @@ pub enum Event {
     Interval {
         /// The number of the run, from 1.
         repeat: u32,
-        /// What each flow carried.
+        /// The interval of each flow.
         flows: Vec<FlowInterval>,
     },
     /// One message size of a round-trip test is complete for one client.

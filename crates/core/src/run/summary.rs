@@ -1,9 +1,9 @@
 //! The summary of a run: of a throughput test, or of a round-trip test.
 
-use crate::echo::{ClockLine, SizeSummary};
+use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
-use caudal_stats::{Distribution, Estimate};
+use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub struct ThroughputSummary {
 pub struct RoundTripSummary {
     /// Round-trip times of the only message size, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt_us: Option<Distribution>,
+    pub rtt_us: Option<DistributionSummary>,
     /// Their mean with its interval, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
@@ -104,8 +104,8 @@ pub struct ClockReport {
     pub drift_ppm: Option<f64>,
 }
 
-impl From<ClockLine> for ClockReport {
-    fn from(clock: ClockLine) -> Self {
+impl From<ClockOffsetLine> for ClockReport {
+    fn from(clock: ClockOffsetLine) -> Self {
         Self {
             offset_before_us: clock.before.offset_ns as f64 / 1e3,
             offset_after_us: clock.after.offset_ns as f64 / 1e3,

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::direction::Ceiling;
 use crate::framing::Framing;
-use crate::link::{NoLink, link_mtu, link_rate, timestamps};
+use crate::link::{UnknownLinkRate, link_mtu, link_rate, timestamps};
 use crate::plan::Transport;
 use crate::sample::FlowRecord;
 
@@ -14,17 +14,17 @@ pub(super) fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bp
         share: None,
         why: why.to_owned(),
     };
-    let (rate, whence) = match link_rate(
+    let (rate, source) = match link_rate(
         context.link_rate,
         context.client,
         context.server,
         context.loopback,
     ) {
         Ok(known) => known,
-        Err(NoLink::Loopback) => {
+        Err(UnknownLinkRate::Loopback) => {
             return unknown("a loopback has no wire, so there is no ceiling to compare with");
         }
-        Err(why) => return unknown(why.words()),
+        Err(reason) => return unknown(reason.as_str()),
     };
     let mtu = link_mtu(context.client, context.server);
     let timestamps = timestamps(context.client);
@@ -61,6 +61,6 @@ pub(super) fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bp
     Ceiling {
         goodput_bps: Some(bps),
         share: (bps > 0.0).then(|| goodput_bps / bps),
-        why: format!("{rate} ({whence}), MTU {mtu}: {how}"),
+        why: format!("{rate} ({source}), MTU {mtu}: {how}"),
     }
 }

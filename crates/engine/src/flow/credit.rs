@@ -4,7 +4,7 @@ use super::counters::FlowCounters;
 use super::signals::FlowSignals;
 use crate::socket::is_no_datagram;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::{self, GroReceiver, Wait};
 use caudal_wire::datagram::{DatagramHeader, DatagramKind, HEADER_BYTES};
 use std::io;

@@ -6,7 +6,7 @@ use super::thread::{FlowContext, FlowTask, TaskOutcome};
 use crate::socket::is_no_datagram;
 use caudal_core::plan::DatagramSizes;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
-use caudal_sys::udp::{self, GroReceiver, Received, Wait};
+use caudal_sys::udp::{self, GroReceiver, ReceivedBatch, Wait};
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering::Relaxed;
@@ -188,7 +188,7 @@ impl ArrivalClock {
     /// The time of arrival by the given clock. The kernel's timestamps are of the wall clock; their age carries over to the
     /// monotonic one.
     #[inline]
-    fn arrival_ns(self, clock: SenderClock, message: &Received<'_>) -> u64 {
+    fn arrival_ns(self, clock: SenderClock, message: &ReceivedBatch<'_>) -> u64 {
         match (clock, message.kernel_time_ns) {
             (SenderClock::Wall, at) => at.unwrap_or(self.wall_ns),
             (SenderClock::Monotonic, None) => self.monotonic_ns,

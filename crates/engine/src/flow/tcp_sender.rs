@@ -7,7 +7,7 @@ use super::tcp_state::tcp_state;
 use super::thread::{FlowContext, FlowTask, TaskOutcome};
 use super::write_pacer::{WritePace, WritePacer, paced_block};
 use crate::socket::is_retryable;
-use caudal_core::sample::TcpState;
+use caudal_core::sample::TcpSnapshot;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::tcp as kernel;
 use std::io::{self, Read};
@@ -148,7 +148,7 @@ impl TcpSender {
     }
 
     /// Ends the connection as the protocol does; TCP as it was before or after, whichever is complete.
-    fn end(&self, stream: &TcpStream, flow: &FlowContext) -> Option<TcpState> {
+    fn end(&self, stream: &TcpStream, flow: &FlowContext) -> Option<TcpSnapshot> {
         // The kernel may no longer report the state of a connection that has closed.
         let before = tcp_state(stream);
         match self.close {
@@ -166,7 +166,7 @@ impl TcpSender {
             }
         }
         let is_complete =
-            |state: &TcpState| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
+            |state: &TcpSnapshot| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
         tcp_state(stream).filter(is_complete).or(before)
     }
 }

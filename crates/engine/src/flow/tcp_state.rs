@@ -1,18 +1,18 @@
 //! The kernel's account of a TCP connection.
 
-use caudal_core::sample::TcpState;
+use caudal_core::sample::TcpSnapshot;
 use caudal_sys::tcp::{TcpInfo, tcp_info};
 use std::net::TcpStream;
 
 /// The kernel's account of a connection; `None` when it gives none.
-pub(crate) fn tcp_state(stream: &TcpStream) -> Option<TcpState> {
+pub(crate) fn tcp_state(stream: &TcpStream) -> Option<TcpSnapshot> {
     tcp_info(stream).ok().map(|info| from_info(&info))
 }
 
-fn from_info(info: &TcpInfo) -> TcpState {
+fn from_info(info: &TcpInfo) -> TcpSnapshot {
     let segment = u64::from(info.snd_mss);
     let bits = |bytes: Option<u64>| bytes.map(|bytes| bytes.saturating_mul(8));
-    TcpState {
+    TcpSnapshot {
         rtt_us: info.rtt_us,
         rttvar_us: info.rttvar_us,
         // The kernel reports all ones while it has no measurement.

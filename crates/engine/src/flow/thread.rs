@@ -8,7 +8,7 @@ use crate::socket::DataSocket;
 use crate::wakeup::Waker;
 use caudal_core::plan::PlannedFlow;
 use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
+    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
@@ -35,7 +35,7 @@ pub(crate) struct FlowContext {
 #[derive(Debug, Default)]
 pub(crate) struct TaskOutcome {
     /// TCP as the kernel last knew it (TCP sender).
-    pub(crate) tcp: Option<TcpState>,
+    pub(crate) tcp: Option<TcpSnapshot>,
     /// The evenness of departures (UDP sender with a rate).
     pub(crate) spacing: Option<Spacing>,
     /// The exact account of datagrams (UDP receiver).

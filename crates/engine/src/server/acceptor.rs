@@ -12,7 +12,7 @@ use crate::protocol::Protocol;
 use crate::socket::{canonical, reply_udp_socket};
 use crate::stop::join_finished;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::receive_with_destination;
 use caudal_wire::datagram::{DatagramKind, OPENING_BYTES, OpeningDatagram};
 use caudal_wire::iperf3::Cookie;

@@ -163,10 +163,9 @@ impl<'a> TestSockets<'a> {
             cause,
         };
         stream.set_nonblocking(false).map_err(lost)?;
-        let is_v6 = stream.local_addr().is_ok_and(|local| local.is_ipv6());
         self.settings
             .for_role(role(flow.direction, false))
-            .apply(&stream, is_v6)?;
+            .apply(&stream)?;
         stream
             .write_all(&PreambleAnswer::Attached.encode())
             .map_err(lost)?;

@@ -44,7 +44,7 @@ pub(crate) fn connect_within(
     };
     bind(&socket, binding, peer)?;
     if let Some(settings) = settings {
-        settings.apply(&socket, peer.is_ipv6())?;
+        settings.apply(&socket)?;
         if let Some(mss) = settings.mss {
             tcp::set_max_segment(&socket, mss)
                 .map_err(|cause| RunError::local("setting the MSS", cause))?;
@@ -68,7 +68,7 @@ pub(crate) fn connect_udp(
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))
         .map_err(|cause| RunError::local("opening a UDP socket", cause))?;
     bind(&socket, binding, peer)?;
-    settings.apply(&socket, peer.is_ipv6())?;
+    settings.apply(&socket)?;
     socket
         .connect(&SockAddr::from(peer))
         .map_err(|cause| RunError::Connect { peer, cause })?;

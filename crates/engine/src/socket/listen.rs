@@ -61,7 +61,7 @@ fn udp_on(local: SocketAddr) -> io::Result<Socket> {
     // Reuse is set after binding, so that binding fails where another server already listens.
     udp.bind(&SockAddr::from(local))?;
     options::set_reuse(&udp)?;
-    udp::enable_packet_info(&udp, local.is_ipv6())?;
+    udp::enable_packet_info(&udp)?;
     Ok(udp)
 }
 

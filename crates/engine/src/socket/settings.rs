@@ -67,14 +67,14 @@ impl SocketSettings {
     ///
     /// # Errors
     /// Names the setting the kernel refused.
-    pub(crate) fn apply(&self, socket: impl AsFd, v6: bool) -> Result<(), RunError> {
+    pub(crate) fn apply(&self, socket: impl AsFd) -> Result<(), RunError> {
         let socket = socket.as_fd();
         match self.transport {
             Transport::Tcp => self.apply_tcp(socket)?,
             Transport::Udp => self.apply_udp(socket)?,
         }
         if let Some(dscp) = self.dscp {
-            options::set_dscp(socket, v6, dscp)
+            options::set_dscp(socket, dscp)
                 .map_err(|cause| RunError::local("setting the DSCP", cause))?;
         }
         Ok(())

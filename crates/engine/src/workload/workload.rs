@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::host::UsageMeter;
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings};
-use caudal_core::echo::ClockPoint;
+use caudal_core::echo::ClockOffset;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
@@ -82,7 +82,7 @@ pub(crate) struct EndedDialogue {
     /// `true` when this end's part was over before the dialogue ended.
     pub(crate) was_over: bool,
     /// The server's clock before and after the test, where the workload needs it.
-    pub(crate) clock: Option<(ClockPoint, ClockPoint)>,
+    pub(crate) clock: Option<(ClockOffset, ClockOffset)>,
 }
 
 /// The client's half of a running test.

@@ -1,53 +1,75 @@
-//! The comparisons that decide whether a formula holds.
+//! The comparisons in an expression that decide whether it holds.
 
-use super::Expression;
-use super::node::{Function, Node, Operator};
-use super::shown::Shown;
+use super::display::DisplayNode;
+use super::expression::Expression;
+use super::node::{Function, Operator, SyntaxNode};
 
-/// One comparison in an expression.
+/// A comparison in an expression.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
+pub struct ExpressionComparison {
     /// The left side.
     pub left: Expression,
-    /// The sign between them: `<`, `==`, `within 5% of`.
-    pub sign: String,
+    /// The operator as text: `<`, `==`, `within 5% of`.
+    pub operator: String,
     /// The right side.
     pub right: Expression,
-    /// The comparison itself.
+    /// The whole comparison.
     pub whole: Expression,
 }
 
-pub(super) fn comparisons(node: &Node, at: Option<(&str, usize)>, found: &mut Vec<Comparison>) {
-    let placed = |node: &Node| Expression {
+fn collect_comparisons(
+    node: &SyntaxNode,
+    at: Option<(&str, usize)>,
+    found: &mut Vec<ExpressionComparison>,
+) {
+    let expression = |node: &SyntaxNode| Expression {
         root: match at {
-            Some((case, place)) => Node::At(case.to_owned(), Box::new(node.clone()), place),
+            Some((case, position)) => {
+                SyntaxNode::At(case.to_owned(), Box::new(node.clone()), position)
+            }
             None => node.clone(),
         },
     };
     match node {
-        Node::Two(Operator::And | Operator::Or, left, right) => {
-            comparisons(left, at, found);
-            comparisons(right, at, found);
+        SyntaxNode::Binary(Operator::And | Operator::Or, left, right) => {
+            collect_comparisons(left, at, found);
+            collect_comparisons(right, at, found);
         }
-        Node::Not(inner) => comparisons(inner, at, found),
-        Node::At(case, inner, place) => comparisons(inner, Some((case, *place)), found),
-        Node::Two(operator, left, right) if operator.compares() => found.push(Comparison {
-            left: placed(left),
-            sign: operator.sign().to_owned(),
-            right: placed(right),
-            whole: placed(node),
-        }),
-        Node::Call(Function::Within, arguments) => {
+        SyntaxNode::Not(inner) => collect_comparisons(inner, at, found),
+        SyntaxNode::At(case, inner, position) => {
+            collect_comparisons(inner, Some((case, *position)), found);
+        }
+        SyntaxNode::Binary(operator, left, right) if operator.is_comparison() => {
+            found.push(ExpressionComparison {
+                left: expression(left),
+                operator: operator.symbol().to_owned(),
+                right: expression(right),
+                whole: expression(node),
+            });
+        }
+        SyntaxNode::Call(Function::Within, arguments) => {
             if let [one, other, tolerance] = arguments.as_slice() {
-                found.push(Comparison {
-                    left: placed(one),
-                    sign: format!("within {} of", Shown::plain(tolerance)),
-                    right: placed(other),
-                    whole: placed(node),
+                found.push(ExpressionComparison {
+                    left: expression(one),
+                    operator: format!("within {} of", DisplayNode::new(tolerance)),
+                    right: expression(other),
+                    whole: expression(node),
                 });
             }
         }
         _ => {}
+    }
+}
+
+impl Expression {
+    /// The comparisons that decide whether it holds, each with both sides as expressions.
+    ///
+    /// `within(x, y, z)` is a comparison of x and y. Comparisons inside operands, calls and `at` are not included.
+    #[must_use]
+    pub fn comparisons(&self) -> Vec<ExpressionComparison> {
+        let mut found = Vec::new();
+        collect_comparisons(&self.root, None, &mut found);
+        found
     }
 }
 
@@ -56,13 +78,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_sides_of_each_comparison_can_be_told_apart() {
+    fn each_comparison_has_both_sides() {
         let text =
             "tcp.goodput < 0.1 * baseline and at(\"A\", udp.loss > 5%) or within(1, tcp.rtt, 5%)";
         let found = Expression::parse(text).unwrap().comparisons();
         let sides: Vec<String> = found
             .iter()
-            .map(|it| format!("{} | {} | {}", it.left, it.sign, it.right))
+            .map(|comparison| {
+                format!(
+                    "{} | {} | {}",
+                    comparison.left, comparison.operator, comparison.right
+                )
+            })
             .collect();
         assert_eq!(
             sides,

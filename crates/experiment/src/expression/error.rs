@@ -1,18 +1,18 @@
-//! What is wrong with a formula, and where in it.
+//! Errors in expressions, with their positions.
 
-/// A text that is no expression, or one that names what is not there.
+/// An error in an expression: of syntax, of types, or an unknown name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {remedy}")]
 pub struct ExpressionError {
-    /// The byte at which it goes wrong.
+    /// The byte position of the error.
     pub at: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
-pub(super) fn wrong(
+pub(super) fn error(
     at: usize,
     problem: impl Into<String>,
     remedy: impl Into<String>,

@@ -1,83 +1,93 @@
-//! From a tree and the values of its names to its own.
+//! Evaluation of an expression with the values of its names.
 
 use super::lookup::Lookup;
-use super::name::{Which, unit_of};
-use super::node::{Function, Node, Operator};
-use super::value::{CannotTell, Value, amount, finite, truth};
+use super::name::{MetricValue, metric_unit};
+use super::node::{Function, Operator, SyntaxNode};
+use super::value::{EvaluationError, Value, boolean, finite, numeric};
 use crate::scalar::Scalar;
 use caudal_core::quantity::Unit;
 
-/// The value of a part where `lookup` is.
-pub(super) fn eval(node: &Node, lookup: &dyn Lookup) -> Result<Value, CannotTell> {
+/// Evaluates a node with the values of `lookup`.
+pub(super) fn evaluate(node: &SyntaxNode, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
     match node {
-        Node::Number(_, value) => Ok(Value::Number(*value, None)),
-        Node::Text(text) => Ok(Value::Text(text.clone())),
-        Node::Truth(truth) => Ok(Value::Truth(*truth)),
-        Node::Parameter(name, _) => lookup
+        SyntaxNode::Number(_, value) => Ok(Value::Number(*value, None)),
+        SyntaxNode::Text(text) => Ok(Value::Text(text.clone())),
+        SyntaxNode::Bool(boolean) => Ok(Value::Bool(*boolean)),
+        SyntaxNode::Parameter(name, _) => lookup
             .parameter(name)
-            .map(Value::Written)
-            .ok_or_else(|| CannotTell(format!("this case has no {name}"))),
-        Node::Metric(which, name, _) => finite(lookup.metric(*which, name)?, unit_of(name)),
-        Node::BareBaseline(name, _) => finite(lookup.metric(Which::Baseline, name)?, unit_of(name)),
-        Node::At(case, inner, _) => eval(inner, lookup.elsewhere(case)?.as_ref()),
-        // Infinity is a load too: it never begins.
-        Node::Begins(group, _) => Ok(Value::Number(lookup.begins(group.as_deref())?, None)),
-        Node::Negated(inner) => {
-            let (number, unit) = amount(&eval(inner, lookup)?)?;
+            .map(Value::Parameter)
+            .ok_or_else(|| EvaluationError(format!("this case has no {name}"))),
+        SyntaxNode::Metric(which, name, _) => {
+            finite(lookup.metric(*which, name)?, metric_unit(name))
+        }
+        SyntaxNode::ImplicitBaseline(name, _) => finite(
+            lookup.metric(MetricValue::Baseline, name)?,
+            metric_unit(name),
+        ),
+        SyntaxNode::At(case, inner, _) => evaluate(inner, lookup.case(case)?.as_ref()),
+        // Infinity is a valid load: starvation never begins.
+        SyntaxNode::StarvationLoad(group, _) => Ok(Value::Number(
+            lookup.starvation_load(group.as_deref())?,
+            None,
+        )),
+        SyntaxNode::Negate(inner) => {
+            let (number, unit) = numeric(&evaluate(inner, lookup)?)?;
             finite(-number, unit)
         }
-        Node::Not(inner) => Ok(Value::Truth(!truth(&eval(inner, lookup)?)?)),
-        Node::Two(operator @ (Operator::And | Operator::Or), left, right) => {
-            // One side may decide where the other cannot be told (Kleene's strong logic).
+        SyntaxNode::Not(inner) => Ok(Value::Bool(!boolean(&evaluate(inner, lookup)?)?)),
+        SyntaxNode::Binary(operator @ (Operator::And | Operator::Or), left, right) => {
+            // One operand may decide where the other cannot be evaluated (Kleene's strong logic).
             let decides = *operator == Operator::Or;
-            let side = |node: &Node| eval(node, lookup).and_then(|value| truth(&value));
+            let side = |node: &SyntaxNode| evaluate(node, lookup).and_then(|value| boolean(&value));
             match side(left) {
-                Ok(left) if left == decides => Ok(Value::Truth(decides)),
-                Ok(_) => side(right).map(Value::Truth),
-                Err(cannot) => match side(right) {
-                    Ok(right) if right == decides => Ok(Value::Truth(decides)),
-                    _ => Err(cannot),
+                Ok(left) if left == decides => Ok(Value::Bool(decides)),
+                Ok(_) => side(right).map(Value::Bool),
+                Err(error) => match side(right) {
+                    Ok(right) if right == decides => Ok(Value::Bool(decides)),
+                    _ => Err(error),
                 },
             }
         }
-        Node::Two(operator, left, right) => {
-            let (left, right) = (eval(left, lookup)?, eval(right, lookup)?);
-            if operator.compares() {
-                compare(*operator, &left, &right).map(Value::Truth)
+        SyntaxNode::Binary(operator, left, right) => {
+            let (left, right) = (evaluate(left, lookup)?, evaluate(right, lookup)?);
+            if operator.is_comparison() {
+                compare(*operator, &left, &right).map(Value::Bool)
             } else {
-                reckon(*operator, &left, &right)
+                calculate(*operator, &left, &right)
             }
         }
-        Node::Call(function, arguments) => call(*function, arguments, lookup),
+        SyntaxNode::Call(function, arguments) => call(*function, arguments, lookup),
     }
 }
 
-fn compare(operator: Operator, left: &Value, right: &Value) -> Result<bool, CannotTell> {
+fn compare(operator: Operator, left: &Value, right: &Value) -> Result<bool, EvaluationError> {
     let equal = match (left, right) {
-        (Value::Truth(_) | Value::Written(Scalar::Truth(_)), _)
-        | (_, Value::Truth(_) | Value::Written(Scalar::Truth(_))) => truth(left)? == truth(right)?,
+        (Value::Bool(_) | Value::Parameter(Scalar::Bool(_)), _)
+        | (_, Value::Bool(_) | Value::Parameter(Scalar::Bool(_))) => {
+            boolean(left)? == boolean(right)?
+        }
         (Value::Text(text), other) | (other, Value::Text(text)) => {
             let other = match other {
-                Value::Written(scalar) => scalar.to_string(),
+                Value::Parameter(scalar) => scalar.to_string(),
                 Value::Text(other) => other.clone(),
-                other => return Err(CannotTell(format!("{other} is no text"))),
+                other => return Err(EvaluationError(format!("{other} is not a text"))),
             };
             *text == other
         }
-        (Value::Written(one), Value::Written(other))
+        (Value::Parameter(one), Value::Parameter(other))
             if one.number().is_none() || other.number().is_none() =>
         {
             one.to_string() == other.to_string()
         }
-        // A parameter that is a word is no number, so it is not equal to one.
-        (Value::Written(word), _) | (_, Value::Written(word))
+        // A parameter that is a word is not equal to any number.
+        (Value::Parameter(word), _) | (_, Value::Parameter(word))
             if word.number().is_none()
                 && matches!(operator, Operator::Equal | Operator::Different) =>
         {
             false
         }
         _ => {
-            let ((left, _), (right, _)) = (amount(left)?, amount(right)?);
+            let ((left, _), (right, _)) = (numeric(left)?, numeric(right)?);
             return Ok(match operator {
                 Operator::Below => left < right,
                 Operator::AtMost => left <= right,
@@ -91,12 +101,12 @@ fn compare(operator: Operator, left: &Value, right: &Value) -> Result<bool, Cann
     match operator {
         Operator::Equal => Ok(equal),
         Operator::Different => Ok(!equal),
-        _ => Err(CannotTell(format!("{left} and {right} have no order"))),
+        _ => Err(EvaluationError(format!("{left} and {right} have no order"))),
     }
 }
 
-fn reckon(operator: Operator, left: &Value, right: &Value) -> Result<Value, CannotTell> {
-    let ((a, unit_a), (b, unit_b)) = (amount(left)?, amount(right)?);
+fn calculate(operator: Operator, left: &Value, right: &Value) -> Result<Value, EvaluationError> {
+    let ((a, unit_a), (b, unit_b)) = (numeric(left)?, numeric(right)?);
     let either = match (unit_a, unit_b) {
         (Some(one), Some(other)) if one != other => None,
         (one, other) => one.or(other),
@@ -108,7 +118,7 @@ fn reckon(operator: Operator, left: &Value, right: &Value) -> Result<Value, Cann
             let both = unit_a.is_some() && unit_b.is_some();
             finite(a * b, if both { None } else { either })
         }
-        _ if b == 0.0 => Err(CannotTell("it would be divided by zero".to_owned())),
+        _ if b == 0.0 => Err(EvaluationError("division by zero".to_owned())),
         _ => {
             let unit = match (unit_a, unit_b) {
                 (Some(one), Some(other)) if one == other => Some(Unit::Ratio),
@@ -120,10 +130,14 @@ fn reckon(operator: Operator, left: &Value, right: &Value) -> Result<Value, Cann
     }
 }
 
-fn call(function: Function, arguments: &[Node], lookup: &dyn Lookup) -> Result<Value, CannotTell> {
+fn call(
+    function: Function,
+    arguments: &[SyntaxNode],
+    lookup: &dyn Lookup,
+) -> Result<Value, EvaluationError> {
     let mut values = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        values.push(amount(&eval(argument, lookup)?)?);
+        values.push(numeric(&evaluate(argument, lookup)?)?);
     }
     let unit = values.iter().find_map(|(_, unit)| *unit);
     let numbers = values.iter().map(|(number, _)| *number);
@@ -132,30 +146,30 @@ fn call(function: Function, arguments: &[Node], lookup: &dyn Lookup) -> Result<V
         Function::Max => finite(numbers.fold(f64::NEG_INFINITY, f64::max), unit),
         Function::Abs => finite(numbers.map(f64::abs).sum(), unit),
         Function::Within => match values.as_slice() {
-            [(x, _), (y, _), (part, _)] => Ok(Value::Truth((x - y).abs() <= part * y.abs())),
-            _ => Err(CannotTell("within takes three values".to_owned())),
+            [(x, _), (y, _), (part, _)] => Ok(Value::Bool((x - y).abs() <= part * y.abs())),
+            _ => Err(EvaluationError("within takes three arguments".to_owned())),
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Expression;
-    use super::super::lookup::Here;
+    use super::super::lookup::TestLookup;
     use super::*;
+    use crate::expression::Expression;
 
-    fn value(text: &str) -> Result<Value, CannotTell> {
-        Expression::parse(text)
-            .unwrap()
-            .eval(&Here { elsewhere: false })
+    fn value(text: &str) -> Result<Value, EvaluationError> {
+        Expression::parse(text).unwrap().evaluate(&TestLookup {
+            is_other_case: false,
+        })
     }
 
     fn holds(text: &str) -> bool {
-        value(text).unwrap() == Value::Truth(true)
+        value(text).unwrap() == Value::Bool(true)
     }
 
     #[test]
-    fn what_an_experiment_wants_to_say_can_be_said() {
+    fn expressions_of_experiments_are_evaluated() {
         for text in [
             "tcp.goodput < 0.1 * baseline",
             "tcp.goodput < 0.1 * baseline(tcp.goodput)",
@@ -178,15 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_cannot_be_told_and_says_so() {
+    fn a_missing_value_gives_an_error_with_the_reason() {
         for (text, why) in [
             ("udp.loss > 0", "udp.loss was not measured"),
             ("at(\"B\", tcp.goodput) > 0", "B has no trial yet"),
-            (
-                "tcp.goodput / (clients - 8) > 1",
-                "it would be divided by zero",
-            ),
-            ("congestion > 5", "bbr is no number"),
+            ("tcp.goodput / (clients - 8) > 1", "division by zero"),
+            ("congestion > 5", "bbr is not a number"),
             ("congestion > load", "bbr and 80% have no order"),
             ("false or udp.loss > 0", "udp.loss was not measured"),
             ("clients and true", "8 is neither true nor false"),
@@ -196,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn values_keep_the_unit_of_what_they_come_from() {
+    fn values_keep_the_unit_of_their_operands() {
         let shown = |text: &str| value(text).unwrap().to_string();
         assert_eq!(shown("tcp.goodput"), "400 kbit/s");
         assert_eq!(shown("tcp.goodput * 2 + 100k"), "900 kbit/s");

@@ -1,30 +1,29 @@
-//! What a formula names: parameters, metrics, other cases.
+//! The names in an expression: parameters, metrics, other cases.
 
-use super::node::Node;
 use crate::metric::{METRICS, Metric};
 use caudal_core::quantity::Unit;
 
-/// Which value of a metric.
+/// The value of a metric that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Which {
+pub enum MetricValue {
     /// The mean over the case's trials.
     Observed,
     /// The lower end of its interval.
     Low,
     /// The upper end of its interval.
     High,
-    /// That of the flow alone.
+    /// The value of the flow alone.
     Baseline,
-    /// What the formulas give.
+    /// The value predicted by formula.
     Predicted,
-    /// What the simulation gives.
+    /// The simulated value.
     Simulated,
-    /// What was published.
+    /// The published value.
     Published,
 }
 
-impl Which {
-    pub(super) const CALLS: [(&'static str, Self); 6] = [
+impl MetricValue {
+    pub(super) const FUNCTIONS: [(&'static str, Self); 6] = [
         ("low", Self::Low),
         ("high", Self::High),
         ("baseline", Self::Baseline),
@@ -33,78 +32,49 @@ impl Which {
         ("published", Self::Published),
     ];
 
-    /// The function that asks for it; `None` for what is observed, which needs none.
+    /// The function that selects it; `None` for the observed value, which needs none.
     #[must_use]
-    pub fn call(self) -> Option<&'static str> {
-        Self::CALLS
+    pub fn function(self) -> Option<&'static str> {
+        Self::FUNCTIONS
             .iter()
-            .find_map(|(name, which)| (*which == self).then_some(*name))
+            .find_map(|(name, value)| (*value == self).then_some(*name))
     }
 }
 
 /// A name in an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Named<'a> {
+pub enum ExpressionName<'a> {
     /// A parameter.
     Parameter(&'a str),
-    /// A metric of the case at hand, by its full name.
-    Metric(Which, &'a str),
+    /// A metric of this case, by its full name.
+    Metric(MetricValue, &'a str),
     /// A metric of another case.
-    MetricAt(&'a str, Which, &'a str),
+    MetricAt(&'a str, MetricValue, &'a str),
     /// Another case.
     Case(&'a str),
     /// The load at which starvation begins, of a group.
-    Begins(Option<&'a str>),
+    StarvationLoad(Option<&'a str>),
 }
 
-impl<'a> Named<'a> {
-    /// A metric of another case, or of the one at hand.
-    pub(super) const fn metric(case: Option<&'a str>, which: Which, name: &'a str) -> Self {
+impl<'a> ExpressionName<'a> {
+    /// A metric of another case, or of this one.
+    pub(super) const fn metric(case: Option<&'a str>, value: MetricValue, name: &'a str) -> Self {
         match case {
-            None => Self::Metric(which, name),
-            Some(case) => Self::MetricAt(case, which, name),
+            None => Self::Metric(value, name),
+            Some(case) => Self::MetricAt(case, value, name),
         }
     }
 }
 
 /// A metric by its full name, as `tcp.goodput`.
 #[must_use]
-pub fn metric_of(name: &str) -> Option<&'static Metric> {
+pub fn find_metric(name: &str) -> Option<&'static Metric> {
     let (_, last) = name.rsplit_once('.')?;
     METRICS.iter().find(|metric| metric.name == last)
 }
 
 /// The unit of a metric by its full name.
 #[must_use]
-pub fn unit_of(name: &str) -> Option<Unit> {
-    metric_of(name).map(|metric| metric.unit)
-}
-
-/// Tells `found` every name and its place in the text, in the order written.
-pub(super) fn collect<'a>(
-    node: &'a Node,
-    case: Option<&'a str>,
-    found: &mut impl FnMut(Named<'a>, usize),
-) {
-    match node {
-        Node::Number(..) | Node::Text(_) | Node::Truth(_) => {}
-        Node::Parameter(name, at) => found(Named::Parameter(name), *at),
-        Node::Metric(which, name, at) => found(Named::metric(case, *which, name), *at),
-        Node::BareBaseline(name, at) => found(Named::metric(case, Which::Baseline, name), *at),
-        Node::At(case, inner, at) => {
-            found(Named::Case(case), *at);
-            collect(inner, Some(case), found);
-        }
-        Node::Begins(group, at) => found(Named::Begins(group.as_deref()), *at),
-        Node::Negated(inner) | Node::Not(inner) => collect(inner, case, found),
-        Node::Two(_, left, right) => {
-            collect(left, case, found);
-            collect(right, case, found);
-        }
-        Node::Call(_, arguments) => {
-            for argument in arguments {
-                collect(argument, case, found);
-            }
-        }
-    }
+pub fn metric_unit(name: &str) -> Option<Unit> {
+    find_metric(name).map(|metric| metric.unit)
 }

@@ -1,59 +1,60 @@
-//! The tree a formula is read into.
+//! The syntax tree of an expression.
 
-use super::name::Which;
+use super::name::MetricValue;
 
-/// A part of an expression with all that is in it; a trailing number is the place in the text.
+/// A node of the syntax tree; a trailing number is the position in the text.
 #[derive(Debug, Clone)]
-pub(super) enum Node {
-    /// As written.
+pub(super) enum SyntaxNode {
+    /// The text as written, with its value.
     Number(String, f64),
     Text(String),
-    Truth(bool),
+    Bool(bool),
     Parameter(String, usize),
-    Metric(Which, String, usize),
-    /// `baseline` alone, with the metric left of it.
-    BareBaseline(String, usize),
-    At(String, Box<Node>, usize),
-    Begins(Option<String>, usize),
-    Negated(Box<Node>),
-    Not(Box<Node>),
-    Two(Operator, Box<Node>, Box<Node>),
-    Call(Function, Vec<Node>),
+    Metric(MetricValue, String, usize),
+    /// `baseline` without an argument, with the metric to its left.
+    ImplicitBaseline(String, usize),
+    At(String, Box<SyntaxNode>, usize),
+    StarvationLoad(Option<String>, usize),
+    Negate(Box<SyntaxNode>),
+    Not(Box<SyntaxNode>),
+    Binary(Operator, Box<SyntaxNode>, Box<SyntaxNode>),
+    Call(Function, Vec<SyntaxNode>),
 }
 
-/// Where two nodes stand in their texts makes no difference between them.
-impl PartialEq for Node {
+/// Nodes are equal whatever their positions.
+impl PartialEq for SyntaxNode {
     fn eq(&self, other: &Self) -> bool {
-        use Node::{
-            At, BareBaseline, Begins, Call, Metric, Negated, Not, Number, Parameter, Text, Truth,
-            Two,
+        use SyntaxNode::{
+            At, Binary, Bool, Call, ImplicitBaseline, Metric, Negate, Not, Number, Parameter,
+            StarvationLoad, Text,
         };
         match (self, other) {
             (Number(a, _), Number(b, _)) | (Text(a), Text(b)) => a == b,
-            (Truth(a), Truth(b)) => a == b,
-            (Parameter(a, _), Parameter(b, _)) | (BareBaseline(a, _), BareBaseline(b, _)) => a == b,
+            (Bool(a), Bool(b)) => a == b,
+            (Parameter(a, _), Parameter(b, _))
+            | (ImplicitBaseline(a, _), ImplicitBaseline(b, _)) => a == b,
             (Metric(v, a, _), Metric(w, b, _)) => v == w && a == b,
             (At(a, x, _), At(b, y, _)) => a == b && x == y,
-            (Begins(a, _), Begins(b, _)) => a == b,
-            (Negated(x), Negated(y)) | (Not(x), Not(y)) => x == y,
-            (Two(o, a, b), Two(p, c, d)) => o == p && a == c && b == d,
+            (StarvationLoad(a, _), StarvationLoad(b, _)) => a == b,
+            (Negate(x), Negate(y)) | (Not(x), Not(y)) => x == y,
+            (Binary(o, a, b), Binary(p, c, d)) => o == p && a == c && b == d,
             (Call(f, a), Call(g, b)) => f == g && a == b,
             _ => false,
         }
     }
 }
 
-/// What a part of an expression is, before its values are known.
+/// The type of a node, as far as it is known without values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum ValueType {
     Number,
     Text,
-    Truth,
-    /// A parameter may be any.
+    Bool,
+    /// A parameter, whose type is unknown.
     Any,
 }
 
-/// What stands between two parts.
+/// A binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Or,
@@ -67,11 +68,11 @@ pub(super) enum Operator {
     Plus,
     Minus,
     Times,
-    Over,
+    Divide,
 }
 
 impl Operator {
-    pub(super) const fn sign(self) -> &'static str {
+    pub(super) const fn symbol(self) -> &'static str {
         match self {
             Self::Or => "or",
             Self::And => "and",
@@ -84,12 +85,12 @@ impl Operator {
             Self::Plus => "+",
             Self::Minus => "-",
             Self::Times => "*",
-            Self::Over => "/",
+            Self::Divide => "/",
         }
     }
 
-    /// How tightly it binds.
-    pub(super) const fn rank(self) -> u8 {
+    /// The precedence: operators of a higher one bind more tightly.
+    pub(super) const fn precedence(self) -> u8 {
         match self {
             Self::Or => 1,
             Self::And => 2,
@@ -98,23 +99,23 @@ impl Operator {
             | Self::Above
             | Self::AtLeast
             | Self::Equal
-            | Self::Different => RANK_COMPARED,
+            | Self::Different => PRECEDENCE_COMPARISON,
             Self::Plus | Self::Minus => 5,
-            Self::Times | Self::Over => 6,
+            Self::Times | Self::Divide => 6,
         }
     }
 
-    pub(super) const fn compares(self) -> bool {
-        self.rank() == RANK_COMPARED
+    pub(super) const fn is_comparison(self) -> bool {
+        self.precedence() == PRECEDENCE_COMPARISON
     }
 }
 
-pub(super) const RANK_NOT: u8 = 3;
-const RANK_COMPARED: u8 = 4;
-pub(super) const RANK_NEGATED: u8 = 7;
-const RANK_ATOM: u8 = 8;
+pub(super) const PRECEDENCE_NOT: u8 = 3;
+const PRECEDENCE_COMPARISON: u8 = 4;
+pub(super) const PRECEDENCE_NEGATE: u8 = 7;
+const PRECEDENCE_ATOM: u8 = 8;
 
-/// What reckons with values in parentheses.
+/// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Min,
@@ -136,12 +137,12 @@ impl Function {
     }
 }
 
-/// How tightly it binds.
-pub(super) fn rank(node: &Node) -> u8 {
+/// The precedence of a node.
+pub(super) fn precedence(node: &SyntaxNode) -> u8 {
     match node {
-        Node::Two(operator, ..) => operator.rank(),
-        Node::Not(_) => RANK_NOT,
-        Node::Negated(_) => RANK_NEGATED,
-        _ => RANK_ATOM,
+        SyntaxNode::Binary(operator, ..) => operator.precedence(),
+        SyntaxNode::Not(_) => PRECEDENCE_NOT,
+        SyntaxNode::Negate(_) => PRECEDENCE_NEGATE,
+        _ => PRECEDENCE_ATOM,
     }
 }

@@ -1,27 +1,27 @@
-//! The names there are, and what is wrong with one that is not among them.
+//! The names available to an expression, and errors for those that are not.
 
-use super::name::Named;
-use crate::file::KindFile;
-use crate::metric::{METRICS, On};
-use crate::nearest::suggestion;
+use super::name::ExpressionName;
+use crate::file::FlowKindFile;
+use crate::metric::{METRICS, MetricSubject};
+use crate::suggestion::suggestion;
 
-/// The names there are.
+/// The names available to an expression.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
-    /// Parameters.
+    /// The parameters.
     pub parameters: &'a [&'a str],
-    /// Flows; `None` where metrics have no place, as in `when`.
-    pub flows: Option<&'a [(&'a str, KindFile)]>,
-    /// Links; `None` where they are not known yet.
+    /// The flows; `None` where metrics are not allowed, as in `when`.
+    pub flows: Option<&'a [(&'a str, FlowKindFile)]>,
+    /// The links; `None` where they are not known yet.
     pub links: Option<&'a [&'a str]>,
-    /// Whether there is a load at which starvation can begin.
+    /// `true` when starvation is analysed, so that there is a load at which it begins.
     pub contention: bool,
 }
 
-/// What is wrong with a name that is not in scope, and what to do about it.
-pub(super) fn unknown(named: Named<'_>, scope: &Scope<'_>) -> Option<(String, String)> {
+/// The problem and the remedy for a name that is not in scope.
+pub(super) fn unknown(named: ExpressionName<'_>, scope: &Scope<'_>) -> Option<(String, String)> {
     match named {
-        Named::Parameter(name) => {
+        ExpressionName::Parameter(name) => {
             if scope.parameters.contains(&name) {
                 return None;
             }
@@ -35,27 +35,29 @@ pub(super) fn unknown(named: Named<'_>, scope: &Scope<'_>) -> Option<(String, St
             };
             Some((
                 format!("there is no parameter {name}"),
-                format!("{remedy}; a text stands in quotes"),
+                format!("{remedy}; a text is written in quotes"),
             ))
         }
-        Named::Metric(_, name) | Named::MetricAt(_, _, name) => unknown_metric(name, scope),
-        Named::Begins(_) if !scope.contention => Some((
-            "nothing says whose starvation might begin".to_owned(),
+        ExpressionName::Metric(_, name) | ExpressionName::MetricAt(_, _, name) => {
+            unknown_metric(name, scope)
+        }
+        ExpressionName::StarvationLoad(_) if !scope.contention => Some((
+            "no flow is analysed for starvation".to_owned(),
             "write [contention] with victim and load".to_owned(),
         )),
-        Named::Begins(_) | Named::Case(_) => None,
+        ExpressionName::StarvationLoad(_) | ExpressionName::Case(_) => None,
     }
 }
 
 fn unknown_metric(name: &str, scope: &Scope<'_>) -> Option<(String, String)> {
     let Some(flows) = scope.flows else {
         return Some((
-            format!("{name} is measured, and this has to be known before"),
+            format!("{name} is measured, but this must be known before"),
             "use parameters only".to_owned(),
         ));
     };
-    let (of, metric) = name.rsplit_once('.')?;
-    let on: Vec<On> = if let Some(link) = of.strip_prefix("links.") {
+    let (owner, metric) = name.rsplit_once('.')?;
+    let subjects: Vec<MetricSubject> = if let Some(link) = owner.strip_prefix("links.") {
         if let Some(links) = scope.links
             && !links.contains(&link)
         {
@@ -64,26 +66,26 @@ fn unknown_metric(name: &str, scope: &Scope<'_>) -> Option<(String, String)> {
                 suggestion(link, "link", links.iter().copied()),
             ));
         }
-        vec![On::Link]
-    } else if of == "total" {
-        vec![On::Total]
-    } else if let Some((_, kind)) = flows.iter().find(|(flow, _)| *flow == of) {
-        On::of(*kind).to_vec()
+        vec![MetricSubject::Link]
+    } else if owner == "total" {
+        vec![MetricSubject::Total]
+    } else if let Some((_, kind)) = flows.iter().find(|(flow, _)| *flow == owner) {
+        MetricSubject::for_flow(*kind).to_vec()
     } else {
         let names = flows.iter().map(|(flow, _)| *flow);
         return Some((
-            format!("there is no flow {of:?}"),
-            suggestion(of, "flow", names.chain(["total", "links"])),
+            format!("there is no flow {owner:?}"),
+            suggestion(owner, "flow", names.chain(["total", "links"])),
         ));
     };
     let metrics: Vec<&str> = METRICS
         .iter()
-        .filter(|metric| on.contains(&metric.on))
+        .filter(|metric| subjects.contains(&metric.subject))
         .map(|metric| metric.name)
         .collect();
     (!metrics.contains(&metric)).then(|| {
         (
-            format!("{of} has no metric {metric:?}"),
+            format!("{owner} has no metric {metric:?}"),
             suggestion(metric, "metric", metrics.iter().copied()),
         )
     })
@@ -91,15 +93,15 @@ fn unknown_metric(name: &str, scope: &Scope<'_>) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Expression;
     use super::*;
+    use crate::expression::Expression;
 
     #[test]
-    fn names_that_are_not_there_are_found_before_anything_runs() {
+    fn unknown_names_are_reported_before_anything_runs() {
         let flows = [
-            ("tcp", KindFile::Tcp),
-            ("udp", KindFile::Udp),
-            ("ping", KindFile::Rtt),
+            ("tcp", FlowKindFile::Tcp),
+            ("udp", FlowKindFile::Udp),
+            ("ping", FlowKindFile::Rtt),
         ];
         let scope = Scope {
             parameters: &["load", "congestion"],
@@ -113,13 +115,13 @@ mod tests {
                 "1 < laod",
                 4,
                 "there is no parameter laod",
-                "did you mean load?; a text stands in quotes",
+                "did you mean load?; a text is written in quotes",
             ),
             (
                 "tcp > 5",
                 0,
                 "there is no parameter tcp",
-                "name one of its metrics, as tcp.goodput; a text stands in quotes",
+                "name one of its metrics, as tcp.goodput; a text is written in quotes",
             ),
             (
                 "tpc.goodput > 5",
@@ -154,7 +156,7 @@ mod tests {
             (
                 "begins() > 5",
                 0,
-                "nothing says whose starvation might begin",
+                "no flow is analysed for starvation",
                 "write [contention] with victim and load",
             ),
         ] {
@@ -171,12 +173,7 @@ mod tests {
             ..scope
         };
         let early = Expression::parse("tcp.goodput > 5").unwrap().check(&before);
-        assert!(
-            early
-                .unwrap_err()
-                .problem
-                .contains("has to be known before")
-        );
+        assert!(early.unwrap_err().problem.contains("must be known before"));
         let fine = "tcp.rtt < 1 and ping.rtt < 1 and udp.loss < 1 and total.jain > 0 and links.north-1.drops == 0";
         assert_eq!(Expression::parse(fine).unwrap().check(&scope), Ok(()));
     }

@@ -1,101 +1,96 @@
-//! Sentences with formulas in them.
+//! Sentences with expressions in braces.
 
-use super::Expression;
-use super::error::{ExpressionError, wrong};
+use super::error::{ExpressionError, error};
+use super::expression::Expression;
 
 /// A sentence with expressions in braces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Value(Expression),
 }
 
 impl Template {
-    /// Reads a sentence in which `{expression}` stands for a value, `{{` and `}}` for braces.
+    /// Parses a sentence in which `{expression}` stands for a value, `{{` and `}}` for braces.
     ///
     /// # Errors
-    /// A brace without its other half, or what is wrong with an expression.
+    /// An unmatched brace, or an error in an expression.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let mut parts = Vec::new();
-        let mut plain = String::new();
+        let mut literal = String::new();
         let mut rest = text;
         while let Some(brace) = rest.find(['{', '}']) {
-            plain.push_str(&rest[..brace]);
+            literal.push_str(&rest[..brace]);
             let at = text.len() - rest.len() + brace;
-            let behind = &rest[brace + 1..];
-            let sign = &rest[brace..=brace];
-            if behind.starts_with(sign) {
-                plain.push_str(sign);
-                rest = &behind[1..];
-            } else if sign == "}" {
-                return Err(wrong(
+            let after = &rest[brace + 1..];
+            let brace_text = &rest[brace..=brace];
+            if after.starts_with(brace_text) {
+                literal.push_str(brace_text);
+                rest = &after[1..];
+            } else if brace_text == "}" {
+                return Err(error(
                     at,
-                    "a brace is closed that none opens",
+                    "a closing brace has no opening brace",
                     "write }} for a brace",
                 ));
             } else {
-                let end = closing(behind).ok_or_else(|| {
-                    wrong(
-                        at,
-                        "the brace is not closed",
-                        "write {{ for a brace that is said",
-                    )
-                })?;
+                let end = closing(after)
+                    .ok_or_else(|| error(at, "the brace is not closed", "write {{ for a brace"))?;
                 let expression =
-                    Expression::parse(&behind[..end]).map_err(|error| ExpressionError {
-                        at: error.at + at + 1,
-                        ..error
+                    Expression::parse(&after[..end]).map_err(|inner| ExpressionError {
+                        at: inner.at + at + 1,
+                        ..inner
                     })?;
-                if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                if !literal.is_empty() {
+                    parts.push(TemplatePart::Text(std::mem::take(&mut literal)));
                 }
-                parts.push(Part::Value(expression));
-                rest = &behind[end + 1..];
+                parts.push(TemplatePart::Value(expression));
+                rest = &after[end + 1..];
             }
         }
-        plain.push_str(rest);
-        if !plain.is_empty() {
-            parts.push(Part::Text(plain));
+        literal.push_str(rest);
+        if !literal.is_empty() {
+            parts.push(TemplatePart::Text(literal));
         }
         Ok(Self { parts })
     }
 
-    /// The expressions in it, in the order written.
+    /// The expressions in the sentence, in order.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Text(_) => None,
-            Part::Value(expression) => Some(expression),
+            TemplatePart::Text(_) => None,
+            TemplatePart::Value(expression) => Some(expression),
         })
     }
 
-    /// The sentence with every expression as `show` writes it.
+    /// The sentence with every expression replaced by what `show` returns.
     pub fn fill(&self, mut show: impl FnMut(&Expression) -> String) -> String {
         self.parts
             .iter()
             .map(|part| match part {
-                Part::Text(text) => text.clone(),
-                Part::Value(expression) => show(expression),
+                TemplatePart::Text(text) => text.clone(),
+                TemplatePart::Value(expression) => show(expression),
             })
             .collect()
     }
 }
 
-/// Where the brace closes that is open at the start, quoted texts passed over.
+/// The position of the brace that closes the one open at the start, ignoring quoted texts.
 fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut escaped = false;
-    for (place, letter) in text.char_indices() {
+    for (position, letter) in text.char_indices() {
         match (quote, letter) {
             _ if escaped => escaped = false,
             (Some(_), '\\') => escaped = true,
             (Some(open), letter) if letter == open => quote = None,
             (None, '"' | '\'') => quote = Some(letter),
-            (None, '}') => return Some(place),
+            (None, '}') => return Some(position),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What a formula comes to.
+//! The value of an expression.
 
 use std::fmt;
 
@@ -12,43 +12,47 @@ pub enum Value {
     Number(f64, Option<Unit>),
     /// A text.
     Text(String),
-    /// A truth.
-    Truth(bool),
-    /// A parameter as written; it compares as a number where it is one.
-    Written(Scalar),
+    /// A boolean.
+    Bool(bool),
+    /// A parameter as written, which compares as a number where it is one.
+    Parameter(Scalar),
 }
 
-/// Why an expression has no value in a case.
+/// The reason why an expression has no value in a case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct CannotTell(pub String);
+pub struct EvaluationError(pub String);
 
-/// Whether a value is true.
-pub(super) fn truth(value: &Value) -> Result<bool, CannotTell> {
+/// A value as a boolean.
+pub(super) fn boolean(value: &Value) -> Result<bool, EvaluationError> {
     match value {
-        Value::Truth(truth) | Value::Written(Scalar::Truth(truth)) => Ok(*truth),
-        other => Err(CannotTell(format!("{other} is neither true nor false"))),
+        Value::Bool(boolean) | Value::Parameter(Scalar::Bool(boolean)) => Ok(*boolean),
+        other => Err(EvaluationError(format!(
+            "{other} is neither true nor false"
+        ))),
     }
 }
 
-/// A value as a number, with its unit where that is known.
-pub(super) fn amount(value: &Value) -> Result<(f64, Option<Unit>), CannotTell> {
+/// A value as a number, with its unit where it is known.
+pub(super) fn numeric(value: &Value) -> Result<(f64, Option<Unit>), EvaluationError> {
     match value {
         Value::Number(number, unit) => Ok((*number, *unit)),
-        Value::Written(scalar) => scalar
+        Value::Parameter(scalar) => scalar
             .number()
             .map(|number| (number, None))
-            .ok_or_else(|| CannotTell(format!("{scalar} is no number"))),
-        other => Err(CannotTell(format!("{other} is no number"))),
+            .ok_or_else(|| EvaluationError(format!("{scalar} is not a number"))),
+        other => Err(EvaluationError(format!("{other} is not a number"))),
     }
 }
 
-/// A result, unless it is infinite or nothing.
-pub(super) fn finite(number: f64, unit: Option<Unit>) -> Result<Value, CannotTell> {
+/// A number as a value, if it is finite.
+pub(super) fn finite(number: f64, unit: Option<Unit>) -> Result<Value, EvaluationError> {
     if number.is_finite() {
         Ok(Value::Number(number, unit))
     } else {
-        Err(CannotTell("the result is not a finite number".to_owned()))
+        Err(EvaluationError(
+            "the result is not a finite number".to_owned(),
+        ))
     }
 }
 
@@ -58,8 +62,8 @@ impl fmt::Display for Value {
             Self::Number(number, Some(unit)) => f.write_str(&unit.show(*number)),
             Self::Number(number, None) => f.write_str(&caudal_core::quantity::short(*number)),
             Self::Text(text) => f.write_str(text),
-            Self::Truth(truth) => write!(f, "{}", if *truth { "yes" } else { "no" }),
-            Self::Written(scalar) => write!(f, "{scalar}"),
+            Self::Bool(boolean) => write!(f, "{}", if *boolean { "yes" } else { "no" }),
+            Self::Parameter(scalar) => write!(f, "{scalar}"),
         }
     }
 }

@@ -3,35 +3,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::super::campaign::Case;
-use super::super::expression::Expression;
-use super::super::file::ExperimentFile;
-use super::baseline::Alone;
-use super::condition::{before, condition, holds};
+use super::baseline::BaselineRequest;
+use super::check_names::parameter_names;
+use super::condition::{condition, holds, parameter_scope};
 use super::error::{ExperimentError, Result, top};
 use super::filler::Filler;
+use super::flow::FlowUnfolder;
+use super::key_locations::KeyLocations;
 use super::matrix::Point;
-use super::names::parameter_names;
-use super::network::Networks;
-use super::place::place;
-use super::quick::Places;
+use super::network::NetworkCache;
+use super::testbed::fill_testbed;
+use crate::case::Case;
+use crate::expression::Expression;
+use crate::file::ExperimentFile;
 use caudal_core::plan::{MAX_DURATION, MIN_INTERVAL};
 use caudal_core::units::format_duration;
 use caudal_topology::Location;
 
-/// Makes cases of points.
+/// Unfolds points of the matrix into cases.
 pub(super) struct Unfolder<'a> {
     file: &'a ExperimentFile,
-    pub(super) places: &'a Places<'a>,
+    pub(super) locations: &'a KeyLocations<'a>,
     pub(super) measure: Duration,
     pub(super) warm_up: Duration,
     interval: Duration,
-    /// The condition of each flow.
+    /// The condition of each flow, where it has one.
     when: Vec<Option<Expression>>,
 }
 
 impl<'a> Unfolder<'a> {
-    pub(super) fn new(file: &'a ExperimentFile, places: &'a Places<'a>) -> Result<Self> {
+    pub(super) fn new(file: &'a ExperimentFile, locations: &'a KeyLocations<'a>) -> Result<Self> {
         let time = &file.time;
         let measure = time.measure.map_or(Duration::from_secs(10), |time| time.0);
         let warm_up = time.warm_up.map_or(Duration::from_secs(1), |time| time.0);
@@ -44,7 +45,7 @@ impl<'a> Unfolder<'a> {
             }
             let time = format_duration(time);
             Err(ExperimentError::new(
-                places.time(key),
+                locations.time(key),
                 format!("{key} cannot be {time}"),
                 remedy,
             ))
@@ -53,31 +54,31 @@ impl<'a> Unfolder<'a> {
             "measure",
             measure,
             measure >= MIN_INTERVAL && measure <= MAX_DURATION,
-            "take 10ms to 30 days",
+            "use 10ms to 30 days",
         )?;
         check(
             "warm_up",
             warm_up,
             warm_up <= MAX_DURATION,
-            "take at most 30 days",
+            "use at most 30 days",
         )?;
         check(
             "interval",
             interval,
             interval >= MIN_INTERVAL && interval <= measure,
-            "take 10ms to what is measured",
+            "use 10ms to the time measured",
         )?;
         let parameters = parameter_names(file);
-        let scope = before(&parameters);
+        let scope = parameter_scope(&parameters);
         let mut when = Vec::new();
         for (index, flow) in file.flow.iter().enumerate() {
-            let at = Location::of("flow", index).key("when");
+            let at = Location::element("flow", index).key("when");
             let parsed = flow.when.as_ref().map(|text| condition(&at, text, &scope));
             when.push(parsed.transpose()?);
         }
         Ok(Self {
             file,
-            places,
+            locations,
             measure,
             warm_up,
             interval,
@@ -85,33 +86,44 @@ impl<'a> Unfolder<'a> {
         })
     }
 
-    /// The case at a point, and the flows of it that are to be measured alone, with the parameters that each depends on.
+    /// The case at a point, with the requests for solo baselines of its flows.
     pub(super) fn case(
         &self,
         point: &Point,
-        networks: &mut Networks,
-    ) -> Result<(Case, Vec<Alone>)> {
+        networks: &mut NetworkCache,
+    ) -> Result<(Case, Vec<BaselineRequest>)> {
         let mut filler = Filler {
             parameters: &point.parameters,
             used: BTreeSet::new(),
         };
-        let place = place(&self.file.topology, &mut filler)?;
-        let of_place = std::mem::take(&mut filler.used);
-        let network = networks.of(&place)?;
+        let testbed = fill_testbed(&self.file.topology, &mut filler)?;
+        let of_testbed = std::mem::take(&mut filler.used);
+        let network = networks.get(&testbed)?;
         let mut flows = Vec::new();
-        let mut alone = Vec::new();
+        let mut baselines = Vec::new();
         for (index, flow) in self.file.flow.iter().enumerate() {
             if let Some(when) = &self.when[index] {
-                let at = Location::of("flow", index).key("when");
+                let at = Location::element("flow", index).key("when");
                 if !holds(&at, when, point)? {
                     continue;
                 }
             }
             filler.used.clear();
-            let spec = self.flow(index, flow, &mut filler, &place, network)?;
+            let spec = FlowUnfolder {
+                unfolder: self,
+                index,
+                flow,
+                testbed: &testbed,
+                network,
+            }
+            .unfold(&mut filler)?;
             if flow.baseline == Some(true) {
-                let used = of_place.union(&filler.used).cloned().collect();
-                alone.push((flow.name.clone(), spec.clone(), used));
+                let used = of_testbed.union(&filler.used).cloned().collect();
+                baselines.push(BaselineRequest {
+                    name: flow.name.clone(),
+                    flow: spec.clone(),
+                    parameters: used,
+                });
             }
             flows.push(spec);
         }
@@ -119,7 +131,7 @@ impl<'a> Unfolder<'a> {
             return Err(ExperimentError::new(
                 top("flow"),
                 format!("case {} has no flow", point.key()),
-                "leave it out with [[exclude]], or widen the `when` of a flow",
+                "exclude it with [[exclude]], or widen the `when` of a flow",
             ));
         }
         let at = top("case").key("title");
@@ -129,7 +141,7 @@ impl<'a> Unfolder<'a> {
             name: point.name.clone(),
             title,
             parameters: point.parameters.clone(),
-            place,
+            testbed,
             flows,
             measure: self.measure,
             warm_up: self.warm_up,
@@ -138,6 +150,6 @@ impl<'a> Unfolder<'a> {
             baselines: BTreeMap::new(),
             capture: self.file.capture.unwrap_or(false),
         };
-        Ok((case, alone))
+        Ok((case, baselines))
     }
 }

@@ -1,23 +1,23 @@
-//! Conditions that are known before anything is measured: which cases and flows there are.
+//! Conditions on parameters, which decide which cases and flows there are.
 
-use super::super::expression::{Expression, Scope};
-use super::super::file::ExperimentFile;
+use super::check_names::parameter_names;
 use super::error::{ExperimentError, Result, element, top};
+use super::key_locations::KeyLocations;
 use super::matrix::Point;
-use super::names::parameter_names;
-use super::quick::Places;
+use crate::expression::{Expression, Scope};
+use crate::file::ExperimentFile;
 use caudal_topology::Location;
 
-/// Reads a condition and holds its names against those there are.
+/// Parses a condition and checks its names.
 pub(super) fn condition(at: &Location, text: &str, scope: &Scope<'_>) -> Result<Expression> {
-    let wrong = |error| ExperimentError::of_expression(at.clone(), error, text);
-    let expression = Expression::condition(text).map_err(wrong)?;
-    expression.check(scope).map_err(wrong)?;
+    let located = |error| ExperimentError::from_expression(at.clone(), error, text);
+    let expression = Expression::condition(text).map_err(located)?;
+    expression.check(scope).map_err(located)?;
     Ok(expression)
 }
 
-/// The names there are before anything is measured.
-pub(super) fn before<'a>(parameters: &'a [&'a str]) -> Scope<'a> {
+/// The scope of conditions on parameters alone.
+pub(super) fn parameter_scope<'a>(parameters: &'a [&'a str]) -> Scope<'a> {
     Scope {
         parameters,
         flows: None,
@@ -26,30 +26,33 @@ pub(super) fn before<'a>(parameters: &'a [&'a str]) -> Scope<'a> {
     }
 }
 
-/// Whether a condition holds at a point.
+/// `true` when a condition holds at a point.
 pub(super) fn holds(at: &Location, expression: &Expression, point: &Point) -> Result<bool> {
-    expression.holds_for(&point.parameters).map_err(|cannot| {
+    expression.holds_for(&point.parameters).map_err(|error| {
         ExperimentError::new(
             at.clone(),
-            format!("this cannot be told for {}: {cannot}", point.key()),
+            format!("this cannot be evaluated for {}: {error}", point.key()),
             "compare words with == and a quoted text",
         )
     })
 }
 
-/// A condition that leaves cases out, and where it stands.
+/// A condition that excludes cases, with its location.
 pub(super) type Exclusion = (Location, Expression);
 
-/// The conditions that leave cases out: of the file, then those that `--quick` adds.
-pub(super) fn exclusions(file: &ExperimentFile, places: &Places<'_>) -> Result<Vec<Exclusion>> {
+/// The conditions that exclude cases: of the file, then those added by `--quick`.
+pub(super) fn exclusions(
+    file: &ExperimentFile,
+    locations: &KeyLocations<'_>,
+) -> Result<Vec<Exclusion>> {
     let parameters = parameter_names(file);
-    let scope = before(&parameters);
-    let added = places.0.map_or(0, |quick| quick.exclude.len());
+    let scope = parameter_scope(&parameters);
+    let added = locations.0.map_or(0, |quick| quick.exclude.len());
     let own = file.exclude.len() - added;
     let mut all = Vec::new();
     for (index, exclude) in file.exclude.iter().enumerate() {
         let at = if index < own {
-            Location::of("exclude", index)
+            Location::element("exclude", index)
         } else {
             element(&top("quick").key("exclude"), index - own)
         };
@@ -60,8 +63,8 @@ pub(super) fn exclusions(file: &ExperimentFile, places: &Places<'_>) -> Result<V
     Ok(all)
 }
 
-/// Whether a point is left out.
-pub(super) fn excluded_point(excluded: &[Exclusion], point: &Point) -> Result<bool> {
+/// `true` when a point is excluded.
+pub(super) fn is_excluded(excluded: &[Exclusion], point: &Point) -> Result<bool> {
     for (at, expression) in excluded {
         if holds(at, expression, point)? {
             return Ok(true);

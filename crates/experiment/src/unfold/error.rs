@@ -1,18 +1,18 @@
-//! Why an experiment cannot be carried out, and where its file says so.
+//! Errors in experiment files, with their locations.
 
-use super::super::expression::ExpressionError;
-use super::super::nearest::suggestion;
-use caudal_topology::{Location, Step};
+use crate::expression::ExpressionError;
+use crate::suggestion::suggestion;
+use caudal_topology::{Location, PathStep};
 
-/// An experiment that cannot be carried out, and where its file says so.
+/// An error in an experiment file, with its location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {remedy}")]
 pub struct ExperimentError {
-    /// Where.
+    /// The location in the file.
     pub at: Location,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -25,7 +25,7 @@ impl ExperimentError {
         }
     }
 
-    pub(super) fn of_expression(at: Location, error: ExpressionError, text: &str) -> Self {
+    pub(super) fn from_expression(at: Location, error: ExpressionError, text: &str) -> Self {
         let column = text
             .get(..error.at)
             .map_or(0, |before| before.chars().count())
@@ -38,18 +38,18 @@ impl ExperimentError {
     }
 }
 
-/// What is so, or why it cannot be.
+/// A result, or the error in the file.
 pub(super) type Result<T> = std::result::Result<T, ExperimentError>;
 
-/// The value of a key at the top of the file.
+/// The location of a key at the top of the file.
 pub(super) fn top(key: &str) -> Location {
     Location::default().key(key)
 }
 
-/// The element `index` of the array there.
+/// The location of element `index` of an array.
 pub(super) fn element(at: &Location, index: usize) -> Location {
     let mut at = at.clone();
-    at.0.push(Step::Index(index));
+    at.0.push(PathStep::Index(index));
     at
 }
 
@@ -88,7 +88,7 @@ pub(super) fn no_case<'a>(
 pub(super) fn same_key(key: &str) -> ExperimentError {
     ExperimentError::new(
         top("case"),
-        format!("two cases would be called {key:?}"),
+        format!("two cases have the key {key:?}"),
         "give one of them another name",
     )
 }

@@ -1,37 +1,39 @@
-//! Texts with `{parameter}` in them, and what they become in a case.
+//! Texts with `{parameter}` in them, filled in for a case.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::super::nearest::suggestion;
-use super::super::scalar::Scalar;
 use super::error::{ExperimentError, Result};
+use crate::scalar::Scalar;
+use crate::suggestion::suggestion;
 use caudal_core::units::{ByteCount, parse_duration};
-use caudal_topology::{Location, Step};
+use caudal_topology::{Location, PathStep};
 
-/// Fills in the texts of one case.
+/// Fills in the texts of one case, and records the parameters used.
 pub(super) struct Filler<'a> {
     pub(super) parameters: &'a [(String, Scalar)],
     pub(super) used: BTreeSet<String>,
 }
 
 impl Filler<'_> {
+    /// A text with the parameters filled in.
     pub(super) fn text(&mut self, at: &Location, text: &str) -> Result<String> {
-        filled(text, self.parameters, &mut self.used)
+        replace_parameters(text, self.parameters, &mut self.used)
             .map_err(|(problem, remedy)| ExperimentError::new(at.clone(), problem, remedy))
     }
 
+    /// A text with the parameters filled in; `None` where it is absent or a parameter is `default`.
     pub(super) fn optional(
         &mut self,
         at: &Location,
         text: Option<&String>,
     ) -> Result<Option<String>> {
         let filled = text.map(|text| self.text(at, text)).transpose()?;
-        Ok(filled.filter(|filled| text.is_some_and(|text| !is_left_out(text, filled))))
+        Ok(filled.filter(|filled| text.is_some_and(|text| !is_default(text, filled))))
     }
 
-    /// The value as text, with the parameters in place.
+    /// The value as text, with the parameters filled in.
     pub(super) fn scalar(
         &mut self,
         at: &Location,
@@ -41,11 +43,12 @@ impl Filler<'_> {
         self.optional(at, written.as_ref())
     }
 
-    pub(super) fn read<T>(
+    /// The value parsed by `parse`, whose error is the remedy.
+    pub(super) fn parse<T>(
         &mut self,
         at: &Location,
         value: Option<&Scalar>,
-        read: impl FnOnce(&str) -> std::result::Result<T, String>,
+        parse: impl FnOnce(&str) -> std::result::Result<T, String>,
     ) -> Result<Option<T>> {
         let Some(text) = self.scalar(at, value)? else {
             return Ok(None);
@@ -54,9 +57,9 @@ impl Filler<'_> {
             Some(Scalar::Text(written)) if *written != text => format!(" (from {written:?})"),
             _ => String::new(),
         };
-        read(&text).map(Some).map_err(|remedy| {
+        parse(&text).map(Some).map_err(|remedy| {
             let key = match at.0.last() {
-                Some(Step::Key(key)) => key.as_str(),
+                Some(PathStep::Key(key)) => key.as_str(),
                 _ => "value",
             };
             ExperimentError::new(
@@ -67,56 +70,59 @@ impl Filler<'_> {
         })
     }
 
+    /// A duration.
     pub(super) fn time(
         &mut self,
         at: &Location,
         value: Option<&Scalar>,
     ) -> Result<Option<Duration>> {
-        self.read(at, value, |text| {
+        self.parse(at, value, |text| {
             parse_duration(text).map_err(|_| "write for example 10s, 500ms or 2min".to_owned())
         })
     }
 
+    /// An amount of at least one byte.
     pub(super) fn bytes(
         &mut self,
         at: &Location,
         value: Option<&Scalar>,
     ) -> Result<Option<ByteCount>> {
-        self.read(at, value, |text| match text.parse::<ByteCount>() {
+        self.parse(at, value, |text| match text.parse::<ByteCount>() {
             Ok(bytes) if bytes.get() > 0 => Ok(bytes),
             _ => Err("write for example 1M for 10^6 or 1Mi for 2^20 bytes".to_owned()),
         })
     }
 
-    pub(super) fn whole(
+    /// An integer within a range.
+    pub(super) fn integer(
         &mut self,
         at: &Location,
         value: Option<&Scalar>,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>> {
-        self.read(at, value, |text| {
-            let (low, high) = (*range.start(), *range.end());
+        self.parse(at, value, |text| {
+            let (min, max) = (*range.start(), *range.end());
             text.trim()
                 .parse::<u64>()
                 .ok()
                 .or_else(|| text.parse::<ByteCount>().ok().map(ByteCount::get))
-                .filter(|whole| range.contains(whole))
-                .ok_or_else(|| format!("write a whole number from {low} to {high}"))
+                .filter(|integer| range.contains(integer))
+                .ok_or_else(|| format!("write an integer from {min} to {max}"))
         })
     }
 }
 
-/// A text with every `{parameter}` replaced by its value; as it stands where that cannot be done.
+/// A text with every `{parameter}` replaced by its value; unchanged where that fails.
 #[must_use]
-pub fn fill(text: &str, parameters: &[(String, Scalar)]) -> String {
-    filled(text, parameters, &mut BTreeSet::new()).unwrap_or_else(|_| text.to_owned())
+pub fn fill_parameters(text: &str, parameters: &[(String, Scalar)]) -> String {
+    replace_parameters(text, parameters, &mut BTreeSet::new()).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A text with every `{parameter}` replaced; notes which were used.
+/// A text with every `{parameter}` replaced; adds the parameters to `used`.
 ///
 /// # Errors
-/// A problem and a remedy.
-fn filled(
+/// The problem and the remedy.
+fn replace_parameters(
     text: &str,
     parameters: &[(String, Scalar)],
     used: &mut BTreeSet<String>,
@@ -125,17 +131,17 @@ fn filled(
     let mut rest = text;
     while let Some(brace) = rest.find(['{', '}']) {
         full.push_str(&rest[..brace]);
-        let (sign, behind) = rest[brace..].split_at(1);
-        if let Some(again) = behind.strip_prefix(sign) {
-            full.push_str(sign);
-            rest = again;
+        let (brace_text, after) = rest[brace..].split_at(1);
+        if let Some(unescaped) = after.strip_prefix(brace_text) {
+            full.push_str(brace_text);
+            rest = unescaped;
             continue;
         }
-        let name = match (sign, behind.find('}')) {
-            ("{", Some(end)) => behind[..end].trim(),
+        let name = match (brace_text, after.find('}')) {
+            ("{", Some(end)) => after[..end].trim(),
             _ => {
                 return Err((
-                    format!("{text:?} has a brace without its other half"),
+                    format!("{text:?} has an unmatched brace"),
                     "write {parameter}, and {{ or }} for a brace".to_owned(),
                 ));
             }
@@ -149,13 +155,13 @@ fn filled(
         };
         used.insert(known.clone());
         full.push_str(&value.to_string());
-        rest = &behind[behind.find('}').map_or(behind.len(), |end| end + 1)..];
+        rest = &after[after.find('}').map_or(after.len(), |end| end + 1)..];
     }
     full.push_str(rest);
     Ok(full)
 }
 
-/// Whether a parameter whose value is `default` leaves a key out of a case.
-fn is_left_out(written: &str, filled: &str) -> bool {
+/// `true` when a parameter has the value `default`, which removes the key from a case.
+fn is_default(written: &str, filled: &str) -> bool {
     filled == "default" && written != filled
 }

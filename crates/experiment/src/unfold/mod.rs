@@ -1,121 +1,128 @@
-//! From an experiment's file to its cases: everything filled in that needs no network, everything refused that makes no sense.
+//! Unfolding an experiment file into its cases: everything is filled in and checked that needs no network.
 
 mod baseline;
 mod case;
+mod check_expressions;
+mod check_names;
 mod condition;
 mod error;
 mod filler;
 mod flow;
+mod key_locations;
 mod matrix;
-mod names;
 mod network;
-mod place;
 mod quick;
-mod rule;
-mod texts;
+mod stop_rule;
+mod testbed;
 
 pub use error::ExperimentError;
-pub use filler::fill;
-pub use flow::MESSAGES;
-pub(super) use matrix::describes;
+pub use filler::fill_parameters;
+pub use flow::DEFAULT_MESSAGES;
 
-use super::campaign::{Campaign, MOST_CASES, RateSpec};
-use super::file::ExperimentFile;
-use baseline::{Alone, baselines};
-use case::Unfolder;
 use caudal_topology::Location;
-use condition::{excluded_point, exclusions};
+
+use crate::campaign::{Campaign, MAX_CASES, Variant};
+use crate::case::RateSpec;
+use crate::file::ExperimentFile;
+use baseline::{BaselineRequest, add_baselines};
+use case::Unfolder;
+use check_expressions::check_expressions;
+use check_names::check_names;
+use condition::{exclusions, is_excluded};
 use error::{Result, no_link, top};
+use key_locations::KeyLocations;
 use matrix::points;
-use names::names;
-use network::Networks;
-use quick::{Places, quickened};
-use rule::rule;
-use texts::check_texts;
+use network::NetworkCache;
+use quick::apply_quick;
+use stop_rule::stop_rule;
 
 impl Campaign {
-    /// What the file unfolds into, with `--quick` if asked for.
+    /// Unfolds the file into its cases.
     ///
     /// # Errors
-    /// The first thing that cannot be, and where the file says so.
-    pub fn unfold(file: &ExperimentFile, quick: bool) -> Result<Self> {
-        names(file)?;
-        // The whole file is held to be right, whichever variant is asked for.
-        let whole = points(file, &Places(None))?;
-        check_texts(file, &whole, None)?;
-        let (experiment, places) = if quick {
-            quickened(file, &whole)?
+    /// The first error, with its location in the file.
+    pub fn unfold(file: &ExperimentFile, variant: Variant) -> Result<Self> {
+        check_names(file)?;
+        // The full variant is checked too, whichever variant is unfolded.
+        let whole = points(file, &KeyLocations(None))?;
+        check_expressions(file, &whole, None)?;
+        let (experiment, locations) = if variant == Variant::Quick {
+            apply_quick(file, &whole)?
         } else {
-            (file.clone(), Places(None))
+            (file.clone(), KeyLocations(None))
         };
-        let points = if quick {
-            points(&experiment, &places)?
+        let points = if variant == Variant::Quick {
+            points(&experiment, &locations)?
         } else {
             whole
         };
-        let excluded = exclusions(&experiment, &places)?;
-        let rule = rule(&experiment, &places)?;
+        let excluded = exclusions(&experiment, &locations)?;
+        let rule = stop_rule(&experiment, &locations)?;
         let retries = experiment.repeat.retries.unwrap_or(3);
         if retries > 1000 {
             return Err(ExperimentError::new(
-                places.repeat("retries"),
+                locations.repeat("retries"),
                 format!("{retries} retries are too many"),
-                "take at most 1000",
+                "use at most 1000",
             ));
         }
-        let unfolder = Unfolder::new(&experiment, &places)?;
-        let mut networks = Networks::default();
+        let unfolder = Unfolder::new(&experiment, &locations)?;
+        let mut networks = NetworkCache::default();
         let mut cases = Vec::new();
-        let mut alone: Vec<Vec<Alone>> = Vec::new();
+        let mut requests: Vec<Vec<BaselineRequest>> = Vec::new();
         for point in points {
-            if excluded_point(&excluded, &point)? {
+            if is_excluded(&excluded, &point)? {
                 continue;
             }
-            if cases.len() == MOST_CASES {
+            if cases.len() == MAX_CASES {
                 return Err(too_many(&experiment, "more than"));
             }
-            let (case, wanted) = unfolder.case(&point, &mut networks)?;
+            let (case, baselines) = unfolder.case(&point, &mut networks)?;
             cases.push(case);
-            alone.push(wanted);
+            requests.push(baselines);
         }
         if cases.is_empty() {
             return Err(ExperimentError::new(
                 top("exclude"),
-                "every combination is left out",
-                "leave fewer out",
+                "every combination is excluded",
+                "exclude fewer",
             ));
         }
-        baselines(&mut cases, alone)?;
-        if cases.len() > MOST_CASES {
+        add_baselines(&mut cases, requests)?;
+        if cases.len() > MAX_CASES {
             return Err(too_many(&experiment, "with its solo baselines more than"));
         }
         Ok(Self {
             seed: experiment.seed.unwrap_or(1),
             experiment,
-            quick,
+            quick: variant == Variant::Quick,
             cases,
             rule,
             retries,
         })
     }
 
-    /// Holds the links that its metrics and rates name against those there are, where the network is a file or a real one.
+    /// Checks the links named by metrics and rates, once the links of a file or a real network are known.
     ///
     /// # Errors
-    /// The first link that is not there.
+    /// The first link that does not exist.
     pub fn check_links(&self, links: &[String]) -> Result<()> {
         let links: Vec<&str> = links.iter().map(String::as_str).collect();
-        let whole = points(&self.experiment, &Places(None))?;
-        check_texts(&self.experiment, &whole, Some(&links))?;
+        let whole = points(&self.experiment, &KeyLocations(None))?;
+        check_expressions(&self.experiment, &whole, Some(&links))?;
         for (index, flow) in self.experiment.flow.iter().enumerate() {
             let named = self.cases.iter().flat_map(|case| &case.flows);
             for spec in named.filter(|spec| spec.name == flow.name) {
-                if let RateSpec::Part {
+                if let RateSpec::Share {
                     link: Some(link), ..
                 } = &spec.rate
                     && !links.contains(&link.as_str())
                 {
-                    return Err(no_link(Location::of("flow", index).key("of"), link, &links));
+                    return Err(no_link(
+                        Location::element("flow", index).key("of"),
+                        link,
+                        &links,
+                    ));
                 }
             }
         }
@@ -130,7 +137,7 @@ fn too_many(file: &ExperimentFile, how: &str) -> ExperimentError {
         } else {
             "parameter"
         }),
-        format!("the experiment has {how} {MOST_CASES} cases"),
-        "leave values out, or exclude combinations",
+        format!("the experiment has {how} {MAX_CASES} cases"),
+        "remove values, or exclude combinations",
     )
 }

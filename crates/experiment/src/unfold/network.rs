@@ -1,37 +1,38 @@
-//! What is known of a network before it is built.
+//! The hosts and links of a network, as far as they are known before it is built.
 
 use std::collections::HashMap;
 
-use super::super::file::PlaceFile;
-use super::super::nearest::suggestion;
-use super::super::scalar::Scalar;
 use super::error::{ExperimentError, Result, top};
+use crate::file::TestbedFile;
+use crate::scalar::Scalar;
+use crate::suggestion::suggestion;
 use caudal_topology::{PRESETS, Preset, Topology};
 
-/// What is known of a network without building it.
+/// The names of the hosts and links of a network.
 #[derive(Debug, Clone)]
-pub(super) struct Network {
+pub(super) struct NetworkNames {
     pub(super) hosts: Vec<String>,
     pub(super) links: Vec<String>,
 }
 
-/// The networks seen so far; most cases share one.
+/// A cache of the networks of the cases, most of which share one.
 #[derive(Default)]
-pub(super) struct Networks(HashMap<String, Option<Network>>);
+pub(super) struct NetworkCache(HashMap<String, Option<NetworkNames>>);
 
-impl Networks {
-    pub(super) fn of(&mut self, place: &PlaceFile) -> Result<Option<&Network>> {
-        let known = format!("{place:?}");
-        if !self.0.contains_key(&known) {
-            let network = network(place)?;
-            self.0.insert(known.clone(), network);
+impl NetworkCache {
+    pub(super) fn get(&mut self, testbed: &TestbedFile) -> Result<Option<&NetworkNames>> {
+        let key = format!("{testbed:?}");
+        if !self.0.contains_key(&key) {
+            let network = network(testbed)?;
+            self.0.insert(key.clone(), network);
         }
-        Ok(self.0.get(&known).and_then(Option::as_ref))
+        Ok(self.0.get(&key).and_then(Option::as_ref))
     }
 }
 
-fn network(place: &PlaceFile) -> Result<Option<Network>> {
-    let (file, at) = match (&place.preset, &place.lab) {
+/// The names in a preset or an inline topology; `None` where they are not known yet.
+fn network(testbed: &TestbedFile) -> Result<Option<NetworkNames>> {
+    let (file, at) = match (&testbed.preset, &testbed.lab) {
         (Some(name), _) => {
             let at = top("topology").key("preset");
             let preset = Preset::by_name(name).ok_or_else(|| {
@@ -41,13 +42,13 @@ fn network(place: &PlaceFile) -> Result<Option<Network>> {
                     suggestion(name, "preset", PRESETS.iter().map(|preset| preset.name)),
                 )
             })?;
-            let number = match &place.number {
-                Some(Scalar::Whole(number)) => usize::try_from(*number).ok(),
+            let number = match &testbed.number {
+                Some(Scalar::Integer(number)) => usize::try_from(*number).ok(),
                 _ => None,
             };
             let file = preset.file(number).map_err(|problem| {
                 let at = top("topology").key("number");
-                ExperimentError::new(at, problem, "see `caudal lab preset`")
+                ExperimentError::new(at, problem.to_string(), "see `caudal lab preset`")
             })?;
             (file, at)
         }
@@ -55,7 +56,7 @@ fn network(place: &PlaceFile) -> Result<Option<Network>> {
         (None, None) => return Ok(None),
     };
     match Topology::resolve(&file) {
-        Ok(topology) => Ok(Some(Network {
+        Ok(topology) => Ok(Some(NetworkNames {
             hosts: topology
                 .nodes
                 .iter()
@@ -68,11 +69,11 @@ fn network(place: &PlaceFile) -> Result<Option<Network>> {
                 .map(|link| link.name.clone())
                 .collect(),
         })),
-        // Changes by `set` may be what makes it right; that is found out when they are made.
-        Err(_) if !place.set.is_empty() => Ok(None),
+        // Changes by `set` may make it valid; that is checked when they are made.
+        Err(_) if !testbed.set.is_empty() => Ok(None),
         Err(error) => {
             let mut at = at;
-            at.0.extend(error.at.0);
+            at.0.extend(error.location.0);
             Err(ExperimentError::new(at, error.problem, error.remedy))
         }
     }

@@ -1,21 +1,24 @@
-//! Areas: bands between two values, and parts of a whole upon one another.
+//! Areas: bands between two values, and stacked parts of a whole.
+
+use std::fmt::Write as _;
 
 use super::line::{polyline, thinned};
-use super::{Canvas, Extent, Plane, pair, rectangle};
-use crate::Figure;
-use crate::legend::AllSeries;
-use crate::text::coordinate;
-use std::fmt::Write as _;
+use crate::canvas::Canvas;
+use crate::extent::Extent;
+use crate::figure::Figure;
+use crate::plot_area::PlotArea;
+use crate::series::SeriesSet;
+use crate::svg::{coordinate, pair, rectangle};
 
 pub(super) fn band(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     (class, name): (usize, &str),
     points: &[(f64, f64, f64)],
 ) {
     let placed = points.iter().map(|(x, low, high)| {
-        let (low, high) = (plane.y(*low)?, plane.y(*high)?);
-        Some((plane.x(*x)?, low.max(high), low.min(high)))
+        let (low, high) = (plot.y(*low)?, plot.y(*high)?);
+        Some((plot.x(*x)?, low.max(high), low.min(high)))
     });
     let mut runs: Vec<Vec<(f64, f64, f64)>> = vec![Vec::new()];
     for point in placed {
@@ -52,8 +55,7 @@ fn between(upper: &[(f64, f64)], lower: &[(f64, f64)]) -> String {
     path
 }
 
-/// How far the parts reach: for each interval the heights of the edges between them, from zero; `None` where a part is
-/// not known or no part of a whole.
+/// The cumulative heights of the parts in each interval, from zero; `None` where a part is missing or negative.
 fn heights(edges: &[f64], parts: &[(String, Vec<f64>)]) -> Vec<Option<Vec<f64>>> {
     (0..edges.len().saturating_sub(1))
         .map(|slot| {
@@ -79,7 +81,7 @@ pub(super) fn extent(
     parts: &[(String, Vec<f64>)],
 ) {
     for edge in edges {
-        extent.value(figure, true, *edge);
+        extent.include_x(figure, *edge);
     }
     if figure.y.shows(0.0) {
         extent.ys.push(0.0);
@@ -89,7 +91,7 @@ pub(super) fn extent(
         .flatten()
         .filter_map(|slot| slot.last())
     {
-        extent.value(figure, false, *total);
+        extent.include_y(figure, *total);
     }
     let negative = parts
         .iter()
@@ -100,16 +102,16 @@ pub(super) fn extent(
 
 pub(super) fn stack(
     canvas: &mut Canvas,
-    plane: &Plane,
-    series: &AllSeries,
+    plot: &PlotArea,
+    series: &SeriesSet,
     edges: &[f64],
     parts: &[(String, Vec<f64>)],
 ) {
     let heights = heights(edges, parts);
-    // Intervals next to one another that have all their parts, as positions.
+    // Runs of adjacent intervals without missing parts, as positions.
     let mut runs: Vec<Vec<(f64, f64, &Vec<f64>)>> = vec![Vec::new()];
     for (slot, heights) in heights.iter().enumerate() {
-        let ends = (plane.x(edges[slot]), plane.x(edges[slot + 1]));
+        let ends = (plot.x(edges[slot]), plot.x(edges[slot + 1]));
         let shown = heights
             .as_ref()
             .filter(|heights| heights.iter().skip(1).all(|one| one.abs() < 1e300));
@@ -118,29 +120,29 @@ pub(super) fn stack(
             _ => runs.push(Vec::new()),
         }
     }
-    let base = plane.base();
-    let line = |run: &[(f64, f64, &Vec<f64>)], nth: usize| -> Vec<(f64, f64)> {
+    let base = plot.baseline();
+    let line = |run: &[(f64, f64, &Vec<f64>)], part: usize| -> Vec<(f64, f64)> {
         run.iter()
             .flat_map(|(from, to, heights)| {
-                let y = plane.y(heights[nth]).unwrap_or(base);
+                let y = plot.y(heights[part]).unwrap_or(base);
                 [(*from, y), (*to, y)]
             })
             .collect()
     };
-    for (nth, (name, _)) in parts.iter().enumerate() {
+    for (part, (name, _)) in parts.iter().enumerate() {
         let class = series.class(name);
         let (mut area, mut edge) = (String::new(), String::new());
         for run in &runs {
-            let (lower, upper) = (line(run, nth), line(run, nth + 1));
+            let (lower, upper) = (line(run, part), line(run, part + 1));
             area.push_str(&between(&upper, &lower));
-            // A part that is nothing has no edge.
-            let thick = |slot: &(f64, f64, &Vec<f64>)| slot.2[nth + 1] > slot.2[nth];
-            for some in run.chunk_by(|a, b| thick(a) == thick(b)) {
-                if some.first().is_some_and(thick) {
-                    let upper = thinned(&line(some, nth + 1));
+            // A part of zero height has no edge.
+            let is_visible = |slot: &(f64, f64, &Vec<f64>)| slot.2[part + 1] > slot.2[part];
+            for stretch in run.chunk_by(|a, b| is_visible(a) == is_visible(b)) {
+                if stretch.first().is_some_and(is_visible) {
+                    let upper = thinned(&line(stretch, part + 1));
                     edge.push_str(&polyline(&upper));
                     for ends in upper.windows(2) {
-                        canvas.ink.line(ends[0], ends[1]);
+                        canvas.drawn.mark_line(ends[0], ends[1]);
                     }
                 }
             }
@@ -150,7 +152,7 @@ pub(super) fn stack(
     }
 }
 
-/// A part of a stack in the legend.
+/// Draws the sample of a part in the legend.
 pub(crate) fn sample(out: &mut String, class: usize, a: (f64, f64), b: (f64, f64)) {
     let _ = writeln!(
         out,

@@ -1,152 +1,168 @@
 //! Bars by category.
 
-use super::points::{ring, whisker};
-use super::{Canvas, Extent, Lane, Plane, pair, rectangle};
-use crate::text::escaped;
-use crate::{Bar, Figure, Scale};
 use std::fmt::Write as _;
 
-/// The widest bar.
-const WIDEST: f64 = 48.0;
-/// Between two lines of a hatching, in pixels.
-const HATCH: f64 = 6.0;
+use super::marks::{missing, ring, whisker};
+use super::side_by_side::SideBySide;
+use crate::axis::Scale;
+use crate::canvas::Canvas;
+use crate::extent::Extent;
+use crate::figure::Figure;
+use crate::layer::Bar;
+use crate::plot_area::PlotArea;
+use crate::svg::{escaped, pair, rectangle};
+
+/// The maximum width of a bar, in pixels.
+const MAX_WIDTH: f64 = 48.0;
+
+/// The distance between the lines of a hatching, in pixels.
+const HATCH_STEP: f64 = 6.0;
 
 pub(super) fn extent(extent: &mut Extent, figure: &Figure, bars: &[Option<Bar>]) {
-    let turned = figure.y.categories.is_some();
-    let (places, values) = if turned {
+    let categories_on_y = figure.y.categories.is_some();
+    let (categories, values) = if categories_on_y {
         (&figure.y, &figure.x)
     } else {
         (&figure.x, &figure.y)
     };
     if values.shows(0.0) {
-        extent.value(figure, turned, 0.0);
+        extent.include_value(figure, 0.0);
     }
-    for (place, bar) in bars.iter().enumerate() {
+    for (category, bar) in bars.iter().enumerate() {
         let Some(bar) = bar else { continue };
-        if places.categories.is_none() {
-            extent.value(figure, !turned, place as f64);
-        } else if !places.shows(place as f64) {
+        if categories.categories.is_none() {
+            extent.include_position(figure, category as f64);
+        } else if !categories.shows(category as f64) {
             extent.hidden += 1;
             continue;
         }
-        extent.value(figure, turned, bar.value);
+        extent.include_value(figure, bar.value);
         for end in bar.interval.iter().flat_map(|(low, high)| [*low, *high]) {
-            extent.value(figure, turned, end);
+            extent.include_value(figure, end);
         }
-        for single in &bar.singles {
-            extent.value(figure, turned, *single);
+        for single in &bar.samples {
+            extent.include_value(figure, *single);
         }
     }
 }
 
 pub(super) fn bars(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     (class, name): (usize, &str),
-    lane: Lane,
+    side_by_side: SideBySide,
     bars: &[Option<Bar>],
 ) {
-    let room = plane.spacing((0..bars.len()).map(|place| place as f64)) * 0.78;
-    let (aside, wide) = lane.within(room.min(WIDEST * lane.of as f64));
-    let half = (wide - 2.0).max(1.0) / 2.0;
-    let axis = if plane.turned() {
-        &plane.figure.x
-    } else {
-        &plane.figure.y
-    };
-    let base = plane.base();
-    let places = plane
+    let room = plot.spacing((0..bars.len()).map(|category| category as f64)) * 0.78;
+    let (offset, width) =
+        side_by_side.offset_and_width(room.min(MAX_WIDTH * side_by_side.count as f64));
+    let half = (width - 2.0).max(1.0) / 2.0;
+    let categories = plot
         .figure
         .x
         .categories
         .as_ref()
-        .or(plane.figure.y.categories.as_ref());
-    // What is missing at the end is missing too.
-    for place in 0..places.map_or(bars.len(), Vec::len) {
-        let Some(along) = plane.along(place as f64).map(|along| along + aside) else {
+        .or(plot.figure.y.categories.as_ref());
+    // Bars missing at the end are missing too.
+    for category in 0..categories.map_or(bars.len(), Vec::len) {
+        let Some(along) = plot
+            .category_position(category as f64)
+            .map(|along| along + offset)
+        else {
             continue;
         };
-        let bar = bars.get(place).and_then(Option::as_ref);
-        let Some((bar, at)) = bar.and_then(|bar| Some((bar, plane.value(bar.value)?))) else {
-            missing(canvas, plane, along, half);
+        let bar = bars.get(category).and_then(Option::as_ref);
+        let Some((bar, at)) = bar.and_then(|bar| Some((bar, plot.value_position(bar.value)?)))
+        else {
+            missing(canvas, plot, along, half);
             continue;
         };
-        let mut words = format!(
-            "{name}, {}: {}",
-            plane.place_name(place as f64),
-            plane.words(bar.value)
+        draw_bar(
+            canvas,
+            plot,
+            (class, name),
+            (category, bar),
+            (along, at, half),
         );
-        if let Some((low, high)) = bar.interval {
-            let _ = write!(words, " ({} to {})", plane.words(low), plane.words(high));
+    }
+}
+
+/// Draws a bar with its tooltip, its samples and its interval: `along` its axis and `at` its value, with half its width.
+fn draw_bar(
+    canvas: &mut Canvas,
+    plot: &PlotArea,
+    (class, name): (usize, &str),
+    (category, bar): (usize, &Bar),
+    (along, at, half): (f64, f64, f64),
+) {
+    let axis = if plot.categories_on_y() {
+        &plot.figure.x
+    } else {
+        &plot.figure.y
+    };
+    let base = plot.baseline();
+    let mut tooltip = format!(
+        "{name}, {}: {}",
+        plot.category_name(category as f64),
+        plot.value_text(bar.value)
+    );
+    if let Some((low, high)) = bar.interval {
+        let _ = write!(
+            tooltip,
+            " ({} to {})",
+            plot.value_text(low),
+            plot.value_text(high)
+        );
+    }
+    if axis.scale == Scale::Log {
+        // A bar on an axis without zero would have an arbitrary length, so the value is drawn as a mark.
+        let (a, b) = (
+            plot.point(along - half, at - 1.5),
+            plot.point(along + half, at + 1.5),
+        );
+        canvas.path(&format!("d s{class}"), &rectangle(a, b), &tooltip);
+    } else {
+        let (a, b) = (plot.point(along - half, base), plot.point(along + half, at));
+        body(&mut canvas.out, class, a, b, &tooltip);
+    }
+    canvas
+        .drawn
+        .mark_line(plot.point(along, base), plot.point(along, at));
+    canvas
+        .drawn
+        .mark_line(plot.point(along - half, at), plot.point(along + half, at));
+    let count = bar.samples.len() as f64;
+    for (index, single) in bar.samples.iter().enumerate() {
+        let offset = ((index as f64 + 0.5) / count - 0.5) * 1.4 * half;
+        if let Some(at) = plot.value_position(*single) {
+            ring(canvas, "o", plot.point(along + offset, at), half);
         }
-        if axis.scale == Scale::Log {
-            // Without a zero a bar would have any length: the value is a mark.
-            let (a, b) = (
-                plane.point(along - half, at - 1.5),
-                plane.point(along + half, at + 1.5),
-            );
-            canvas.path(&format!("d s{class}"), &rectangle(a, b), &words);
-        } else {
-            let (a, b) = (
-                plane.point(along - half, base),
-                plane.point(along + half, at),
-            );
-            body(&mut canvas.out, class, a, b, &words);
-        }
-        canvas
-            .ink
-            .line(plane.point(along, base), plane.point(along, at));
-        canvas
-            .ink
-            .line(plane.point(along - half, at), plane.point(along + half, at));
-        let count = bar.singles.len() as f64;
-        for (nth, single) in bar.singles.iter().enumerate() {
-            let beside = ((nth as f64 + 0.5) / count - 0.5) * 1.4 * half;
-            if let Some(at) = plane.value(*single) {
-                ring(canvas, "o", plane.point(along + beside, at), half);
-            }
-        }
-        if let Some((low, high)) = bar.interval {
-            let ends = (plane.value(low), plane.value(high));
-            let path = whisker(plane, along, at, ends, (half * 0.5).min(5.0));
-            canvas.path("u", &path, "");
-            canvas.path("c", &path, "");
-            for end in [ends.0, ends.1].into_iter().flatten() {
-                canvas
-                    .ink
-                    .line(plane.point(along, at), plane.point(along, end));
-            }
+    }
+    if let Some((low, high)) = bar.interval {
+        let ends = (plot.value_position(low), plot.value_position(high));
+        let path = whisker(plot, along, at, ends, (half * 0.5).min(5.0));
+        canvas.path("u", &path, "");
+        canvas.path("c", &path, "");
+        for end in [ends.0, ends.1].into_iter().flatten() {
+            canvas
+                .drawn
+                .mark_line(plot.point(along, at), plot.point(along, end));
         }
     }
 }
 
-/// The dash where something would stand that is not known.
-pub(super) fn missing(canvas: &mut Canvas, plane: &Plane, along: f64, half: f64) {
-    let half = half.min(5.0);
-    let up = if plane.turned() { 7.0 } else { -7.0 };
-    let at = plane.base() + up;
-    let (a, b) = (plane.point(along - half, at), plane.point(along + half, at));
-    let path = if plane.turned() {
-        let (x, y) = plane.point(along, at);
-        format!("M{}h10", pair((x - 3.0, y)))
-    } else {
-        format!("M{}L{}", pair(a), pair(b))
-    };
-    canvas.path("c m", &path, "no data");
-}
-
-/// A bar between two corners, filled and hatched as its series is.
-pub(crate) fn body(out: &mut String, class: usize, a: (f64, f64), b: (f64, f64), words: &str) {
-    let words = if words.is_empty() {
+/// Draws a bar between two corners, filled and hatched as its series is.
+pub(crate) fn body(out: &mut String, class: usize, a: (f64, f64), b: (f64, f64), tooltip: &str) {
+    let tooltip = if tooltip.is_empty() {
         String::new()
     } else {
-        format!("<title>{}</title>", escaped(words))
+        format!("<title>{}</title>", escaped(tooltip))
     };
     let shape = rectangle(a, b);
     let fill = if class == 0 { "w" } else { "a" };
     let _ = write!(
         out,
-        "<path class=\"{fill} s{class}\" d=\"{shape}\">{words}</path>"
+        "<path class=\"{fill} s{class}\" d=\"{shape}\">{tooltip}</path>"
     );
     if class > 0 {
         let hatching = hatching(class, a, b);
@@ -158,11 +174,11 @@ pub(crate) fn body(out: &mut String, class: usize, a: (f64, f64), b: (f64, f64),
     out.push('\n');
 }
 
-/// The hatching of a series within two corners; none for the first two.
+/// The hatching of a series between two corners; none for the first two.
 fn hatching(class: usize, a: (f64, f64), b: (f64, f64)) -> String {
     let (left, right) = (a.0.min(b.0), a.0.max(b.0));
     let (top, bottom) = (a.1.min(b.1), a.1.max(b.1));
-    let (rising, falling, lying, standing) = match class {
+    let (rising, falling, horizontal, vertical) = match class {
         2 => (true, false, false, false),
         3 => (false, true, false, false),
         4 => (false, false, true, false),
@@ -172,16 +188,16 @@ fn hatching(class: usize, a: (f64, f64), b: (f64, f64)) -> String {
         _ => (false, false, false, false),
     };
     let mut path = String::new();
-    // Multiples of the step within a range: hatchings go on from one bar to the next.
+    // Multiples of the step within a range, so that hatchings continue from one bar to the next.
     let multiples = |low: f64, high: f64, step: f64| {
         let first = (low / step).ceil() as i64;
         let last = (high / step).floor() as i64;
-        (first..=last).map(move |nth| nth as f64 * step)
+        (first..=last).map(move |index| index as f64 * step)
     };
     let mut stroke = |from: (f64, f64), to: (f64, f64)| {
         let _ = write!(path, "M{}L{}", pair(from), pair(to));
     };
-    let step = HATCH * std::f64::consts::SQRT_2;
+    let step = HATCH_STEP * std::f64::consts::SQRT_2;
     if rising {
         for sum in multiples(left + top, right + bottom, step) {
             let (from, to) = ((sum - bottom).max(left), (sum - top).min(right));
@@ -195,13 +211,13 @@ fn hatching(class: usize, a: (f64, f64), b: (f64, f64)) -> String {
             stroke((from, from - difference), (to, to - difference));
         }
     }
-    if lying {
-        for y in multiples(top, bottom, HATCH) {
+    if horizontal {
+        for y in multiples(top, bottom, HATCH_STEP) {
             stroke((left, y), (right, y));
         }
     }
-    if standing {
-        for x in multiples(left, right, HATCH) {
+    if vertical {
+        for x in multiples(left, right, HATCH_STEP) {
             stroke((x, top), (x, bottom));
         }
     }

@@ -1,33 +1,43 @@
 //! Distributions as boxes.
 
-use super::bars::missing;
-use super::points::{ring, whisker};
-use super::{Canvas, Extent, Lane, Plane, pair, rectangle};
-use crate::{Figure, FiveNumbers, Layer};
 use std::collections::HashSet;
 
-/// The widest box.
-const WIDEST: f64 = 40.0;
+use super::marks::{missing, ring, whisker};
+use super::side_by_side::SideBySide;
+use crate::axis::Scale;
+use crate::canvas::Canvas;
+use crate::extent::Extent;
+use crate::figure::Figure;
+use crate::layer::{FiveNumbers, Layer};
+use crate::plot_area::PlotArea;
+use crate::svg::{pair, rectangle};
 
-/// What boxes ask of the axes: half a place beside the outer ones too.
+/// The maximum width of a box, in pixels.
+const MAX_WIDTH: f64 = 40.0;
+
+/// Adds the extent of boxes, with half a step beside the outer ones.
 pub(super) fn extent(extent: &mut Extent, figure: &Figure, boxes: &[FiveNumbers]) {
-    let turned = figure.y.categories.is_some();
-    let axis = if turned { &figure.y } else { &figure.x };
+    let categories_on_y = figure.y.categories.is_some();
+    let axis = if categories_on_y {
+        &figure.y
+    } else {
+        &figure.x
+    };
     for one in boxes {
-        extent.value(figure, !turned, one.at);
+        extent.include_position(figure, one.at);
         if axis.shows(one.at) && !one.is_missing() {
             for value in [one.low, one.q1, one.median, one.q3, one.high] {
-                extent.value(figure, turned, value);
+                extent.include_value(figure, value);
             }
-            for value in &one.singles {
-                extent.value(figure, turned, *value);
+            for value in &one.samples {
+                extent.include_value(figure, *value);
             }
         }
     }
     if axis.categories.is_some() {
         return;
     }
-    let log = axis.scale == crate::Scale::Log;
+    let log = axis.scale == Scale::Log;
     let mut at: Vec<f64> = boxes
         .iter()
         .map(|one| one.at)
@@ -54,80 +64,114 @@ pub(super) fn extent(extent: &mut Extent, figure: &Figure, boxes: &[FiveNumbers]
 
 pub(super) fn boxes(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     (class, name): (usize, &str),
-    lane: Lane,
+    side_by_side: SideBySide,
     boxes: &[FiveNumbers],
 ) {
-    let places = plane.figure.layers.iter().flat_map(|layer| match layer {
+    let all_boxes = plot.figure.layers.iter().flat_map(|layer| match layer {
         Layer::Boxes { boxes, .. } => boxes.as_slice(),
         _ => &[],
     });
-    let room = plane.spacing(places.map(|one| one.at)) * 0.76;
-    let places = plane.figure.x.categories.is_some() || plane.turned();
-    // On an axis with a scale a box aside stands where it does not belong: not far, then.
-    let most = if places {
-        WIDEST * lane.of as f64
+    let room = plot.spacing(all_boxes.map(|one| one.at)) * 0.76;
+    let has_categories = plot.figure.x.categories.is_some() || plot.categories_on_y();
+    // On an axis with a scale an offset falsifies the position, so it is kept small.
+    let max_width = if has_categories {
+        MAX_WIDTH * side_by_side.count as f64
     } else {
-        WIDEST
+        MAX_WIDTH
     };
-    let (aside, wide) = lane.within(room.min(most));
-    let half = (wide * 0.84 / 2.0).max(1.0);
+    let (offset, width) = side_by_side.offset_and_width(room.min(max_width));
+    let half = (width * 0.84 / 2.0).max(1.0);
     for one in boxes {
-        let Some(along) = plane.along(one.at).map(|along| along + aside) else {
+        let Some(along) = plot.category_position(one.at).map(|along| along + offset) else {
             continue;
         };
         if one.is_missing() {
-            missing(canvas, plane, along, half);
+            missing(canvas, plot, along, half);
             continue;
         }
         let body = (
-            plane.value(one.q1),
-            plane.value(one.median),
-            plane.value(one.q3),
+            plot.value_position(one.q1),
+            plot.value_position(one.median),
+            plot.value_position(one.q3),
         );
         let (Some(q1), Some(median), Some(q3)) = body else {
-            missing(canvas, plane, along, half);
+            missing(canvas, plot, along, half);
             continue;
         };
-        let words = format!(
-            "{name}, {}: median {}, half of all from {} to {}, whiskers from {} to {}",
-            plane.place_name(one.at),
-            plane.words(one.median),
-            plane.words(one.q1),
-            plane.words(one.q3),
-            plane.words(one.low),
-            plane.words(one.high)
+        draw_box(
+            canvas,
+            plot,
+            (class, name),
+            one,
+            (along, half),
+            [q1, median, q3],
         );
-        let (a, b) = (plane.point(along - half, q1), plane.point(along + half, q3));
-        let line = (
-            plane.point(along - half, median),
-            plane.point(along + half, median),
-        );
-        let whiskers = whisker(plane, along, q1, (plane.value(one.low), None), half / 2.0)
-            + &whisker(plane, along, q3, (None, plane.value(one.high)), half / 2.0);
-        canvas.path(&format!("a s{class}"), &rectangle(a, b), &words);
-        canvas.path(&format!("c s{class}"), &(whiskers + &rectangle(a, b)), "");
-        canvas.path(
-            &format!("c2 s{class}"),
-            &format!("M{}L{}", pair(line.0), pair(line.1)),
-            "",
-        );
-        canvas.ink.line(a, b);
-        for end in [one.low, one.high]
-            .into_iter()
-            .filter_map(|end| plane.value(end))
-        {
-            canvas
-                .ink
-                .line(plane.point(along, median), plane.point(along, end));
-        }
-        let mut seen = HashSet::new();
-        for at in one.singles.iter().filter_map(|single| plane.value(*single)) {
-            // Of those that hide one another one is enough.
-            if seen.insert((at * 2.0) as i64) {
-                ring(canvas, &format!("o s{class}"), plane.point(along, at), half);
-            }
+    }
+}
+
+/// Draws a box with its whiskers, its samples and its tooltip: `along` its axis, with half its width.
+fn draw_box(
+    canvas: &mut Canvas,
+    plot: &PlotArea,
+    (class, name): (usize, &str),
+    one: &FiveNumbers,
+    (along, half): (f64, f64),
+    [q1, median, q3]: [f64; 3],
+) {
+    let tooltip = format!(
+        "{name}, {}: median {}, half of all from {} to {}, whiskers from {} to {}",
+        plot.category_name(one.at),
+        plot.value_text(one.median),
+        plot.value_text(one.q1),
+        plot.value_text(one.q3),
+        plot.value_text(one.low),
+        plot.value_text(one.high)
+    );
+    let (a, b) = (plot.point(along - half, q1), plot.point(along + half, q3));
+    let line = (
+        plot.point(along - half, median),
+        plot.point(along + half, median),
+    );
+    let whiskers = whisker(
+        plot,
+        along,
+        q1,
+        (plot.value_position(one.low), None),
+        half / 2.0,
+    ) + &whisker(
+        plot,
+        along,
+        q3,
+        (None, plot.value_position(one.high)),
+        half / 2.0,
+    );
+    canvas.path(&format!("a s{class}"), &rectangle(a, b), &tooltip);
+    canvas.path(&format!("c s{class}"), &(whiskers + &rectangle(a, b)), "");
+    canvas.path(
+        &format!("c2 s{class}"),
+        &format!("M{}L{}", pair(line.0), pair(line.1)),
+        "",
+    );
+    canvas.drawn.mark_line(a, b);
+    for end in [one.low, one.high]
+        .into_iter()
+        .filter_map(|end| plot.value_position(end))
+    {
+        canvas
+            .drawn
+            .mark_line(plot.point(along, median), plot.point(along, end));
+    }
+    let mut seen = HashSet::new();
+    for at in one
+        .samples
+        .iter()
+        .filter_map(|single| plot.value_position(*single))
+    {
+        // Of samples at the same pixel one is enough.
+        if seen.insert((at * 2.0) as i64) {
+            ring(canvas, &format!("o s{class}"), plot.point(along, at), half);
         }
     }
 }

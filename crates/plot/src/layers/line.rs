@@ -1,20 +1,22 @@
-//! Lines through points, and lines in steps.
+//! Lines through points, and step lines.
 
-use super::{Canvas, Plane, pair};
-use crate::text::coordinate;
 use std::fmt::Write as _;
 
-/// From so many points on a line is thinned.
-const MANY: usize = 2000;
+use crate::canvas::Canvas;
+use crate::plot_area::PlotArea;
+use crate::svg::{coordinate, pair};
+
+/// The number of points from which a line is thinned.
+const MIN_THINNED: usize = 2000;
 
 pub(super) fn line(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     series: (usize, &str),
     points: &[(f64, f64)],
 ) {
     let mut runs: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
-    for point in points.iter().map(|point| plane.at(*point)) {
+    for point in points.iter().map(|point| plot.at(*point)) {
         match (point, runs.last_mut()) {
             (Some(point), Some(run)) => run.push(point),
             (None, Some(run)) if !run.is_empty() => runs.push(Vec::new()),
@@ -26,21 +28,21 @@ pub(super) fn line(
 
 pub(super) fn step(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     series: (usize, &str),
     points: &[(f64, f64)],
 ) {
     let mut runs: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut run: Vec<(f64, f64)> = Vec::new();
-    for (nth, (x, y)) in points.iter().enumerate() {
-        let at = plane.x(*x);
-        // The value before holds up to here.
-        if let (Some(x), Some((_, before))) = (at, run.last().copied()) {
-            run.push((x, before));
+    for (index, (x, y)) in points.iter().enumerate() {
+        let at = plot.x(*x);
+        // The previous value holds up to here.
+        if let (Some(x), Some((_, previous))) = (at, run.last().copied()) {
+            run.push((x, previous));
         }
-        let last = nth + 1 == points.len() && nth > 0;
-        match (at, plane.y(*y)) {
-            // The last point ends a line; by itself it is none.
+        let last = index + 1 == points.len() && index > 0;
+        match (at, plot.y(*y)) {
+            // The last point ends a line; on its own it is not a line.
             (Some(_), Some(_)) if last && run.is_empty() => {}
             (Some(x), Some(y)) => run.push((x, y)),
             _ => runs.push(std::mem::take(&mut run)),
@@ -50,12 +52,12 @@ pub(super) fn step(
     stroke(canvas, series, &runs);
 }
 
-/// Runs of points as one path; a run of one point is a dot.
+/// Draws runs of points as one path; a run of one point is a dot.
 fn stroke(canvas: &mut Canvas, (class, name): (usize, &str), runs: &[Vec<(f64, f64)>]) {
     let mut path = String::new();
     for run in runs {
         if let [(x, y)] = run.as_slice() {
-            canvas.ink.dot((*x, *y));
+            canvas.drawn.mark_point((*x, *y));
             let _ = writeln!(
                 canvas.out,
                 "<circle class=\"d s{class}\" r=\"2.5\" cx=\"{}\" cy=\"{}\"/>",
@@ -66,31 +68,31 @@ fn stroke(canvas: &mut Canvas, (class, name): (usize, &str), runs: &[Vec<(f64, f
         }
         let run = thinned(run);
         for ends in run.windows(2) {
-            canvas.ink.line(ends[0], ends[1]);
+            canvas.drawn.mark_line(ends[0], ends[1]);
         }
         path.push_str(&polyline(&run));
     }
     canvas.path(&format!("l s{class}"), &path, name);
 }
 
-/// Points joined by lines, without repeats.
+/// The path of points joined by lines, without repeated points.
 pub(super) fn polyline(run: &[(f64, f64)]) -> String {
     let mut path = String::new();
-    let mut before = String::new();
-    for (nth, point) in run.iter().enumerate() {
+    let mut previous = String::new();
+    for (index, point) in run.iter().enumerate() {
         let here = pair(*point);
-        if here != before {
-            path.push(if nth == 0 { 'M' } else { 'L' });
+        if here != previous {
+            path.push(if index == 0 { 'M' } else { 'L' });
             path.push_str(&here);
-            before = here;
+            previous = here;
         }
     }
     path
 }
 
-/// Of many points in one column of pixels the first, the least, the greatest and the last.
+/// Thins many points: of those in one column of pixels it keeps the first, the lowest, the highest and the last.
 pub(super) fn thinned(run: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if run.len() < MANY {
+    if run.len() < MIN_THINNED {
         return run.to_vec();
     }
     let mut kept = Vec::new();

@@ -1,72 +1,62 @@
 //! Points, and values with their intervals.
 
-use super::bars::missing;
-use super::{Canvas, Extent, Lane, Plane, pair};
-use crate::text::coordinate;
-use crate::{Figure, Known};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Up to so many points each tells its values.
-const FEW: usize = 300;
-/// From so many on points are dots, and those that hide one another are one.
-const MANY: usize = 2000;
+use super::marks::{marker, missing, whisker};
+use super::side_by_side::SideBySide;
+use crate::canvas::Canvas;
+use crate::extent::Extent;
+use crate::figure::Figure;
+use crate::layer::IntervalPoint;
+use crate::plot_area::PlotArea;
+use crate::svg::pair;
 
-/// The marker of a series, as a path around a point.
-pub(crate) fn marker(class: usize, x: f64, y: f64) -> String {
-    let from = |dx: f64, dy: f64| format!("M{}", pair((x + dx, y + dy)));
-    match class {
-        0 => format!("{}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", from(-3.0, 0.0)),
-        1 => format!("{}h5.4v5.4h-5.4z", from(-2.7, -2.7)),
-        2 => format!("{}l3.4 5.8h-6.8z", from(0.0, -3.6)),
-        3 => format!("{}l3.8 3.8l-3.8 3.8l-3.8 -3.8z", from(0.0, -3.8)),
-        4 => format!("{}l3.4 -5.8h-6.8z", from(0.0, 3.6)),
-        5 => format!("{}v7.6m-3.8 -3.8h7.6", from(0.0, -3.8)),
-        6 => format!("{}l5.6 5.6m0 -5.6l-5.6 5.6", from(-2.8, -2.8)),
-        _ => format!("{}h6.4l-6.4 6.4h6.4z", from(-3.2, -3.2)),
-    }
-}
+/// The maximum number of points with a tooltip each.
+const MAX_TOOLTIPS: usize = 300;
+
+/// The maximum number of points drawn as markers; more are dots, with one of those that overlap.
+const MAX_MARKERS: usize = 2000;
 
 pub(super) fn points(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     (class, name): (usize, &str),
     points: &[(f64, f64)],
 ) {
     let (mut path, mut seen) = (String::new(), HashSet::new());
     for (x, y) in points {
-        let Some(at) = plane.at((*x, *y)) else {
+        let Some(at) = plot.at((*x, *y)) else {
             continue;
         };
-        canvas.ink.dot(at);
-        if points.len() > MANY {
+        canvas.drawn.mark_point(at);
+        if points.len() > MAX_MARKERS {
             let cell = ((at.0 / 2.0) as i64, (at.1 / 2.0) as i64);
             if seen.insert(cell) {
                 let _ = write!(path, "M{}h0", pair(at));
             }
-        } else if points.len() > FEW {
+        } else if points.len() > MAX_TOOLTIPS {
             path.push_str(&marker(class, at.0, at.1));
         } else {
-            let words = format!(
+            let tooltip = format!(
                 "{name}: {}, {}",
-                plane.figure.x.quantity.exact(*x),
-                plane.figure.y.quantity.exact(*y)
+                plot.figure.x.quantity.exact(*x),
+                plot.figure.y.quantity.exact(*y)
             );
-            canvas.path(&format!("p s{class}"), &marker(class, at.0, at.1), &words);
+            canvas.path(&format!("p s{class}"), &marker(class, at.0, at.1), &tooltip);
         }
     }
-    let shape = if points.len() > MANY { "k" } else { "p" };
+    let shape = if points.len() > MAX_MARKERS { "k" } else { "p" };
     canvas.path(&format!("{shape} s{class}"), &path, name);
 }
 
-/// What an interval layer asks of the axes.
-pub(super) fn extent(extent: &mut Extent, figure: &Figure, points: &[Known]) {
-    let turned = figure.y.categories.is_some();
+/// Adds the extent of values with intervals.
+pub(super) fn extent(extent: &mut Extent, figure: &Figure, points: &[IntervalPoint]) {
     for (x, y, interval) in points {
-        extent.point(figure, *x, &[*y]);
+        extent.include_point(figure, *x, &[*y]);
         if figure.x.shows(*x) && figure.y.shows(*y) {
             for end in interval.iter().flat_map(|(low, high)| [*low, *high]) {
-                extent.value(figure, turned, end);
+                extent.include_value(figure, end);
             }
         }
     }
@@ -74,79 +64,58 @@ pub(super) fn extent(extent: &mut Extent, figure: &Figure, points: &[Known]) {
 
 pub(super) fn intervals(
     canvas: &mut Canvas,
-    plane: &Plane,
+    plot: &PlotArea,
     (class, name): (usize, &str),
-    lane: Lane,
-    points: &[Known],
+    side_by_side: SideBySide,
+    points: &[IntervalPoint],
 ) {
-    // On an axis with a scale a point stands where it belongs.
-    let placed = plane.figure.x.categories.is_some() || plane.turned();
-    let aside = if placed {
-        lane.within(plane.spacing(std::iter::empty()) * 0.5).0
+    // On an axis with a scale points keep their exact position.
+    let has_categories = plot.figure.x.categories.is_some() || plot.categories_on_y();
+    let offset = if has_categories {
+        side_by_side
+            .offset_and_width(plot.spacing(std::iter::empty()) * 0.5)
+            .0
     } else {
         0.0
     };
     for (x, y, interval) in points {
-        let (place, value) = if plane.turned() { (*y, *x) } else { (*x, *y) };
-        let Some(along) = plane.along(place).map(|along| along + aside) else {
+        let (category, value) = if plot.categories_on_y() {
+            (*y, *x)
+        } else {
+            (*x, *y)
+        };
+        let Some(along) = plot.category_position(category).map(|along| along + offset) else {
             continue;
         };
-        let Some(at) = plane.value(value) else {
-            if placed {
-                missing(canvas, plane, along, 5.0);
+        let Some(at) = plot.value_position(value) else {
+            if has_categories {
+                missing(canvas, plot, along, 5.0);
             }
             continue;
         };
-        let mut words = format!(
+        let mut tooltip = format!(
             "{name}, {}: {}",
-            plane.place_name(place),
-            plane.words(value)
+            plot.category_name(category),
+            plot.value_text(value)
         );
         if let Some((low, high)) = interval {
-            let ends = (plane.value(*low), plane.value(*high));
-            let path = whisker(plane, along, at, ends, 4.0);
+            let ends = (plot.value_position(*low), plot.value_position(*high));
+            let path = whisker(plot, along, at, ends, 4.0);
             canvas.path(&format!("c s{class}"), &path, "");
-            let _ = write!(words, " ({} to {})", plane.words(*low), plane.words(*high));
+            let _ = write!(
+                tooltip,
+                " ({} to {})",
+                plot.value_text(*low),
+                plot.value_text(*high)
+            );
             for end in [ends.0, ends.1].into_iter().flatten() {
                 canvas
-                    .ink
-                    .line(plane.point(along, at), plane.point(along, end));
+                    .drawn
+                    .mark_line(plot.point(along, at), plot.point(along, end));
             }
         }
-        let (x, y) = plane.point(along, at);
-        canvas.ink.dot((x, y));
-        canvas.path(&format!("p s{class}"), &marker(class, x, y), &words);
+        let (x, y) = plot.point(along, at);
+        canvas.drawn.mark_point((x, y));
+        canvas.path(&format!("p s{class}"), &marker(class, x, y), &tooltip);
     }
-}
-
-/// A line from a value to the ends of its interval, as far as they are known, with caps of a half width.
-pub(super) fn whisker(
-    plane: &Plane,
-    along: f64,
-    at: f64,
-    (low, high): (Option<f64>, Option<f64>),
-    half: f64,
-) -> String {
-    let mut path = String::new();
-    for end in [low, high].into_iter().flatten() {
-        let (a, b) = (plane.point(along, at), plane.point(along, end));
-        let (from, to) = (
-            plane.point(along - half, end),
-            plane.point(along + half, end),
-        );
-        let _ = write!(path, "M{}L{}M{}L{}", pair(a), pair(b), pair(from), pair(to));
-    }
-    path
-}
-
-/// A single sample: a small ring, smaller where only `room` is to either side.
-pub(super) fn ring(canvas: &mut Canvas, class: &str, (x, y): (f64, f64), room: f64) {
-    canvas.ink.dot((x, y));
-    let _ = writeln!(
-        canvas.out,
-        "<circle class=\"{class}\" r=\"{}\" cx=\"{}\" cy=\"{}\"/>",
-        coordinate((room * 0.3).clamp(1.0, 1.9)),
-        coordinate(x),
-        coordinate(y)
-    );
 }

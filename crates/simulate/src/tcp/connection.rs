@@ -1,240 +1,244 @@
-//! One end of a connection: both halves and the handshake.
+//! One end of a connection: the handshake and both halves.
 
-use caudal_link::moment::Moment;
-use caudal_link::occupancy::Occupancy;
+use caudal_link::occupancy::OccupancySummary;
+use caudal_link::time::SimTime;
 
-use super::TcpSettings;
-use super::receiver::{Answer, Receiver};
+use super::receiver::{AckTiming, Receiver};
 use super::rtt::{RTO_INITIAL_NS, RTO_MAX_NS};
-use super::segment::{Blocks, Segment};
-use super::sender::{Pieces, Sender};
-use crate::outcome::{RttSummary, TcpCounts};
-use crate::span::{after, ns_between};
+use super::segment::{SackBlocks, SegmentRange, TcpSegment};
+use super::sender::Sender;
+use super::settings::TcpSettings;
+use crate::result::{DelayStatistics, TcpCounts};
 
+/// The state of the connection at one end (RFC 9293 section 3.3.2), without its closing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Waits to be called.
-    Listening,
-    /// Has sent its SYN, for the number of times, and asks again at the moment.
-    Calling {
-        since: Moment,
-        times: u32,
-        again: Moment,
+enum ConnectionState {
+    Listen,
+    /// SYN-SENT at the client, SYN-RECEIVED at the server.
+    Synchronising {
+        /// When the first SYN was sent.
+        since: SimTime,
+        /// The number of SYNs sent.
+        syns: u32,
+        /// When the next is sent.
+        retransmit_at: SimTime,
     },
     Established,
 }
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    phase: Phase,
-    /// Whether this end opened the connection.
-    caller: bool,
+pub(crate) struct TcpConnection {
+    state: ConnectionState,
+    /// Set at the end that opened the connection.
+    is_client: bool,
     sender: Sender,
     receiver: Receiver,
-    pieces: Pieces,
+    /// The segments that the sender chose, kept to save allocations.
+    chosen: Vec<SegmentRange>,
 }
 
-impl Connection {
+impl TcpConnection {
     pub(crate) fn new(settings: &TcpSettings, mss: u32) -> Self {
         let timestamps = settings.framing.timestamps;
         Self {
-            phase: Phase::Listening,
-            caller: false,
+            state: ConnectionState::Listen,
+            is_client: false,
             sender: Sender::new(mss, settings.send_window.get(), settings.congestion),
             receiver: Receiver::new(mss, settings.receive_window.get(), timestamps),
-            pieces: Pieces::new(),
+            chosen: Vec::new(),
         }
     }
 
-    /// Calls the other end.
-    pub(crate) fn open(&mut self, now: Moment, out: &mut Vec<Segment>) {
-        self.caller = true;
-        self.call(now, now, 0, out);
+    /// Opens the connection.
+    pub(crate) fn open(&mut self, now: SimTime, out: &mut Vec<TcpSegment>) {
+        self.is_client = true;
+        self.send_syn(now, now, 0, out);
     }
 
-    /// Sends a SYN, or as the end that was called its answer (RFC 9293 section 3.5).
-    fn call(&mut self, now: Moment, since: Moment, times: u32, out: &mut Vec<Segment>) {
-        let wait = (RTO_INITIAL_NS << times.min(7)).min(RTO_MAX_NS);
-        self.phase = Phase::Calling {
+    /// Sends a SYN, at the server with an ACK (RFC 9293 section 3.5).
+    fn send_syn(&mut self, now: SimTime, since: SimTime, syns: u32, out: &mut Vec<TcpSegment>) {
+        let wait = (RTO_INITIAL_NS << syns.min(7)).min(RTO_MAX_NS);
+        self.state = ConnectionState::Synchronising {
             since,
-            times: times + 1,
-            again: after(now, wait),
+            syns: syns + 1,
+            retransmit_at: now.plus_ns(wait),
         };
         let mut syn = self.segment(now, 0, 0);
         syn.syn = true;
-        if !self.caller {
-            self.receiver.tell(&mut syn);
-            syn.blocks = Blocks::default();
+        if !self.is_client {
+            self.receiver.fill_ack(&mut syn);
+            syn.sack = SackBlocks::default();
         }
         out.push(syn);
     }
 
-    fn segment(&self, now: Moment, sequence: u64, length: u32) -> Segment {
-        Segment {
+    fn segment(&self, now: SimTime, sequence: u64, length: u32) -> TcpSegment {
+        TcpSegment {
             sequence,
             length,
-            acknowledged: 0,
+            acknowledgment: 0,
             window: self.receiver.window(),
-            sent: now,
-            echoed: None,
+            timestamp: now,
+            timestamp_echo: None,
             syn: false,
-            acknowledges: false,
-            pushed: false,
-            blocks: Blocks::default(),
+            ack: false,
+            psh: false,
+            sack: SackBlocks::default(),
         }
     }
 
-    fn establish(&mut self, now: Moment, window: u64) {
-        if let Phase::Calling { since, times, .. } = self.phase {
-            let handshake = (times == 1).then(|| ns_between(since, now));
+    fn establish(&mut self, now: SimTime, window: u64) {
+        if let ConnectionState::Synchronising { since, syns, .. } = self.state {
+            let handshake = (syns == 1).then(|| now.ns_since(since));
             self.sender.establish(now, window, handshake);
-            self.phase = Phase::Established;
+            self.state = ConnectionState::Established;
         }
     }
 
-    /// The application has `bytes` more to send.
-    pub(crate) fn write(&mut self, now: Moment, bytes: u64, out: &mut Vec<Segment>) {
+    /// The application writes `bytes`.
+    pub(crate) fn write(&mut self, now: SimTime, bytes: u64, out: &mut Vec<TcpSegment>) {
         self.sender.write(bytes);
         self.send(now, out);
     }
 
-    /// The application has no more to send than what left.
+    /// The application writes nothing more; data not yet sent is discarded.
     pub(crate) fn stop(&mut self) {
         self.sender.stop();
     }
 
-    /// This end answers messages rather than taking a stream.
-    pub(crate) fn converses(&mut self) {
-        self.receiver.answers();
+    /// Treats this end as one that answers what it receives.
+    pub(crate) fn enter_pingpong_mode(&mut self) {
+        self.receiver.enter_pingpong_mode();
     }
 
-    fn send(&mut self, now: Moment, out: &mut Vec<Segment>) {
-        if self.phase == Phase::Established {
-            let mut pieces = std::mem::take(&mut self.pieces);
-            self.sender.transmit(now, &mut pieces);
-            self.pieces = pieces;
-            self.leave(now, out);
+    /// Sends data as far as the sender allows.
+    fn send(&mut self, now: SimTime, out: &mut Vec<TcpSegment>) {
+        if self.state == ConnectionState::Established {
+            let mut chosen = std::mem::take(&mut self.chosen);
+            self.sender.transmit(now, &mut chosen);
+            self.chosen = chosen;
+            self.send_chosen(now, out);
         }
     }
 
-    /// Lets leave what the sending half chose, with what the receiving half has to say.
-    fn leave(&mut self, now: Moment, out: &mut Vec<Segment>) {
-        let mut pieces = std::mem::take(&mut self.pieces);
-        for (sequence, length) in pieces.drain(..) {
+    /// Sends the segments that the sender chose, with the acknowledgement of the receiver.
+    fn send_chosen(&mut self, now: SimTime, out: &mut Vec<TcpSegment>) {
+        let mut chosen = std::mem::take(&mut self.chosen);
+        for SegmentRange { sequence, length } in chosen.drain(..) {
             let mut segment = self.segment(now, sequence, length);
-            segment.pushed = self.sender.pushes(sequence + u64::from(length));
-            self.receiver.tell(&mut segment);
+            segment.psh = self.sender.pushes(sequence + u64::from(length));
+            self.receiver.fill_ack(&mut segment);
             out.push(segment);
         }
-        self.pieces = pieces;
+        self.chosen = chosen;
     }
 
-    /// Takes a segment; gives the bytes that came to the application.
+    /// Takes a segment; gives the number of bytes received by the application.
     pub(crate) fn receive(
         &mut self,
-        now: Moment,
-        segment: &Segment,
-        out: &mut Vec<Segment>,
+        now: SimTime,
+        segment: &TcpSegment,
+        out: &mut Vec<TcpSegment>,
     ) -> u64 {
         if segment.syn {
             self.receive_syn(now, segment, out);
             return 0;
         }
-        if !segment.acknowledges || self.phase == Phase::Listening {
+        if !segment.ack || self.state == ConnectionState::Listen {
             return 0;
         }
         self.establish(now, segment.window);
         let before = self.receiver.next();
-        let answer = if segment.length > 0 {
-            self.receiver.accept(now, segment)
+        let ack = if segment.length > 0 {
+            self.receiver.receive(now, segment)
         } else {
-            self.receiver.note(segment);
-            Answer::Later
+            self.receiver.record_timestamp(segment);
+            AckTiming::Delayed
         };
-        let mut pieces = std::mem::take(&mut self.pieces);
-        self.sender.acknowledge(now, segment, &mut pieces);
-        let silent = pieces.is_empty();
-        self.pieces = pieces;
-        self.leave(now, out);
-        if answer == Answer::Now && silent {
-            self.say(now, out);
+        let mut chosen = std::mem::take(&mut self.chosen);
+        self.sender.acknowledge(now, segment, &mut chosen);
+        let has_data = !chosen.is_empty();
+        self.chosen = chosen;
+        self.send_chosen(now, out);
+        if ack == AckTiming::Now && !has_data {
+            self.send_ack(now, out);
         }
         self.receiver.next() - before
     }
 
-    fn receive_syn(&mut self, now: Moment, segment: &Segment, out: &mut Vec<Segment>) {
-        self.receiver.note(segment);
-        match self.phase {
-            Phase::Listening => self.call(now, now, 0, out),
-            Phase::Calling { since, times, .. } if !self.caller => {
-                self.call(now, since, times, out);
+    fn receive_syn(&mut self, now: SimTime, segment: &TcpSegment, out: &mut Vec<TcpSegment>) {
+        self.receiver.record_timestamp(segment);
+        match self.state {
+            ConnectionState::Listen => self.send_syn(now, now, 0, out),
+            ConnectionState::Synchronising { since, syns, .. } if !self.is_client => {
+                self.send_syn(now, since, syns, out);
             }
-            Phase::Calling { .. } => {
+            ConnectionState::Synchronising { .. } => {
                 self.establish(now, segment.window);
-                self.say(now, out);
+                self.send_ack(now, out);
                 self.send(now, out);
             }
-            // The answer to the last acknowledgement of the handshake was lost.
-            Phase::Established => self.say(now, out),
+            // The last acknowledgement of the handshake was lost.
+            ConnectionState::Established => self.send_ack(now, out),
         }
     }
 
     /// Sends an acknowledgement without data.
-    fn say(&mut self, now: Moment, out: &mut Vec<Segment>) {
+    fn send_ack(&mut self, now: SimTime, out: &mut Vec<TcpSegment>) {
         let mut segment = self.segment(now, self.sender.next(), 0);
-        self.receiver.tell(&mut segment);
+        self.receiver.fill_ack(&mut segment);
         out.push(segment);
     }
 
-    /// When something will happen without another segment.
-    pub(crate) fn deadline(&self) -> Option<Moment> {
-        match self.phase {
-            Phase::Listening => None,
-            Phase::Calling { again, .. } => Some(again),
-            Phase::Established => {
+    /// The time of the next timer.
+    pub(crate) fn deadline(&self) -> Option<SimTime> {
+        match self.state {
+            ConnectionState::Listen => None,
+            ConnectionState::Synchronising { retransmit_at, .. } => Some(retransmit_at),
+            ConnectionState::Established => {
                 let due = [self.sender.deadline(), self.receiver.deadline()];
                 due.into_iter().flatten().min()
             }
         }
     }
 
-    /// Does what is due.
-    pub(crate) fn wake(&mut self, now: Moment, out: &mut Vec<Segment>) {
-        match self.phase {
-            Phase::Listening => {}
-            Phase::Calling {
+    /// Processes the timers that are due.
+    pub(crate) fn wake(&mut self, now: SimTime, out: &mut Vec<TcpSegment>) {
+        match self.state {
+            ConnectionState::Listen => {}
+            ConnectionState::Synchronising {
                 since,
-                times,
-                again,
+                syns,
+                retransmit_at,
             } => {
-                if again <= now {
-                    self.call(now, since, times, out);
+                if retransmit_at <= now {
+                    self.send_syn(now, since, syns, out);
                 }
             }
-            Phase::Established => {
-                let mut pieces = std::mem::take(&mut self.pieces);
-                self.sender.wake(now, &mut pieces);
-                self.pieces = pieces;
-                self.leave(now, out);
-                if self.receiver.wake(now) == Answer::Now {
-                    self.say(now, out);
+            ConnectionState::Established => {
+                let mut chosen = std::mem::take(&mut self.chosen);
+                self.sender.wake(now, &mut chosen);
+                self.chosen = chosen;
+                self.send_chosen(now, out);
+                if self.receiver.wake(now) == AckTiming::Now {
+                    self.send_ack(now, out);
                 }
             }
         }
     }
 
-    /// Bytes the other end acknowledged.
+    /// The number of bytes acknowledged by the other end.
     pub(crate) const fn acknowledged(&self) -> u64 {
         self.sender.acknowledged()
     }
 
-    /// Bytes that came in order.
+    /// The number of bytes received in order.
     pub(crate) const fn received(&self) -> u64 {
         self.receiver.next()
     }
 
-    /// Bytes sent at least once.
+    /// The number of bytes sent, without retransmissions.
     pub(crate) const fn sent(&self) -> u64 {
         self.sender.next()
     }
@@ -243,11 +247,12 @@ impl Connection {
         self.sender.counts()
     }
 
-    pub(crate) const fn rtt(&self) -> &RttSummary {
-        self.sender.rtt_summary()
+    pub(crate) const fn rtt(&self) -> &DelayStatistics {
+        self.sender.rtt()
     }
 
-    pub(crate) fn cwnd_over_time(&self, end: Moment) -> Occupancy {
+    /// The congestion window in segments over time, until `end`.
+    pub(crate) fn cwnd_over_time(&self, end: SimTime) -> OccupancySummary {
         self.sender.cwnd_over_time(end)
     }
 }

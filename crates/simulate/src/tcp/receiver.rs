@@ -1,56 +1,58 @@
-//! The receiving half of a connection: what arrived, and when that is said.
+//! The receiving half of a connection: reassembly and acknowledgements.
 
-use caudal_link::moment::Moment;
+use caudal_link::time::SimTime;
 
-use super::segment::{Blocks, Segment};
-use crate::span::after;
+use super::segment::{SackBlocks, TcpSegment};
 
-/// How long an acknowledgement is delayed (`TCP_DELACK_MIN` in Linux include/net/tcp.h).
-const DELAY_NS: u64 = 40_000_000;
+/// The delay of an acknowledgement (`TCP_DELACK_MIN` in Linux include/net/tcp.h).
+const DELAYED_ACK_NS: u64 = 40_000_000;
 /// Segments acknowledged one by one at the start (`TCP_MAX_QUICKACKS`).
-const QUICK: u32 = 16;
-/// Acknowledgements that leave at once after the first gap, before they are gathered (`TCP_FASTRETRANS_THRESH`).
-const AT_ONCE: u32 = 3;
-/// How many may be gathered (`tcp_comp_sack_nr`).
-const GATHERED: u32 = 44;
-/// For how long (`tcp_comp_sack_delay_ns`), and at most a twentieth of a round trip.
-const GATHER_NS: u64 = 1_000_000;
-/// Stretches out of order that are kept, those beyond are forgotten as a full buffer would.
-const STRETCHES: usize = 65_536;
+const MAX_QUICK_ACKS: u32 = 16;
+/// Acknowledgements of out-of-order segments sent at once before they are compressed (`TCP_FASTRETRANS_THRESH`).
+const UNCOMPRESSED_ACKS: u32 = 3;
+/// The number of acknowledgements that are compressed into one (`tcp_comp_sack_nr`).
+const MAX_COMPRESSED_ACKS: u32 = 44;
+/// The delay of a compressed acknowledgement (`tcp_comp_sack_delay_ns`).
+const COMPRESSION_DELAY_NS: u64 = 1_000_000;
+/// The largest number of out-of-order ranges; further ones are dropped as by a full buffer.
+const MAX_RANGES: usize = 65_536;
 
 /// The receiving half.
 #[derive(Debug)]
 pub(super) struct Receiver {
     mss: u32,
     window: u64,
-    /// The first byte not received.
+    /// The sequence number of the first byte not received.
     next: u64,
-    /// What has been acknowledged.
-    said: u64,
-    /// Received beyond `next`, in order and apart from each other.
-    stretches: Vec<(u64, u64)>,
-    /// The latest of them first.
-    recent: [(u64, u64); Blocks::MOST],
+    /// The sequence number last acknowledged.
+    acknowledged: u64,
+    /// Data received beyond `next`: disjoint ranges in order.
+    out_of_order: Vec<(u64, u64)>,
+    /// The latest of these ranges first.
+    recent: [(u64, u64); SackBlocks::MAX],
     recent_count: usize,
-    /// A segment that had arrived before, to be told once (RFC 2883).
-    superfluous: Option<(u64, u64)>,
-    quick: u32,
-    /// Whether this end answers what it receives, so that acknowledgements travel with data.
-    answers: bool,
-    due: Option<Moment>,
-    at_once: u32,
-    at_once_from: u64,
-    gathered: u32,
+    /// A duplicate to be reported once (D-SACK, RFC 2883).
+    duplicate: Option<(u64, u64)>,
+    /// Segments still to be acknowledged one by one.
+    quick_acks: u32,
+    /// Set when this end answers what it receives, so that data carries the acknowledgements (`pingpong` in Linux).
+    pingpong: bool,
+    /// The time of the delayed acknowledgement.
+    ack_due: Option<SimTime>,
+    /// Out-of-order segments acknowledged at once since `next` was `uncompressed_from`.
+    uncompressed: u32,
+    uncompressed_from: u64,
+    compressed: u32,
     /// The timestamp to echo (RFC 7323 section 4.3).
-    echo: Option<Moment>,
-    most_blocks: usize,
+    timestamp: Option<SimTime>,
+    max_blocks: usize,
 }
 
-/// Whether something must be said now.
+/// The time of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum AckTiming {
     Now,
-    Later,
+    Delayed,
 }
 
 impl Receiver {
@@ -59,19 +61,19 @@ impl Receiver {
             mss,
             window,
             next: 0,
-            said: 0,
-            stretches: Vec::new(),
-            recent: [(0, 0); Blocks::MOST],
+            acknowledged: 0,
+            out_of_order: Vec::new(),
+            recent: [(0, 0); SackBlocks::MAX],
             recent_count: 0,
-            superfluous: None,
-            quick: QUICK,
-            answers: false,
-            due: None,
-            at_once: 0,
-            at_once_from: 0,
-            gathered: 0,
-            echo: None,
-            most_blocks: if timestamps { 3 } else { 4 },
+            duplicate: None,
+            quick_acks: MAX_QUICK_ACKS,
+            pingpong: false,
+            ack_due: None,
+            uncompressed: 0,
+            uncompressed_from: 0,
+            compressed: 0,
+            timestamp: None,
+            max_blocks: if timestamps { 3 } else { 4 },
         }
     }
 
@@ -83,74 +85,80 @@ impl Receiver {
         self.window
     }
 
-    pub(super) const fn deadline(&self) -> Option<Moment> {
-        self.due
+    pub(super) const fn deadline(&self) -> Option<SimTime> {
+        self.ack_due
     }
 
-    /// This end sends data of its own in answer.
-    pub(super) const fn answers(&mut self) {
-        self.answers = true;
+    /// Treats this end as one that answers what it receives (`inet_csk_enter_pingpong_mode()` in Linux).
+    pub(super) const fn enter_pingpong_mode(&mut self) {
+        self.pingpong = true;
     }
 
-    /// Takes note of a segment's timestamp without taking its data.
-    pub(super) fn note(&mut self, segment: &Segment) {
-        if segment.sequence <= self.said && self.echo.is_none_or(|echo| echo <= segment.sent) {
-            self.echo = Some(segment.sent);
+    /// Records the timestamp of a segment (RFC 7323 section 4.3).
+    pub(super) fn record_timestamp(&mut self, segment: &TcpSegment) {
+        if segment.sequence <= self.acknowledged
+            && self
+                .timestamp
+                .is_none_or(|latest| latest <= segment.timestamp)
+        {
+            self.timestamp = Some(segment.timestamp);
         }
     }
 
-    /// Takes a segment with data; gives when to answer.
-    pub(super) fn accept(&mut self, now: Moment, segment: &Segment) -> Answer {
-        self.note(segment);
+    /// Takes a segment with data; gives the time of its acknowledgement.
+    pub(super) fn receive(&mut self, now: SimTime, segment: &TcpSegment) -> AckTiming {
+        self.record_timestamp(segment);
         let start = segment.sequence;
         let end = start.saturating_add(u64::from(segment.length));
         if end <= self.next {
-            self.superfluous = Some((start, end));
-            self.quick = self.quick.max(QUICK);
-            return Answer::Now;
+            self.duplicate = Some((start, end));
+            self.quick_acks = self.quick_acks.max(MAX_QUICK_ACKS);
+            return AckTiming::Now;
         }
         if end > self.next.saturating_add(self.window) {
             // Outside of the window (RFC 9293 section 3.10.7.4).
-            return Answer::Now;
+            return AckTiming::Now;
         }
         if start > self.next {
-            if !self.keep(start, end) {
-                self.superfluous = Some((start, end));
-                return Answer::Now;
+            if !self.insert_out_of_order(start, end) {
+                self.duplicate = Some((start, end));
+                return AckTiming::Now;
             }
-            return self.gather(now);
+            return self.compress_ack(now);
         }
-        let had_gaps = !self.stretches.is_empty();
+        let had_gaps = !self.out_of_order.is_empty();
         self.next = end;
-        let reached = self
-            .stretches
+        let joined = self
+            .out_of_order
             .partition_point(|(from, _)| *from <= self.next);
-        if let Some((_, until)) = self.stretches[..reached].last() {
+        if let Some((_, until)) = self.out_of_order[..joined].last() {
             self.next = self.next.max(*until);
         }
-        self.stretches.drain(..reached);
-        self.forget_below();
-        let gap_closed = had_gaps && self.stretches.is_empty();
-        let much = self.next - self.said > u64::from(self.mss);
-        // Where the sender's block ends it may be waiting for this one (`tcp_measure_rcv_mss()`); the application here
-        // reads at once.
-        let at_once = (self.quick > 0 || segment.pushed) && !self.answers;
-        if gap_closed || much || at_once {
-            return Answer::Now;
+        self.out_of_order.drain(..joined);
+        self.drop_acknowledged_blocks();
+        let closed_gap = had_gaps && self.out_of_order.is_empty();
+        let is_second_segment = self.next - self.acknowledged > u64::from(self.mss);
+        // At a PSH the sender may be waiting for the acknowledgement (`tcp_measure_rcv_mss()`); the application here reads
+        // at once.
+        let is_quick = (self.quick_acks > 0 || segment.psh) && !self.pingpong;
+        if closed_gap || is_second_segment || is_quick {
+            return AckTiming::Now;
         }
-        if !self.stretches.is_empty() {
-            return self.gather(now);
+        if !self.out_of_order.is_empty() {
+            return self.compress_ack(now);
         }
-        self.due.get_or_insert(after(now, DELAY_NS));
-        Answer::Later
+        self.ack_due.get_or_insert(now.plus_ns(DELAYED_ACK_NS));
+        AckTiming::Delayed
     }
 
-    /// Keeps a stretch beyond a gap; `false` when it was there.
-    fn keep(&mut self, start: u64, end: u64) -> bool {
-        let first = self.stretches.partition_point(|(_, until)| *until < start);
+    /// Inserts a range of out-of-order data; `false` when all of it had been received.
+    fn insert_out_of_order(&mut self, start: u64, end: u64) -> bool {
+        let first = self
+            .out_of_order
+            .partition_point(|(_, until)| *until < start);
         let mut merged = (start, end);
         let mut last = first;
-        while let Some((from, until)) = self.stretches.get(last).copied()
+        while let Some((from, until)) = self.out_of_order.get(last).copied()
             && from <= end
         {
             if from <= start && until >= end {
@@ -159,27 +167,27 @@ impl Receiver {
             merged = (merged.0.min(from), merged.1.max(until));
             last += 1;
         }
-        if last == first && self.stretches.len() >= STRETCHES {
+        if last == first && self.out_of_order.len() >= MAX_RANGES {
             return true;
         }
-        self.stretches.splice(first..last, [merged]);
-        // The stretch that grew becomes the latest; those it swallowed go.
-        let mut kept = [(0, 0); Blocks::MOST];
-        kept[0] = merged;
+        self.out_of_order.splice(first..last, [merged]);
+        // The merged range becomes the latest and replaces those it contains.
+        let mut recent = [(0, 0); SackBlocks::MAX];
+        recent[0] = merged;
         let mut count = 1;
         for block in &self.recent[..self.recent_count] {
-            let swallowed = block.0 >= merged.0 && block.1 <= merged.1;
-            if !swallowed && count < kept.len() {
-                kept[count] = *block;
+            let is_contained = block.0 >= merged.0 && block.1 <= merged.1;
+            if !is_contained && count < recent.len() {
+                recent[count] = *block;
                 count += 1;
             }
         }
-        (self.recent, self.recent_count) = (kept, count);
+        (self.recent, self.recent_count) = (recent, count);
         true
     }
 
-    /// Blocks that are in order by now are told no more.
-    fn forget_below(&mut self) {
+    /// Removes blocks that are now in order.
+    fn drop_acknowledged_blocks(&mut self) {
         let mut count = 0;
         for index in 0..self.recent_count {
             if self.recent[index].0 > self.next {
@@ -190,53 +198,53 @@ impl Receiver {
         self.recent_count = count;
     }
 
-    /// The first acknowledgements of a gap leave at once, later ones are gathered for a while.
+    /// The time of the acknowledgement of an out-of-order segment: the first ones are sent at once, later ones compressed.
     ///
     /// Source: `__tcp_ack_snd_check()` in Linux net/ipv4/tcp_input.c.
-    fn gather(&mut self, now: Moment) -> Answer {
-        if self.at_once_from != self.next {
-            (self.at_once_from, self.at_once) = (self.next, 0);
+    fn compress_ack(&mut self, now: SimTime) -> AckTiming {
+        if self.uncompressed_from != self.next {
+            (self.uncompressed_from, self.uncompressed) = (self.next, 0);
         }
-        if self.at_once < AT_ONCE {
-            self.at_once += 1;
-            return Answer::Now;
+        if self.uncompressed < UNCOMPRESSED_ACKS {
+            self.uncompressed += 1;
+            return AckTiming::Now;
         }
-        self.gathered += 1;
-        if self.gathered >= GATHERED {
-            return Answer::Now;
+        self.compressed += 1;
+        if self.compressed >= MAX_COMPRESSED_ACKS {
+            return AckTiming::Now;
         }
-        let due = after(now, GATHER_NS);
-        self.due = Some(self.due.map_or(due, |already| already.min(due)));
-        Answer::Later
+        let due = now.plus_ns(COMPRESSION_DELAY_NS);
+        self.ack_due = Some(self.ack_due.map_or(due, |earlier| earlier.min(due)));
+        AckTiming::Delayed
     }
 
-    /// Whether an acknowledgement is due; one that came late shows that there was nothing to answer with.
-    pub(super) fn wake(&mut self, now: Moment) -> Answer {
-        match self.due {
+    /// Checks whether an acknowledgement is due. If one is, there was no answer to carry it, and ping-pong mode ends.
+    pub(super) fn wake(&mut self, now: SimTime) -> AckTiming {
+        match self.ack_due {
             Some(due) if due <= now => {
-                self.answers = false;
-                Answer::Now
+                self.pingpong = false;
+                AckTiming::Now
             }
-            _ => Answer::Later,
+            _ => AckTiming::Delayed,
         }
     }
 
-    /// Writes into `segment` what this end has received; nothing is due any more.
-    pub(super) fn tell(&mut self, segment: &mut Segment) {
-        segment.acknowledges = true;
-        segment.acknowledged = self.next;
+    /// Fills in the acknowledgement, window, timestamp echo and SACK blocks of `segment`, after which none is due.
+    pub(super) fn fill_ack(&mut self, segment: &mut TcpSegment) {
+        segment.ack = true;
+        segment.acknowledgment = self.next;
         segment.window = self.window;
-        segment.echoed = self.echo;
-        let repeated = self.superfluous.take();
-        segment.blocks = Blocks::none(repeated.is_some());
+        segment.timestamp_echo = self.timestamp;
+        let duplicate = self.duplicate.take();
+        segment.sack = SackBlocks::new(duplicate.is_some());
         let recent = self.recent[..self.recent_count].iter().copied();
-        for block in repeated.into_iter().chain(recent).take(self.most_blocks) {
-            segment.blocks.push(block);
+        for block in duplicate.into_iter().chain(recent).take(self.max_blocks) {
+            segment.sack.push(block);
         }
-        self.said = self.next;
-        self.due = None;
-        self.gathered = 0;
-        self.quick = self.quick.saturating_sub(1);
+        self.acknowledged = self.next;
+        self.ack_due = None;
+        self.compressed = 0;
+        self.quick_acks = self.quick_acks.saturating_sub(1);
     }
 }
 
@@ -246,29 +254,29 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn data(sequence: u64) -> Segment {
-        Segment {
+    fn data(sequence: u64) -> TcpSegment {
+        TcpSegment {
             sequence,
             length: 1000,
-            acknowledged: 0,
+            acknowledgment: 0,
             window: 0,
-            sent: Moment::START,
-            echoed: None,
+            timestamp: SimTime::START,
+            timestamp_echo: None,
             syn: false,
-            acknowledges: true,
-            pushed: false,
-            blocks: Blocks::default(),
+            ack: true,
+            psh: false,
+            sack: SackBlocks::default(),
         }
     }
 
-    fn told(receiver: &mut Receiver) -> (u64, Vec<(u64, u64)>, bool) {
+    /// The acknowledgement, the SACK blocks, and `true` when the first of them is a D-SACK.
+    fn acknowledgement(receiver: &mut Receiver) -> (u64, Vec<(u64, u64)>, bool) {
         let mut segment = data(0);
-        receiver.tell(&mut segment);
-        let repeated = segment.blocks.first_repeats();
+        receiver.fill_ack(&mut segment);
         (
-            segment.acknowledged,
-            segment.blocks.iter().collect(),
-            repeated,
+            segment.acknowledgment,
+            segment.sack.iter().collect(),
+            segment.sack.first_is_dsack(),
         )
     }
 
@@ -279,54 +287,57 @@ mod tests {
     #[test]
     fn every_segment_is_acknowledged_at_first_and_then_every_other() {
         let mut receiver = receiver();
-        let mut said = Vec::new();
+        let mut acknowledged = Vec::new();
         for number in 0..24 {
-            if receiver.accept(Moment::START, &data(number * 1000)) == Answer::Now {
-                receiver.tell(&mut data(0));
-                said.push(number);
+            if receiver.receive(SimTime::START, &data(number * 1000)) == AckTiming::Now {
+                receiver.fill_ack(&mut data(0));
+                acknowledged.push(number);
             }
         }
         let first: Vec<u64> = (0..16).collect();
-        assert_eq!(said[..16], first);
-        assert_eq!(said[16..], [17, 19, 21, 23]);
+        assert_eq!(acknowledged[..16], first);
+        assert_eq!(acknowledged[16..], [17, 19, 21, 23]);
     }
 
     #[test]
     fn a_single_segment_is_acknowledged_after_40_ms() {
         let mut receiver = receiver();
-        receiver.quick = 0;
-        let start = Moment::from_ns(5);
-        assert_eq!(receiver.accept(start, &data(0)), Answer::Later);
-        assert_eq!(receiver.deadline(), Some(Moment::from_ns(40_000_005)));
-        assert_eq!(receiver.wake(Moment::from_ns(40_000_005)), Answer::Now);
+        receiver.quick_acks = 0;
+        let start = SimTime::from_ns(5);
+        assert_eq!(receiver.receive(start, &data(0)), AckTiming::Delayed);
+        assert_eq!(receiver.deadline(), Some(SimTime::from_ns(40_000_005)));
+        assert_eq!(receiver.wake(SimTime::from_ns(40_000_005)), AckTiming::Now);
     }
 
     #[test]
-    fn the_end_of_a_block_is_acknowledged_at_once_unless_answers_carry_it() {
-        let pushed = Segment {
-            pushed: true,
+    fn a_push_is_acknowledged_at_once_unless_an_answer_carries_the_acknowledgement() {
+        let pushed = TcpSegment {
+            psh: true,
             ..data(0)
         };
         let mut receiver = receiver();
-        receiver.quick = 0;
-        assert_eq!(receiver.accept(Moment::START, &pushed), Answer::Now);
+        receiver.quick_acks = 0;
+        assert_eq!(receiver.receive(SimTime::START, &pushed), AckTiming::Now);
         let mut receiver = self::receiver();
-        receiver.answers();
-        assert_eq!(receiver.accept(Moment::START, &pushed), Answer::Later);
+        receiver.enter_pingpong_mode();
+        assert_eq!(
+            receiver.receive(SimTime::START, &pushed),
+            AckTiming::Delayed
+        );
     }
 
     #[test]
-    fn the_latest_block_comes_first_and_a_repeated_segment_before_it() {
+    fn the_latest_block_comes_first_and_a_dsack_before_it() {
         let mut receiver = receiver();
         for start in [2000, 6000, 4000, 8000, 3000] {
-            receiver.accept(Moment::START, &data(start));
+            receiver.receive(SimTime::START, &data(start));
         }
         let blocks = vec![(2000, 5000), (8000, 9000), (6000, 7000)];
-        assert_eq!(told(&mut receiver), (0, blocks, false));
-        receiver.accept(Moment::START, &data(6000));
-        assert_eq!(told(&mut receiver).1[0], (6000, 7000));
-        receiver.accept(Moment::START, &data(6000));
-        assert!(told(&mut receiver).2);
+        assert_eq!(acknowledgement(&mut receiver), (0, blocks, false));
+        receiver.receive(SimTime::START, &data(6000));
+        assert_eq!(acknowledgement(&mut receiver).1[0], (6000, 7000));
+        receiver.receive(SimTime::START, &data(6000));
+        assert!(acknowledgement(&mut receiver).2);
     }
 
     proptest! {
@@ -335,19 +346,19 @@ mod tests {
             let mut receiver = receiver();
             let mut arrived = BTreeSet::new();
             for number in order {
-                receiver.accept(Moment::START, &data(number * 1000));
+                receiver.receive(SimTime::START, &data(number * 1000));
                 arrived.insert(number);
                 let in_order = (0..).find(|number| !arrived.contains(number)).unwrap();
                 prop_assert_eq!(receiver.next(), in_order * 1000);
-                let (_, blocks, repeated) = told(&mut receiver);
-                prop_assert!(!repeated);
+                let (_, blocks, is_dsack) = acknowledgement(&mut receiver);
+                prop_assert!(!is_dsack);
                 for (start, end) in blocks {
                     prop_assert!(start > receiver.next());
                     prop_assert!((start / 1000..end / 1000).all(|number| arrived.contains(&number)));
                 }
             }
             prop_assert_eq!(receiver.next(), 40_000);
-            prop_assert!(receiver.stretches.is_empty());
+            prop_assert!(receiver.out_of_order.is_empty());
         }
     }
 }

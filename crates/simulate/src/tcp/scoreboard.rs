@@ -1,281 +1,288 @@
-//! What was sent and is not acknowledged: which of it arrived, which is lost, which was sent again.
+//! The scoreboard: segments sent and not acknowledged, and which of them arrived, are lost, or were retransmitted.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use caudal_link::moment::Moment;
+use caudal_link::time::SimTime;
 
-use super::segment::Blocks;
-use crate::span::ns_between;
+use super::segment::{SackBlocks, SegmentRange};
 
-/// A segment on its way.
+/// A segment sent and not acknowledged.
 #[derive(Debug, Clone)]
-struct Sent {
+struct SentSegment {
     sequence: u64,
     length: u32,
     /// When it was last sent.
-    at: Moment,
-    repeated: bool,
-    /// The receiver holds it.
-    selected: bool,
+    sent_at: SimTime,
+    retransmitted: bool,
+    /// Set when the receiver has reported it in a SACK block.
+    sacked: bool,
     lost: bool,
-    /// A repetition of what was lost is on its way.
-    underway: bool,
+    /// Set while a retransmission is in flight.
+    retransmission_in_flight: bool,
 }
 
-impl Sent {
+impl SentSegment {
     const fn end(&self) -> u64 {
         self.sequence + self.length as u64
     }
 }
 
-/// The latest segment known to have arrived, by the time it was sent (RFC 8985 section 6.2).
+/// The state of RACK: the latest sent of the segments known to have arrived (RFC 8985 section 6.2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rack {
-    sent: Moment,
+    sent_at: SimTime,
     end: u64,
     pub(super) rtt_ns: u64,
-    /// Whether segments have been seen to arrive out of order.
-    pub(super) reordering: bool,
+    /// Set once segments have arrived out of order.
+    pub(super) reordering_seen: bool,
 }
 
 impl Rack {
-    /// Takes note that a segment sent at `sent` arrived.
-    fn advance(&mut self, segment: &Sent, now: Moment, least_rtt_ns: Option<u64>) {
-        let rtt_ns = ns_between(segment.at, now);
-        // An acknowledgement faster than any was for the first copy.
-        if segment.repeated && least_rtt_ns.is_some_and(|least| rtt_ns < least) {
+    /// Updates the state after `segment` arrived.
+    fn update(&mut self, segment: &SentSegment, now: SimTime, min_rtt_ns: Option<u64>) {
+        let rtt_ns = now.ns_since(segment.sent_at);
+        // An acknowledgement faster than the minimum is one of the original transmission.
+        if segment.retransmitted && min_rtt_ns.is_some_and(|min| rtt_ns < min) {
             return;
         }
         self.rtt_ns = rtt_ns;
-        if (segment.at, segment.end()) > (self.sent, self.end) {
-            self.sent = segment.at;
+        if (segment.sent_at, segment.end()) > (self.sent_at, self.end) {
+            self.sent_at = segment.sent_at;
             self.end = segment.end();
         }
     }
 }
 
-/// What an acknowledgement told.
+/// The effects of an acknowledgement on the scoreboard.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct News {
-    /// Segments that arrived and were not known to.
+pub(super) struct AckSummary {
+    /// Segments newly known to have arrived.
     pub(super) delivered: u64,
-    /// Segments newly held by the receiver out of order.
-    pub(super) selected: u64,
-    /// Whether a repeated segment was acknowledged in order.
-    pub(super) repeated: bool,
-    /// When the first and last of the segments acknowledged in order and sent once were sent.
-    pub(super) fresh: Option<(Moment, Moment)>,
-    /// The same of the segments newly selected.
-    pub(super) fresh_selected: Option<(Moment, Moment)>,
+    /// Segments newly reported in SACK blocks.
+    pub(super) sacked: u64,
+    /// Set when a retransmitted segment was acknowledged in order.
+    pub(super) acked_retransmission: bool,
+    /// The first and last send times of segments acknowledged in order and never retransmitted.
+    pub(super) acked_sent_at: Option<(SimTime, SimTime)>,
+    /// The first and last send times of segments newly reported in SACK blocks and never retransmitted.
+    pub(super) sacked_sent_at: Option<(SimTime, SimTime)>,
 }
 
-fn extend(range: &mut Option<(Moment, Moment)>, at: Moment) {
+fn extend(range: &mut Option<(SimTime, SimTime)>, at: SimTime) {
     *range = Some(match *range {
         Some((first, last)) => (first.min(at), last.max(at)),
         None => (at, at),
     });
 }
 
-/// Segments in the order of their sequence (RFC 6675's scoreboard, marked by RFC 8985).
+/// The scoreboard of RFC 6675, with the loss detection of RFC 8985.
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
-    sent: VecDeque<Sent>,
-    /// The number of the first of them; segments are numbered as they are first sent.
+    /// The segments in order of sequence.
+    segments: VecDeque<SentSegment>,
+    /// The number of the first of them; segments are numbered in order of their first transmission.
     first: u64,
-    /// Numbers by the time of sending; entries that no longer hold are passed over.
-    by_time: VecDeque<(Moment, u64)>,
-    /// Numbers of the segments that are lost and have no repetition underway.
-    to_repeat: BTreeSet<u64>,
-    selected: u64,
+    /// Send times and numbers in order of time; entries of segments sent again since are skipped.
+    by_time: VecDeque<(SimTime, u64)>,
+    /// The numbers of segments that are lost and have no retransmission in flight.
+    to_retransmit: BTreeSet<u64>,
+    sacked: u64,
     lost: u64,
-    underway: u64,
-    highest_selected: u64,
-    /// The blocks of the last acknowledgement, which need not be looked at again.
-    known: Blocks,
-    /// Segments ever marked lost.
+    retransmissions_in_flight: u64,
+    /// The end of the highest segment reported in a SACK block.
+    highest_sacked: u64,
+    /// The blocks of the last acknowledgement, which need not be searched again.
+    previous_blocks: SackBlocks,
+    /// The number of times a segment was marked lost.
     pub(super) losses: u64,
 }
 
 impl Scoreboard {
-    /// Segments sent and not acknowledged in order.
+    /// The number of segments sent and not acknowledged in order.
     pub(super) fn len(&self) -> u64 {
-        self.sent.len() as u64
+        self.segments.len() as u64
     }
 
-    /// Segments the receiver holds out of order.
-    pub(super) const fn selected(&self) -> u64 {
-        self.selected
+    /// The number of segments reported in SACK blocks.
+    pub(super) const fn sacked(&self) -> u64 {
+        self.sacked
     }
 
-    /// Segments that are lost, sent again or not.
+    /// The number of lost segments, retransmitted or not.
     pub(super) const fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Whether a repetition is on its way.
-    pub(super) const fn repeats(&self) -> bool {
-        self.underway > 0
+    /// `true` while a retransmission is in flight.
+    pub(super) const fn has_retransmission_in_flight(&self) -> bool {
+        self.retransmissions_in_flight > 0
     }
 
-    /// Segments on their way (the pipe of RFC 6675).
+    /// The number of segments in flight (the pipe of RFC 6675).
     pub(super) fn in_flight(&self) -> u64 {
-        self.len() + self.underway - self.selected - self.lost
+        self.len() + self.retransmissions_in_flight - self.sacked - self.lost
     }
 
-    /// When the first was last sent.
-    pub(super) fn head_sent(&self) -> Option<Moment> {
-        self.sent.front().map(|segment| segment.at)
+    /// The time at which the first segment was last sent.
+    pub(super) fn head_sent_at(&self) -> Option<SimTime> {
+        self.segments.front().map(|segment| segment.sent_at)
     }
 
-    pub(super) fn push(&mut self, now: Moment, sequence: u64, length: u32) {
+    /// Adds a segment sent at `now` for the first time.
+    pub(super) fn push(&mut self, now: SimTime, sequence: u64, length: u32) {
         let number = self.first + self.len();
         self.by_time.push_back((now, number));
-        self.sent.push_back(Sent {
+        self.segments.push_back(SentSegment {
             sequence,
             length,
-            at: now,
-            repeated: false,
-            selected: false,
+            sent_at: now,
+            retransmitted: false,
+            sacked: false,
             lost: false,
-            underway: false,
+            retransmission_in_flight: false,
         });
     }
 
-    /// Takes out everything before `acknowledged`.
-    pub(super) fn release(
+    /// Removes all segments before `acknowledged`.
+    pub(super) fn acknowledge(
         &mut self,
         acknowledged: u64,
-        now: Moment,
+        now: SimTime,
         rack: &mut Rack,
-        least_rtt_ns: Option<u64>,
-        news: &mut News,
+        min_rtt_ns: Option<u64>,
+        summary: &mut AckSummary,
     ) {
-        while let Some(segment) = self.sent.front()
+        while let Some(segment) = self.segments.front()
             && segment.end() <= acknowledged
-            && let Some(segment) = self.sent.pop_front()
+            && let Some(segment) = self.segments.pop_front()
         {
             let number = self.first;
             self.first += 1;
-            if segment.selected {
-                self.selected -= 1;
+            if segment.sacked {
+                self.sacked -= 1;
             } else {
-                news.delivered += 1;
-                rack.advance(&segment, now, least_rtt_ns);
-                if !segment.repeated && segment.end() <= self.highest_selected {
-                    rack.reordering = true;
+                summary.delivered += 1;
+                rack.update(&segment, now, min_rtt_ns);
+                if !segment.retransmitted && segment.end() <= self.highest_sacked {
+                    rack.reordering_seen = true;
                 }
             }
             if segment.lost {
                 self.lost -= 1;
-                self.to_repeat.remove(&number);
+                self.to_retransmit.remove(&number);
             }
-            self.underway -= u64::from(segment.underway);
-            if segment.repeated {
-                news.repeated = true;
-            } else if !segment.selected {
-                extend(&mut news.fresh, segment.at);
+            self.retransmissions_in_flight -= u64::from(segment.retransmission_in_flight);
+            if segment.retransmitted {
+                summary.acked_retransmission = true;
+            } else if !segment.sacked {
+                extend(&mut summary.acked_sent_at, segment.sent_at);
             }
         }
-        if self.sent.is_empty() {
+        if self.segments.is_empty() {
             self.by_time.clear();
         }
     }
 
-    /// Marks what `blocks` say the receiver holds.
-    pub(super) fn select(
+    /// Marks the segments in SACK blocks.
+    pub(super) fn mark_sacked(
         &mut self,
-        blocks: &Blocks,
-        now: Moment,
+        blocks: &SackBlocks,
+        now: SimTime,
         rack: &mut Rack,
-        least_rtt_ns: Option<u64>,
-        news: &mut News,
+        min_rtt_ns: Option<u64>,
+        summary: &mut AckSummary,
     ) {
-        for block in blocks.iter().skip(usize::from(blocks.first_repeats())) {
+        for block in blocks.iter().skip(usize::from(blocks.first_is_dsack())) {
             let (mut start, end) = block;
-            // A block that only grew is looked at where it grew.
-            if let Some((_, known)) = self
-                .known
+            // A block that has only grown is searched where it has grown.
+            if let Some((_, searched)) = self
+                .previous_blocks
                 .iter()
                 .find(|(from, until)| *from == start && *until <= end)
             {
-                start = known;
+                start = searched;
             }
             let mut index = self
-                .sent
+                .segments
                 .partition_point(|segment| segment.sequence < start);
-            while let Some(segment) = self.sent.get_mut(index)
+            while let Some(segment) = self.segments.get_mut(index)
                 && segment.end() <= end
             {
-                if !segment.selected {
-                    segment.selected = true;
-                    self.selected += 1;
-                    news.selected += 1;
-                    news.delivered += 1;
+                if !segment.sacked {
+                    segment.sacked = true;
+                    self.sacked += 1;
+                    summary.sacked += 1;
+                    summary.delivered += 1;
                     if segment.lost {
                         segment.lost = false;
                         self.lost -= 1;
-                        self.to_repeat.remove(&(self.first + index as u64));
+                        self.to_retransmit.remove(&(self.first + index as u64));
                     }
-                    if segment.underway {
-                        segment.underway = false;
-                        self.underway -= 1;
+                    if segment.retransmission_in_flight {
+                        segment.retransmission_in_flight = false;
+                        self.retransmissions_in_flight -= 1;
                     }
-                    if !segment.repeated {
-                        extend(&mut news.fresh_selected, segment.at);
-                        if segment.end() < self.highest_selected {
-                            rack.reordering = true;
+                    if !segment.retransmitted {
+                        extend(&mut summary.sacked_sent_at, segment.sent_at);
+                        if segment.end() < self.highest_sacked {
+                            rack.reordering_seen = true;
                         }
                     }
-                    self.highest_selected = self.highest_selected.max(segment.end());
-                    rack.advance(segment, now, least_rtt_ns);
+                    self.highest_sacked = self.highest_sacked.max(segment.end());
+                    rack.update(segment, now, min_rtt_ns);
                 }
                 index += 1;
             }
         }
-        self.known = *blocks;
+        self.previous_blocks = *blocks;
     }
 
-    /// The place of segment `number`, if it was last sent at `at` and nobody knows what became of it.
-    fn pending(&self, at: Moment, number: u64) -> Option<usize> {
+    /// The index of segment `number`, if it was last sent at `sent_at` and its fate is unknown.
+    fn pending(&self, sent_at: SimTime, number: u64) -> Option<usize> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        let segment = self.sent.get(index)?;
-        let known = segment.selected || (segment.lost && !segment.underway);
-        (segment.at == at && !known).then_some(index)
+        let segment = self.segments.get(index)?;
+        let is_known = segment.sacked || (segment.lost && !segment.retransmission_in_flight);
+        (segment.sent_at == sent_at && !is_known).then_some(index)
     }
 
     fn mark_lost(&mut self, index: usize) {
-        let Some(segment) = self.sent.get_mut(index) else {
+        let Some(segment) = self.segments.get_mut(index) else {
             return;
         };
-        if segment.underway {
-            segment.underway = false;
-            self.underway -= 1;
+        if segment.retransmission_in_flight {
+            segment.retransmission_in_flight = false;
+            self.retransmissions_in_flight -= 1;
         }
         if !segment.lost {
             segment.lost = true;
             self.lost += 1;
         }
         self.losses += 1;
-        self.to_repeat.insert(self.first + index as u64);
+        self.to_retransmit.insert(self.first + index as u64);
     }
 
-    /// Marks as lost what was sent long enough before something that arrived (RFC 8985 section 6.2, step 5).
+    /// Marks segments as lost that were sent long enough before one that arrived (RFC 8985 section 6.2, step 5).
     ///
-    /// Gives how long to wait until more may be lost, when there is something to wait for.
-    pub(super) fn detect(&mut self, rack: &Rack, window_ns: u64, now: Moment) -> Option<u64> {
-        while let Some((at, number)) = self.by_time.front().copied() {
-            let Some(index) = self.pending(at, number) else {
+    /// Gives the time in nanoseconds after which more may be lost; `None` when no more can be.
+    pub(super) fn detect_losses(
+        &mut self,
+        rack: &Rack,
+        window_ns: u64,
+        now: SimTime,
+    ) -> Option<u64> {
+        while let Some((sent_at, number)) = self.by_time.front().copied() {
+            let Some(index) = self.pending(sent_at, number) else {
                 self.by_time.pop_front();
                 continue;
             };
-            let later = (at, self.sent[index].end()) >= (rack.sent, rack.end);
-            if later {
+            let is_later = (sent_at, self.segments[index].end()) >= (rack.sent_at, rack.end);
+            if is_later {
                 return None;
             }
-            let patience = rack.rtt_ns.saturating_add(window_ns);
-            if ns_between(at, now) < patience {
-                let longest = patience.saturating_sub(ns_between(rack.sent, now));
-                return Some(longest.max(1));
+            let timeout_ns = rack.rtt_ns.saturating_add(window_ns);
+            if now.ns_since(sent_at) < timeout_ns {
+                let remaining_ns = timeout_ns.saturating_sub(now.ns_since(rack.sent_at));
+                return Some(remaining_ns.max(1));
             }
             self.mark_lost(index);
             self.by_time.pop_front();
@@ -283,23 +290,23 @@ impl Scoreboard {
         None
     }
 
-    /// Marks as lost what a timeout leaves no hope for: the first, and all that was sent a round trip ago.
+    /// Marks segments as lost after a timeout: the first, and all that were sent a round trip ago or earlier.
     ///
     /// Source: `tcp_timeout_mark_lost()` in Linux net/ipv4/tcp_input.c.
-    pub(super) fn time_out(&mut self, rack: &Rack, now: Moment) {
-        for index in 0..self.sent.len() {
-            let segment = &self.sent[index];
-            let recent = ns_between(segment.at, now) < rack.rtt_ns;
-            let known = segment.selected || (segment.lost && !segment.underway);
-            if !known && (index == 0 || !recent) {
+    pub(super) fn mark_lost_on_timeout(&mut self, rack: &Rack, now: SimTime) {
+        for index in 0..self.segments.len() {
+            let segment = &self.segments[index];
+            let is_recent = now.ns_since(segment.sent_at) < rack.rtt_ns;
+            let is_known = segment.sacked || (segment.lost && !segment.retransmission_in_flight);
+            if !is_known && (index == 0 || !is_recent) {
                 self.mark_lost(index);
             }
         }
     }
 
-    /// The first of what is to be sent again, if any.
-    pub(super) fn next_to_repeat(&self) -> Option<u64> {
-        self.to_repeat.first().copied()
+    /// The number of the next segment to retransmit.
+    pub(super) fn next_to_retransmit(&self) -> Option<u64> {
+        self.to_retransmit.first().copied()
     }
 
     /// The number of the first segment not acknowledged.
@@ -309,35 +316,38 @@ impl Scoreboard {
 
     /// The number of the last segment sent.
     pub(super) fn last(&self) -> Option<u64> {
-        (!self.sent.is_empty()).then(|| self.first + self.len() - 1)
+        (!self.segments.is_empty()).then(|| self.first + self.len() - 1)
     }
 
-    /// Segment `number` is sent again: its first byte and length.
-    pub(super) fn repeat(&mut self, now: Moment, number: u64) -> Option<(u64, u32)> {
+    /// Records the retransmission of segment `number` at `now`; gives its range.
+    pub(super) fn retransmit(&mut self, now: SimTime, number: u64) -> Option<SegmentRange> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        let segment = self.sent.get_mut(index)?;
-        segment.at = now;
-        segment.repeated = true;
-        self.to_repeat.remove(&number);
-        if !segment.underway {
-            segment.underway = true;
-            self.underway += 1;
+        let segment = self.segments.get_mut(index)?;
+        segment.sent_at = now;
+        segment.retransmitted = true;
+        self.to_retransmit.remove(&number);
+        if !segment.retransmission_in_flight {
+            segment.retransmission_in_flight = true;
+            self.retransmissions_in_flight += 1;
         }
         self.by_time.push_back((now, number));
-        Some((segment.sequence, segment.length))
+        Some(SegmentRange {
+            sequence: segment.sequence,
+            length: segment.length,
+        })
     }
 
-    /// Nothing is lost after all.
-    pub(super) fn forgive(&mut self) {
-        for number in std::mem::take(&mut self.to_repeat) {
+    /// Marks all segments as not lost.
+    pub(super) fn unmark_losses(&mut self) {
+        for number in std::mem::take(&mut self.to_retransmit) {
             let index = number.saturating_sub(self.first) as usize;
-            if let Some(segment) = self.sent.get_mut(index) {
+            if let Some(segment) = self.segments.get_mut(index) {
                 segment.lost = false;
                 self.lost -= 1;
-                self.by_time.push_front((segment.at, number));
+                self.by_time.push_front((segment.sent_at, number));
             }
         }
-        for segment in &mut self.sent {
+        for segment in &mut self.segments {
             if segment.lost {
                 segment.lost = false;
                 self.lost -= 1;
@@ -345,15 +355,16 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the counts are those of the segments, which they are at all times.
+    /// `true` when the counts agree with the segments, as they always do.
     #[cfg(test)]
-    pub(super) fn counts_hold(&self) -> bool {
-        let count = |is: fn(&Sent) -> bool| self.sent.iter().filter(|s| is(s)).count() as u64;
-        count(|s| s.selected) == self.selected
+    pub(super) fn is_consistent(&self) -> bool {
+        let count =
+            |is: fn(&SentSegment) -> bool| self.segments.iter().filter(|s| is(s)).count() as u64;
+        count(|s| s.sacked) == self.sacked
             && count(|s| s.lost) == self.lost
-            && count(|s| s.underway) == self.underway
-            && count(|s| s.lost && !s.underway) == self.to_repeat.len() as u64
-            && count(|s| s.selected && (s.lost || s.underway)) == 0
+            && count(|s| s.retransmission_in_flight) == self.retransmissions_in_flight
+            && count(|s| s.lost && !s.retransmission_in_flight) == self.to_retransmit.len() as u64
+            && count(|s| s.sacked && (s.lost || s.retransmission_in_flight)) == 0
     }
 }
 
@@ -364,20 +375,20 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn at(ms: u64) -> Moment {
-        Moment::from_ns(ms * MS)
+    fn at(ms: u64) -> SimTime {
+        SimTime::from_ns(ms * MS)
     }
 
-    fn blocks(list: &[(u64, u64)]) -> Blocks {
-        let mut blocks = Blocks::none(false);
+    fn blocks(list: &[(u64, u64)]) -> SackBlocks {
+        let mut blocks = SackBlocks::new(false);
         for block in list {
             blocks.push(*block);
         }
         blocks
     }
 
-    /// Ten segments of 1000 bytes, a millisecond apart.
-    fn ten() -> Scoreboard {
+    /// A scoreboard with ten segments of 1000 bytes, sent a millisecond apart.
+    fn ten_segments() -> Scoreboard {
         let mut board = Scoreboard::default();
         for number in 0..10 {
             board.push(at(number), number * 1000, 1000);
@@ -386,57 +397,78 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_something_that_arrived_is_lost_after_the_window() {
-        let (mut board, mut rack, mut news) = (ten(), Rack::default(), News::default());
-        board.release(1000, at(50), &mut rack, None, &mut news);
-        board.select(&blocks(&[(2000, 3000)]), at(52), &mut rack, None, &mut news);
+    fn a_segment_sent_before_one_that_arrived_is_lost_after_the_reordering_window() {
+        let (mut board, mut rack, mut summary) =
+            (ten_segments(), Rack::default(), AckSummary::default());
+        board.acknowledge(1000, at(50), &mut rack, None, &mut summary);
+        board.mark_sacked(
+            &blocks(&[(2000, 3000)]),
+            at(52),
+            &mut rack,
+            None,
+            &mut summary,
+        );
         assert_eq!(
-            (news.delivered, news.selected, board.in_flight()),
+            (summary.delivered, summary.sacked, board.in_flight()),
             (2, 1, 8)
         );
-        // Sent at 1 ms, a round trip of 50 and a window of 10: lost at 61.
-        assert_eq!(board.detect(&rack, 10 * MS, at(52)), Some(10 * MS));
+        // SentSegment at 1 ms, a round trip of 50 and a window of 10: lost at 61.
+        assert_eq!(board.detect_losses(&rack, 10 * MS, at(52)), Some(10 * MS));
         assert_eq!((board.lost(), board.losses), (0, 0));
-        assert_eq!(board.detect(&rack, 10 * MS, at(61)), None);
-        assert_eq!((board.lost(), board.next_to_repeat()), (1, Some(1)));
-        assert!(board.counts_hold());
+        assert_eq!(board.detect_losses(&rack, 10 * MS, at(61)), None);
+        assert_eq!((board.lost(), board.next_to_retransmit()), (1, Some(1)));
+        assert!(board.is_consistent());
     }
 
     #[test]
-    fn a_lost_repetition_is_lost_again() {
-        let (mut board, mut rack, mut news) = (ten(), Rack::default(), News::default());
-        board.select(&blocks(&[(1000, 5000)]), at(54), &mut rack, None, &mut news);
-        board.detect(&rack, 0, at(54));
-        assert_eq!(board.repeat(at(55), 0), Some((0, 1000)));
+    fn a_lost_retransmission_is_marked_lost_again() {
+        let (mut board, mut rack, mut summary) =
+            (ten_segments(), Rack::default(), AckSummary::default());
+        board.mark_sacked(
+            &blocks(&[(1000, 5000)]),
+            at(54),
+            &mut rack,
+            None,
+            &mut summary,
+        );
+        board.detect_losses(&rack, 0, at(54));
+        assert_eq!(
+            board.retransmit(at(55), 0),
+            Some(SegmentRange {
+                sequence: 0,
+                length: 1000
+            })
+        );
         assert_eq!((board.lost(), board.in_flight()), (1, 6));
         board.push(at(56), 10_000, 1000);
-        let held = blocks(&[(1000, 11_000)]);
-        board.select(&held, at(106), &mut rack, None, &mut news);
-        board.detect(&rack, 0, at(106));
-        assert_eq!((board.next_to_repeat(), board.losses), (Some(0), 2));
-        assert!(board.counts_hold());
-        board.release(11_000, at(120), &mut rack, None, &mut news);
+        let sack = blocks(&[(1000, 11_000)]);
+        board.mark_sacked(&sack, at(106), &mut rack, None, &mut summary);
+        board.detect_losses(&rack, 0, at(106));
+        assert_eq!((board.next_to_retransmit(), board.losses), (Some(0), 2));
+        assert!(board.is_consistent());
+        board.acknowledge(11_000, at(120), &mut rack, None, &mut summary);
         assert_eq!((board.len(), board.lost(), board.in_flight()), (0, 0, 0));
     }
 
     #[test]
-    fn a_timeout_spares_what_was_just_sent() {
-        let (mut board, mut rack, mut news) = (ten(), Rack::default(), News::default());
-        board.release(1000, at(5), &mut rack, None, &mut news);
-        board.time_out(&rack, at(10));
+    fn a_timeout_does_not_mark_segments_just_sent() {
+        let (mut board, mut rack, mut summary) =
+            (ten_segments(), Rack::default(), AckSummary::default());
+        board.acknowledge(1000, at(5), &mut rack, None, &mut summary);
+        board.mark_lost_on_timeout(&rack, at(10));
         // A round trip of 5 ms: those sent at 6 ms and later may be on their way.
         assert_eq!((board.lost(), board.in_flight()), (5, 4));
-        board.forgive();
-        assert_eq!((board.lost(), board.next_to_repeat()), (0, None));
-        assert!(board.counts_hold());
+        board.unmark_losses();
+        assert_eq!((board.lost(), board.next_to_retransmit()), (0, None));
+        assert!(board.is_consistent());
     }
 
     proptest! {
         #[test]
-        fn the_counts_are_those_of_the_segments_whatever_comes(
+        fn the_counts_always_agree_with_the_segments(
             steps in prop::collection::vec((0..6_u8, 0..40_u64, 1..10_u64), 1..200),
         ) {
-            let (mut board, mut rack, mut news) = (Scoreboard::default(), Rack::default(), News::default());
+            let (mut board, mut rack, mut summary) = (Scoreboard::default(), Rack::default(), AckSummary::default());
             let (mut next, mut una) = (0, 0);
             for (time, (what, from, length)) in steps.into_iter().enumerate() {
                 let now = at(time as u64);
@@ -446,36 +478,43 @@ mod tests {
                         next += 1;
                     }
                     2 => {
-                        let held = blocks(&[((una + from) * 1000, (una + from + length) * 1000)]);
-                        board.select(&held, now, &mut rack, None, &mut news);
+                        let sack = blocks(&[((una + from) * 1000, (una + from + length) * 1000)]);
+                        board.mark_sacked(&sack, now, &mut rack, None, &mut summary);
                     }
                     3 => {
                         una = (una + from % 4).min(next);
-                        board.release(una * 1000, now, &mut rack, None, &mut news);
+                        board.acknowledge(una * 1000, now, &mut rack, None, &mut summary);
                     }
                     4 => {
-                        board.detect(&rack, from * MS, now);
-                        if let Some(number) = board.next_to_repeat() {
-                            board.repeat(now, number);
+                        board.detect_losses(&rack, from * MS, now);
+                        if let Some(number) = board.next_to_retransmit() {
+                            board.retransmit(now, number);
                         }
                     }
-                    _ if from < 5 => board.forgive(),
-                    _ => board.time_out(&rack, now),
+                    _ if from < 5 => board.unmark_losses(),
+                    _ => board.mark_lost_on_timeout(&rack, now),
                 }
-                prop_assert!(board.counts_hold());
+                prop_assert!(board.is_consistent());
                 prop_assert_eq!(board.len(), next - una);
                 prop_assert!(board.in_flight() <= 2 * board.len());
             }
-            prop_assert!(news.delivered <= next);
+            prop_assert!(summary.delivered <= next);
         }
     }
 
     #[test]
-    fn late_arrival_of_what_was_sent_once_is_reordering() {
-        let (mut board, mut rack, mut news) = (ten(), Rack::default(), News::default());
-        board.select(&blocks(&[(1000, 2000)]), at(50), &mut rack, None, &mut news);
-        assert!(!rack.reordering);
-        board.release(2000, at(51), &mut rack, None, &mut news);
-        assert!(rack.reordering);
+    fn the_late_arrival_of_a_segment_sent_once_is_reordering() {
+        let (mut board, mut rack, mut summary) =
+            (ten_segments(), Rack::default(), AckSummary::default());
+        board.mark_sacked(
+            &blocks(&[(1000, 2000)]),
+            at(50),
+            &mut rack,
+            None,
+            &mut summary,
+        );
+        assert!(!rack.reordering_seen);
+        board.acknowledge(2000, at(51), &mut rack, None, &mut summary);
+        assert!(rack.reordering_seen);
     }
 }

@@ -1,18 +1,18 @@
-//! The congestion window and what makes it grow.
+//! The congestion window.
 
 /// The congestion window and the slow-start threshold, in segments (RFC 5681).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: u64,
-    /// Segments acknowledged since the window last grew by one.
+    /// Segments acknowledged since the window last grew by one (`snd_cwnd_cnt` in Linux).
     credit: u64,
 }
 
-/// Segments that may be sent before anything is known of the path (RFC 6928).
+/// The initial window in segments (RFC 6928).
 pub(crate) const INITIAL_CWND: u64 = 10;
-/// Beyond this, an arithmetic rather than a network is the limit.
-const MOST: u64 = 1 << 30;
+/// The largest window, which keeps the arithmetic from overflowing.
+const MAX_CWND: u64 = 1 << 30;
 
 impl Window {
     pub(crate) const fn new(cwnd: u64) -> Self {
@@ -27,9 +27,9 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows by a segment for each one acknowledged, up to the threshold, and gives those left over.
+    /// Grows by a segment for each acknowledged, up to the threshold; gives the number of those left over.
     pub(crate) fn slow_start(&mut self, acknowledged: u64) -> u64 {
-        let grown = (self.cwnd + acknowledged).min(self.ssthresh).min(MOST);
+        let grown = (self.cwnd + acknowledged).min(self.ssthresh).min(MAX_CWND);
         let used = grown - self.cwnd;
         self.cwnd = grown;
         acknowledged - used
@@ -49,11 +49,11 @@ impl Window {
             self.cwnd += self.credit / every;
             self.credit %= every;
         }
-        self.cwnd = self.cwnd.min(MOST);
+        self.cwnd = self.cwnd.min(MAX_CWND);
     }
 
-    /// Starts to count anew what makes the window grow.
-    pub(crate) const fn forget_credit(&mut self) {
+    /// Resets the count of acknowledged segments.
+    pub(crate) const fn reset_credit(&mut self) {
         self.credit = 0;
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn avoidance_adds_a_segment_for_a_window_acknowledged() {
+    fn congestion_avoidance_adds_a_segment_for_each_window_acknowledged() {
         let mut window = Window::new(10);
         for _ in 0..5 {
             window.grow(10, 2);

@@ -1,4 +1,4 @@
-//! Topologies and flows in few words.
+//! Topologies, flows and results for tests.
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use caudal_core::framing::Framing;
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_simulate::outcome::{Details, FlowOutcome, Outcome, TcpCounts};
-use caudal_simulate::run;
-use caudal_simulate::scenario::{Flow, Pattern, Traffic, UdpSource};
-use caudal_simulate::tcp::{Congestion, TcpSettings};
+use caudal_simulate::result::{FlowDetails, FlowResult, SimulationResult, TcpCounts};
+use caudal_simulate::scenario::{Pattern, Scenario, SimFlow, Traffic, UdpSource};
+use caudal_simulate::simulate;
+use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_topology::{Topology, TopologyFile};
 
 pub fn topology(text: &str) -> Topology {
@@ -27,13 +27,13 @@ pub fn pair(keys: &str) -> Topology {
     ))
 }
 
-/// Hosts h1 to h3 on a switch with links of 10 Mbit/s, half duplex where it is said.
+/// Hosts h1 to h3 on a switch with links of 10 Mbit/s in these duplex modes.
 pub fn star(duplex: [&str; 3]) -> Topology {
     let links: Vec<String> = duplex
         .iter()
         .enumerate()
-        .map(|(place, duplex)| {
-            let host = place + 1;
+        .map(|(position, duplex)| {
+            let host = position + 1;
             format!("{{ between = [\"h{host}\", \"s\"], rate = \"10M\", duplex = \"{duplex}\" }}")
         })
         .collect();
@@ -45,7 +45,7 @@ pub fn star(duplex: [&str; 3]) -> Topology {
 
 pub const FULL: [&str; 3] = ["full"; 3];
 
-pub fn settings(congestion: Congestion) -> TcpSettings {
+pub fn settings(congestion: CongestionControl) -> TcpSettings {
     TcpSettings {
         congestion,
         ..TcpSettings::default()
@@ -53,14 +53,14 @@ pub fn settings(congestion: Congestion) -> TcpSettings {
 }
 
 pub fn reno() -> Traffic {
-    Traffic::tcp(settings(Congestion::Reno))
+    Traffic::tcp(settings(CongestionControl::Reno))
 }
 
 pub fn cubic() -> Traffic {
-    Traffic::tcp(settings(Congestion::Cubic))
+    Traffic::tcp(settings(CongestionControl::Cubic))
 }
 
-/// CUBIC into a receiver's window of so many full segments.
+/// CUBIC with a receive window of `segments` full segments.
 pub fn windowed(segments: u64) -> Traffic {
     Traffic::tcp(TcpSettings {
         receive_window: ByteCount::new(segments * 1448),
@@ -68,7 +68,7 @@ pub fn windowed(segments: u64) -> Traffic {
     })
 }
 
-/// Full datagrams, evenly, at so many Mbit/s of payload.
+/// Full datagrams at a constant rate of `mbit` Mbit/s of payload.
 pub fn udp(mbit: f64) -> Traffic {
     Traffic::Udp(UdpSource {
         framing: Framing::default(),
@@ -77,32 +77,35 @@ pub fn udp(mbit: f64) -> Traffic {
     })
 }
 
-pub fn play(topology: &Topology, flows: Vec<Flow>, seconds: f64) -> Outcome {
-    run::of(topology, flows, Duration::from_secs_f64(seconds)).unwrap()
+/// The result of `flows` over `topology` for `seconds`.
+pub fn run(topology: &Topology, flows: Vec<SimFlow>, seconds: f64) -> SimulationResult {
+    let scenario = Scenario::new(flows, Duration::from_secs_f64(seconds));
+    simulate(topology, &scenario).unwrap()
 }
 
-/// Mbit/s over the whole flow.
-pub fn mbit(flow: &FlowOutcome) -> f64 {
+/// The goodput of the whole flow in Mbit/s.
+pub fn mbit(flow: &FlowResult) -> f64 {
     flow.goodput.unwrap().as_f64() / 1e6
 }
 
-/// Mbit/s over the intervals from `skip` on, when slow start is over.
-pub fn settled(flow: &FlowOutcome, skip: usize) -> f64 {
-    let kept = &flow.intervals[skip..];
-    kept.iter().map(|i| i.goodput.as_f64()).sum::<f64>() / kept.len() as f64 / 1e6
+/// The mean goodput in Mbit/s of the intervals from `skip` on, when slow start is over.
+pub fn mbit_from(flow: &FlowResult, skip: usize) -> f64 {
+    let intervals = &flow.intervals[skip..];
+    let sum: f64 = intervals.iter().map(|it| it.goodput.as_f64()).sum();
+    sum / intervals.len() as f64 / 1e6
 }
 
-pub fn counts(flow: &FlowOutcome) -> TcpCounts {
+pub fn counts(flow: &FlowResult) -> TcpCounts {
     match &flow.details {
-        Details::Tcp { counts, .. } => *counts,
-        other => panic!("no TCP flow: {other:?}"),
+        FlowDetails::Tcp { counts, .. } => *counts,
+        other => panic!("not a TCP flow: {other:?}"),
     }
 }
 
-/// The part of datagrams that was lost.
-pub fn lost(flow: &FlowOutcome) -> f64 {
+/// The fraction of datagrams lost.
+pub fn loss_ratio(flow: &FlowResult) -> f64 {
     match &flow.details {
-        Details::Udp { counts, .. } => counts.lost as f64 / counts.expected as f64,
-        other => panic!("no datagrams: {other:?}"),
+        FlowDetails::Udp { counts, .. } => counts.lost as f64 / counts.expected as f64,
+        other => panic!("not a UDP flow: {other:?}"),
     }
 }

@@ -7,8 +7,10 @@ use crate::output::sink::Sink;
 use caudal_core::quantity::Unit;
 use caudal_experiment::Metric;
 use caudal_plot::{Axis, Figure, Layer, Quantity};
-use caudal_stats::contrast::spread;
-use caudal_stats::{Cannot, Contrast, Estimate, Order, Reading, Spread, contrast, contrasts};
+use caudal_stats::{
+    Contrast, Estimate, NotComparable, RunOrder, SideSummary, TimedValue,
+    adjust_for_multiple_comparisons, contrast,
+};
 use caudal_store::Store;
 use clap::Args;
 use serde::Serialize;
@@ -71,12 +73,12 @@ struct Cell {
     metric: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<Unit>,
-    first: Option<Spread>,
-    second: Option<Spread>,
+    first: Option<SideSummary>,
+    second: Option<SideSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<Contrast>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cannot: Option<Cannot>,
+    cannot: Option<NotComparable>,
     verdict: String,
 }
 
@@ -203,7 +205,7 @@ fn compared(first: &Side, second: &Side, args: &CompareArgs) -> Result<Compariso
         .filter_map(|cell| cell.result.as_mut())
         .collect();
     let count = found.len();
-    contrasts(&mut found, args.confidence);
+    adjust_for_multiple_comparisons(&mut found, args.confidence);
     for cell in &mut cells {
         cell.verdict = verdict(cell, args.confidence, count);
     }
@@ -241,19 +243,19 @@ fn compared(first: &Side, second: &Side, args: &CompareArgs) -> Result<Compariso
 
 fn cell(key: &Key, first: &Side, second: &Side, args: &CompareArgs) -> Cell {
     let of = |side: &Side| side.readings.get(key).cloned().unwrap_or_default();
-    let (a, b): (Vec<Reading>, Vec<Reading>) = (of(first), of(second));
+    let (a, b): (Vec<TimedValue>, Vec<TimedValue>) = (of(first), of(second));
     let (unit, other) = (first.units.get(&key.metric), second.units.get(&key.metric));
     let result = if unit == other {
         contrast(&a, &b, args.confidence, args.margin)
     } else {
-        Err(Cannot::Units)
+        Err(NotComparable::Units)
     };
     Cell {
         case: key.case.clone(),
         metric: key.metric.clone(),
         unit: unit.copied(),
-        first: spread(&a, args.confidence),
-        second: spread(&b, args.confidence),
+        first: SideSummary::from_results(&a, args.confidence),
+        second: SideSummary::from_results(&b, args.confidence),
         cannot: result.as_ref().err().copied(),
         result: result.ok(),
         verdict: String::new(),
@@ -283,7 +285,7 @@ fn shown(unit: Option<Unit>, value: f64) -> String {
 
 /// The word for being above or below.
 fn word(metric: &str, unit: Option<Unit>, above: bool) -> &'static str {
-    let about: Option<&Metric> = side::metric_of(metric);
+    let about: Option<&Metric> = side::find_metric(metric);
     let is_rate = unit == Some(Unit::BitPerSecond)
         || about.is_some_and(|metric| metric.unit == Unit::BitPerSecond);
     match (is_rate, unit, above) {
@@ -357,8 +359,8 @@ fn verdict(cell: &Cell, confidence: f64, count: usize) -> String {
 /// Why a cell has no result.
 fn cannot(cell: &Cell, show: &dyn Fn(f64) -> String) -> String {
     match cell.cannot {
-        Some(Cannot::TooFew { first, second }) => {
-            let mean = |side: Option<Spread>| {
+        Some(NotComparable::TooFew { first, second }) => {
+            let mean = |side: Option<SideSummary>| {
                 side.map_or_else(|| "-".to_owned(), |side| show(side.mean.mean))
             };
             let (a, b) = (mean(cell.first), mean(cell.second));
@@ -371,20 +373,22 @@ fn cannot(cell: &Cell, show: &dyn Fn(f64) -> String) -> String {
                 "cannot tell: {runs} (A {a}, B {b}): nothing says how much runs differ by themselves"
             )
         }
-        Some(Cannot::NoSpread { first, second }) if first == second => {
+        Some(NotComparable::NoSpread { first, second }) if first == second => {
             format!(
                 "every run of both gave {}: no difference, and no spread for an interval",
                 show(first)
             )
         }
-        Some(Cannot::NoSpread { first, second }) => format!(
+        Some(NotComparable::NoSpread { first, second }) => format!(
             "every run of A gave {}, every one of B {}: no spread for an interval",
             show(first),
             show(second)
         ),
-        Some(Cannot::NotANumber) => "cannot tell: a result is not a number".to_owned(),
-        Some(Cannot::Units) => "cannot tell: the two are not in the same unit".to_owned(),
-        Some(Cannot::Nothing { .. } | Cannot::Confidence) | None => "cannot tell".to_owned(),
+        Some(NotComparable::NotANumber) => "cannot tell: a result is not a number".to_owned(),
+        Some(NotComparable::Units) => "cannot tell: the two are not in the same unit".to_owned(),
+        Some(NotComparable::Empty { .. } | NotComparable::Confidence) | None => {
+            "cannot tell".to_owned()
+        }
     }
 }
 
@@ -436,7 +440,11 @@ fn notes(comparison: &Comparison, first: &Side, second: &Side, count: usize) -> 
             suspected.join(", ")
         ));
     } else if found().any(|(_, found)| {
-        found.differs && matches!(found.drift.order, Order::FirstBefore | Order::SecondBefore)
+        found.differs
+            && matches!(
+                found.drift.order,
+                RunOrder::FirstBefore | RunOrder::SecondBefore
+            )
     }) {
         notes.push(
             "the sides were measured one after the other: what else changed meanwhile cannot be told apart".to_owned(),
@@ -566,7 +574,7 @@ fn text(comparison: &Comparison) -> Vec<String> {
         else {
             continue;
         };
-        let side = |name: &str, side: &Spread| {
+        let side = |name: &str, side: &SideSummary| {
             let sd = side
                 .sd
                 .map_or_else(String::new, |sd| format!(", sd {}", shown(cell.unit, sd)));

@@ -3,8 +3,8 @@
 use crate::study::trial;
 use caudal_core::quantity::Unit;
 use caudal_experiment::METRICS;
-use caudal_stats::Reading;
-use caudal_store::{Filter, Kept, KeptRun, Store};
+use caudal_stats::TimedValue;
+use caudal_store::{Filter, Store, StoredItem, StoredRun};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub struct Side {
     /// What they are, in a word or two.
     pub what: String,
     /// What was measured.
-    pub readings: BTreeMap<Key, Vec<Reading>>,
+    pub readings: BTreeMap<Key, Vec<TimedValue>>,
     /// The units.
     pub units: BTreeMap<String, Unit>,
     /// The conditions: every value each had.
@@ -65,11 +65,11 @@ pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError
                 continue;
             }
             match store.find(&id)? {
-                Kept::Run(run) => {
+                StoredItem::Run(run) => {
                     side.run(&run);
                     runs += 1;
                 }
-                Kept::Study(study) => {
+                StoredItem::Study(study) => {
                     side.condition("experiment", &study.experiment, &[]);
                     for run in store.trials(&study.id)? {
                         side.run(&run);
@@ -94,7 +94,7 @@ pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError
 }
 
 impl Side {
-    fn run(&mut self, run: &KeptRun) {
+    fn run(&mut self, run: &StoredRun) {
         self.kinds.insert(run.kind.clone());
         if run.outcome != "done" {
             let why = if run.outcome == "failed" {
@@ -137,7 +137,7 @@ impl Side {
             case: case.to_owned(),
             metric,
         };
-        self.readings.entry(key).or_default().push(Reading {
+        self.readings.entry(key).or_default().push(TimedValue {
             at_s: Some(at_s),
             value,
         });
@@ -152,7 +152,7 @@ impl Side {
         let at = trial["zero_s"].as_f64().unwrap_or(f64::NAN);
         let metrics = trial["metrics"].as_object();
         for (name, value) in metrics.into_iter().flatten() {
-            self.put(case, name.clone(), unit_of(name), at, value.as_f64());
+            self.put(case, name.clone(), metric_unit(name), at, value.as_f64());
         }
     }
 
@@ -265,14 +265,14 @@ fn plain(value: &Value) -> String {
 }
 
 /// The metric behind a full name such as `tcp.goodput`.
-pub fn metric_of(name: &str) -> Option<&'static caudal_experiment::Metric> {
+pub fn find_metric(name: &str) -> Option<&'static caudal_experiment::Metric> {
     let last = name.rsplit('.').next()?;
     let last = last.split(' ').next()?;
     METRICS.iter().find(|metric| metric.name == last)
 }
 
-fn unit_of(name: &str) -> Option<Unit> {
-    metric_of(name).map(|metric| metric.unit)
+fn metric_unit(name: &str) -> Option<Unit> {
+    find_metric(name).map(|metric| metric.unit)
 }
 
 /// A condition in which the sides differ.

@@ -5,7 +5,7 @@ use crate::study::findings::Findings;
 use crate::study::trial::Trial;
 use caudal_experiment::Scalar;
 use caudal_stats::Estimate;
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::Value;
 
 /// The columns: name, unit and what is in them. A study adds a column for each parameter, `parameter_NAME`.
@@ -215,7 +215,7 @@ pub fn study(findings: &Findings, trials: &[Trial]) -> String {
             }
         }
     }
-    let unit_of = |name: &String| {
+    let metric_unit = |name: &String| {
         let known = findings
             .cases
             .iter()
@@ -240,7 +240,7 @@ pub fn study(findings: &Findings, trials: &[Trial]) -> String {
                 kind: "trial",
                 flow,
                 metric,
-                unit: unit_of(name),
+                unit: metric_unit(name),
                 value: *value,
                 ..base.clone()
             };
@@ -288,7 +288,7 @@ fn intervals(out: &mut String, base: &Row<'_>, flow: &str, course: &Course) {
 
 /// A run: what it adds up to, its intervals, its samples.
 #[must_use]
-pub fn run(run: &Value, series: &[Series]) -> String {
+pub fn run(run: &Value, series: &[SampleSeries]) -> String {
     let mut out = header(&[]);
     let id = view::text(run, "id").unwrap_or("");
     let base = Row {

@@ -19,7 +19,7 @@ pub use write::{ExportArgs, export};
 use crate::study::findings::Findings;
 use crate::study::trial::Trial;
 use caudal_plot::STYLE_SHEET;
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ pub const FIGURES: &str = "figures";
 pub fn study(
     findings: &Findings,
     trials: &[Trial],
-    series: &dyn Fn(&str) -> Vec<Series>,
+    series: &dyn Fn(&str) -> Vec<SampleSeries>,
     to: Format,
 ) -> String {
     let material = Material {
@@ -83,7 +83,7 @@ pub fn study(
 
 /// A run in a format: a document `caudal.run/1`, ours or imported, and its raw samples.
 #[must_use]
-pub fn run(document: &Value, series: &[Series], to: Format) -> String {
+pub fn run(document: &Value, series: &[SampleSeries], to: Format) -> String {
     match to {
         Format::Html => html::html(&run::page(document, series, Some(RUN))),
         Format::Markdown => markdown::markdown(&run::page(document, series, None), None),
@@ -98,7 +98,7 @@ pub fn run(document: &Value, series: &[Series], to: Format) -> String {
 pub fn study_figures(
     findings: &Findings,
     trials: &[Trial],
-    series: &dyn Fn(&str) -> Vec<Series>,
+    series: &dyn Fn(&str) -> Vec<SampleSeries>,
 ) -> Vec<(String, String)> {
     let material = Material {
         findings,

@@ -10,12 +10,12 @@ use super::words::{self, about, count};
 use crate::report::view::{self, Course, EchoSize, Kind, RoundTrips};
 use caudal_core::quantity::Unit;
 use caudal_plot::Quantity;
-use caudal_store::Series;
+use caudal_store::SampleSeries;
 use serde_json::Value;
 
 /// The report of a run. With `data`, its document lies beside it under that name.
 #[must_use]
-pub fn page(run: &Value, series: &[Series], data: Option<&str>) -> Page {
+pub fn page(run: &Value, series: &[SampleSeries], data: Option<&str>) -> Page {
     let kind = view::kind(run);
     let courses = view::courses(run, 0.0);
     let mut sections = Vec::new();
@@ -240,7 +240,7 @@ fn plates(
     kind: Kind,
     courses: &[Course],
     sizes: &[EchoSize],
-    series: &[Series],
+    series: &[SampleSeries],
 ) -> Vec<Plate> {
     let mut figures = Vec::new();
     match kind {

@@ -2,7 +2,7 @@
 
 use crate::study::findings::{CaseFindings, Findings, MetricFindings, SCHEMA};
 use crate::study::trial::Trial;
-use caudal_experiment::expression::unit_of;
+use caudal_experiment::expression::metric_unit;
 use caudal_stats::Estimate;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub fn findings(trial: &Trial) -> Findings {
     let metrics = trial.metrics.iter().map(|(name, value)| {
         let known = MetricFindings {
-            unit: unit_of(name).map_or("", caudal_core::quantity::Unit::name),
+            unit: metric_unit(name).map_or("", caudal_core::quantity::Unit::name),
             observed: Some(Estimate::single(*value)),
             values: vec![*value],
             predicted: trial.predicted.get(name).copied(),

@@ -9,7 +9,7 @@ use crate::output::sink::Sink;
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
 use caudal_experiment::{Campaign, ExperimentFile};
-use caudal_store::{Kept, KeptRun, KeptStudy, Series, Store};
+use caudal_store::{SampleSeries, Store, StoredItem, StoredRun, StoredStudy};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ impl FormatArgs {
 
 /// Something kept, with all that an export needs of it.
 enum Subject {
-    Run(Box<KeptRun>),
+    Run(Box<StoredRun>),
     Study(Box<Findings>, Vec<Trial>),
 }
 
@@ -86,8 +86,8 @@ enum Subject {
 pub fn export(store: &Store, args: &ExportArgs) -> Result<Exit, Failure> {
     let to = args.format.format();
     let subject = match store.find(&args.id)? {
-        Kept::Run(run) => Subject::Run(run),
-        Kept::Study(kept) => {
+        StoredItem::Run(run) => Subject::Run(run),
+        StoredItem::Study(kept) => {
             let trials = trials(store, &kept)?;
             Subject::Study(Box::new(findings(&kept, &trials)?), trials)
         }
@@ -152,7 +152,7 @@ fn one(text: &str, output: Option<&Path>) -> Result<Exit, Failure> {
 }
 
 /// As one text, without anything beside it.
-fn alone(subject: &Subject, series: &dyn Fn(&str) -> Vec<Series>, to: Format) -> String {
+fn alone(subject: &Subject, series: &dyn Fn(&str) -> Vec<SampleSeries>, to: Format) -> String {
     match subject {
         Subject::Run(kept) => match trial_of(kept) {
             Some(trial) => of_trial(&trial, &kept.series, to),
@@ -176,14 +176,14 @@ fn alone(subject: &Subject, series: &dyn Fn(&str) -> Vec<Series>, to: Format) ->
 }
 
 /// A trial kept in a store, as such.
-fn trial_of(kept: &KeptRun) -> Option<Trial> {
+fn trial_of(kept: &StoredRun) -> Option<Trial> {
     (kept.kind == "trial")
         .then(|| serde_json::from_value(kept.document.clone()).ok())
         .flatten()
 }
 
 /// A single trial: its document, or the report of a study of it alone.
-fn of_trial(trial: &Trial, series: &[Series], to: Format) -> String {
+fn of_trial(trial: &Trial, series: &[SampleSeries], to: Format) -> String {
     if to == Format::Json {
         return json(trial);
     }
@@ -206,7 +206,7 @@ fn of_trial(trial: &Trial, series: &[Series], to: Format) -> String {
 /// All files that belong together, by their names below the directory.
 fn together(
     subject: &Subject,
-    series: &dyn Fn(&str) -> Vec<Series>,
+    series: &dyn Fn(&str) -> Vec<SampleSeries>,
     to: Format,
 ) -> Vec<(String, String)> {
     match subject {
@@ -235,7 +235,7 @@ fn values(text: String) -> (String, String) {
 fn of_study(
     findings: &Findings,
     trials: &[Trial],
-    series: &dyn Fn(&str) -> Vec<Series>,
+    series: &dyn Fn(&str) -> Vec<SampleSeries>,
     to: Format,
 ) -> Vec<(String, String)> {
     let material = Material {
@@ -278,7 +278,7 @@ fn laid_out(page: &Page, data: (String, String), to: Format) -> Vec<(String, Str
 }
 
 /// The trials of a study, without those whose document cannot be read.
-fn trials(store: &Store, kept: &KeptStudy) -> Result<Vec<Trial>, Failure> {
+fn trials(store: &Store, kept: &StoredStudy) -> Result<Vec<Trial>, Failure> {
     let runs = store.trials(&kept.id)?;
     Ok(runs
         .into_iter()
@@ -287,7 +287,7 @@ fn trials(store: &Store, kept: &KeptStudy) -> Result<Vec<Trial>, Failure> {
 }
 
 /// What a study found: as it was told last, or of one that was killed, what its trials add up to.
-fn findings(kept: &KeptStudy, trials: &[Trial]) -> Result<Findings, Failure> {
+fn findings(kept: &StoredStudy, trials: &[Trial]) -> Result<Findings, Failure> {
     let mut events = kept.events.iter().rev();
     let id = crate::recording::short(&kept.id);
     match events.find(|(_, event, _)| event == "findings") {
@@ -309,10 +309,10 @@ fn findings(kept: &KeptStudy, trials: &[Trial]) -> Result<Findings, Failure> {
 }
 
 /// What the trials of a study add up to that did not end; `None` where its experiment cannot be read.
-fn until_now(kept: &KeptStudy, trials: &[Trial]) -> Option<Findings> {
+fn until_now(kept: &StoredStudy, trials: &[Trial]) -> Option<Findings> {
     let file: ExperimentFile = serde_json::from_value(kept.experiment.clone()).ok()?;
     let quick = kept.campaign.get("quick").and_then(Value::as_bool);
-    let mut campaign = Campaign::unfold(&file, false).ok()?;
+    let mut campaign = Campaign::unfold(&file, caudal_experiment::Variant::Full).ok()?;
     campaign.quick = quick.unwrap_or(false);
     let meta = StudyMeta {
         id: kept.id.clone(),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use caudal_topology::Role;
+use caudal_topology::NodeRole;
 
 use super::super::place::Place;
 use super::ground::Ground;
@@ -28,9 +28,9 @@ impl Ground {
         match stage.place {
             Place::Lab(net) => {
                 for (number, node) in net.topology.nodes.iter().enumerate() {
-                    if matches!(node.role, Role::Host(_)) {
-                        wanted.extend(net.topology.attachments(number).map(|(link, end)| {
-                            let device = net.topology.links[link].ends[end].device.clone();
+                    if matches!(node.role, NodeRole::Host(_)) {
+                        wanted.extend(net.topology.attachments(number).map(|at| {
+                            let device = net.topology.links[at.link].ends[at.end].device.clone();
                             (node.name.clone(), device)
                         }));
                     }

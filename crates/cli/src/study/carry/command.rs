@@ -1,7 +1,7 @@
 //! The command that carries a flow out.
 
 use caudal_core::units::format_duration;
-use caudal_experiment::{Case, FlowSpec, KindFile, MESSAGES};
+use caudal_experiment::{Case, DEFAULT_MESSAGES, FlowKindFile, FlowSpec};
 
 use super::super::place::{self, Place};
 use super::ground::Ground;
@@ -19,9 +19,9 @@ impl Ground {
     ) -> Result<Vec<String>, Failure> {
         let (host, port, reverse) = self.server(stage, flow)?;
         let (kind, connections) = match flow.kind {
-            KindFile::Tcp => ("tcp", "--parallel"),
-            KindFile::Udp => ("udp", "--parallel"),
-            KindFile::Rtt | KindFile::RttUdp => ("rtt", "--clients"),
+            FlowKindFile::Tcp => ("tcp", "--parallel"),
+            FlowKindFile::Udp => ("udp", "--parallel"),
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => ("rtt", "--clients"),
         };
         let mut words = vec!["/proc/self/exe".to_owned(), kind.to_owned(), host];
         let mut put = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
@@ -37,7 +37,7 @@ impl Ground {
             put("--dscp", dscp.to_string());
         }
         if place::is_echo(flow) {
-            if flow.kind == KindFile::RttUdp {
+            if flow.kind == FlowKindFile::RttUdp {
                 put("--proto", "udp".to_owned());
             }
             let one = flow.length.map(|length| length.to_string());
@@ -50,7 +50,7 @@ impl Ground {
                 put("--time", format_duration(time));
             }
             let told = flow.messages.filter(|messages| {
-                times.time.is_none() || flow.every.is_some() || *messages != MESSAGES
+                times.time.is_none() || flow.every.is_some() || *messages != DEFAULT_MESSAGES
             });
             if let Some(messages) = told {
                 put("--count", messages.to_string());
@@ -131,7 +131,7 @@ fn fitting(case: &Case, flow: &FlowSpec) -> u64 {
     let fits = flow
         .every
         .map(|every| case.measure.as_nanos() / (every.as_nanos().max(1) * sizes));
-    fits.map_or(MESSAGES, |fits| {
+    fits.map_or(DEFAULT_MESSAGES, |fits| {
         u64::try_from(fits).unwrap_or(u64::MAX).max(1)
     })
 }

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use caudal_engine::{Server, ServerOptions};
-use caudal_lab::registry::{Card, Registry};
-use caudal_lab::{LabReport, Request};
+use caudal_lab::registry::Registry;
+use caudal_lab::{ControlRequest, LabRecord, LabReport};
 
 use super::super::place::{Net, Place};
 use super::Stage;
@@ -22,7 +22,7 @@ pub(super) enum Ground {
     Lab {
         registry: Registry,
         keeper: Option<Child>,
-        card: Box<Card>,
+        card: Box<LabRecord>,
         servers: Vec<Process>,
     },
     Loopback(Server),
@@ -112,7 +112,7 @@ impl Ground {
             Self::Loopback(_) | Self::Far => {
                 let mut command = Command::new(&words[0]);
                 command.args(&words[1..]);
-                caudal_sys::schedule::bound_to_parent(&mut command);
+                caudal_sys::process::kill_with_parent(&mut command);
                 command
             }
         };
@@ -177,7 +177,7 @@ impl Ground {
     pub(super) fn mark(&self) {
         if let Self::Lab { registry, card, .. } = self {
             // A lab that does not answer is noticed when it is asked for its report.
-            let _ = registry.tell(card, &Request::Mark);
+            let _ = registry.send(card, &ControlRequest::Mark);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use caudal_experiment::{Case, FlowSpec, KindFile};
-use caudal_topology::Course;
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
+use caudal_topology::Impairments;
 
 use super::super::place::{self, Net, Place};
 
@@ -31,7 +31,7 @@ pub fn lead(case: &Case, place: &Place) -> Duration {
             let timed = case
                 .flows
                 .iter()
-                .any(|flow| flow.kind == KindFile::RttUdp && flow.every.is_some());
+                .any(|flow| flow.kind == FlowKindFile::RttUdp && flow.every.is_some());
             let looks = if timed { 2 } else { 1 };
             let clocks = (longest * 20).min(CLOCKS) * looks;
             own + clocks + longest * ROUND_TRIPS
@@ -44,17 +44,17 @@ pub fn lead(case: &Case, place: &Place) -> Duration {
 /// The delay of the links on the way of a flow, there and back.
 fn round_trip(flow: &FlowSpec, net: &Net) -> Duration {
     let delays = place::way(flow, net).into_iter().map(|hop| {
-        let courses = &net.topology.links[hop.link].courses;
-        let of = |course: &Course| {
-            course.delay
-                + course
+        let directions = &net.topology.links[hop.link].directions;
+        let delay = |impairments: &Impairments| {
+            impairments.delay
+                + impairments
                     .paths
                     .iter()
                     .map(|path| path.delay)
                     .max()
                     .unwrap_or_default()
         };
-        of(&courses[0]) + of(&courses[1])
+        delay(&directions[0]) + delay(&directions[1])
     });
     delays.sum()
 }

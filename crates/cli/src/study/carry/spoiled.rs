@@ -1,6 +1,6 @@
 //! Whether a trial counts.
 
-use caudal_experiment::KindFile;
+use caudal_experiment::FlowKindFile;
 
 use super::super::trial::TrialFlow;
 use super::Carried;
@@ -28,7 +28,9 @@ pub(super) fn judge(carried: &mut Carried) {
 ///
 /// A sender that waits for its own interface, or that cannot do more, is a result; one that others keep from the processor is not.
 fn held_back(flow: &TrialFlow) -> Option<String> {
-    let asked = flow.offered_bps.filter(|_| flow.kind == KindFile::Udp)?;
+    let asked = flow
+        .offered_bps
+        .filter(|_| flow.kind == FlowKindFile::Udp)?;
     let run = flow.run.as_ref()?;
     let way = &run["summary"]["directions"][0];
     let whole_s = way["measured_s"].as_f64()? + way["omitted_s"].as_f64()?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_experiment::{Case, FlowSpec, MESSAGES};
+use caudal_experiment::{Case, DEFAULT_MESSAGES, FlowSpec};
 
 use super::super::forecast;
 use super::super::place::{self, Place};
@@ -81,7 +81,7 @@ pub fn length(case: &Case, place: &Place) -> Duration {
 
 /// How long a flow may take that ends by itself: what its messages need, or the time measured where that is not known.
 fn guessed(case: &Case, flow: &FlowSpec, place: &Place) -> Duration {
-    let messages = flow.messages.unwrap_or(MESSAGES);
+    let messages = flow.messages.unwrap_or(DEFAULT_MESSAGES);
     let messages = u32::try_from(messages).unwrap_or(u32::MAX);
     let each = if place::is_echo(flow) {
         flow.every.or_else(|| forecast::round(flow, place))
@@ -102,7 +102,10 @@ mod tests {
              [[flow]]\nname = 'f'\nfrom = 'a'\nto = 'b'\n{flow}"
         );
         let file = toml::from_str(&text).unwrap();
-        Campaign::unfold(&file, false).unwrap().cases.remove(0)
+        Campaign::unfold(&file, caudal_experiment::Variant::Full)
+            .unwrap()
+            .cases
+            .remove(0)
     }
 
     fn times(flow: &str) -> (f64, f64, Option<f64>) {

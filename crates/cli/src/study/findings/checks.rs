@@ -2,9 +2,9 @@
 
 use caudal_core::quantity::Unit;
 use caudal_experiment::expression::{
-    CannotTell, Comparison, Expression, Named, Template, Value, unit_of,
+    EvaluationError, Expression, ExpressionComparison, ExpressionName, Template, Value, metric_unit,
 };
-use caudal_experiment::{Case, Scalar, fill, number};
+use caudal_experiment::{Case, Scalar, fill_parameters, parse_number};
 use caudal_stats::Estimate;
 
 use super::lookup::{All, View, show, with_ends};
@@ -48,7 +48,7 @@ pub(super) fn expectations(all: &All<'_>) -> Vec<Checked> {
 
 fn has_flows(case: &Case, that: &Expression) -> bool {
     that.names().iter().all(|name| match name {
-        Named::Metric(_, metric) => {
+        ExpressionName::Metric(_, metric) => {
             let flow = metric.split('.').next().unwrap_or_default();
             matches!(flow, "total" | "links") || case.flows.iter().any(|known| known.name == flow)
         }
@@ -72,7 +72,7 @@ fn check(
     if evidence.is_empty() {
         evidence.push(view.with_values(that));
     }
-    if let Err(CannotTell(why)) = &holds {
+    if let Err(EvaluationError(why)) = &holds {
         evidence = vec![why.clone()];
     }
     Checked {
@@ -80,7 +80,7 @@ fn check(
         case: case.map(|case| case.key.clone()),
         because: because.map(|because| {
             let parameters = case.map_or(&[][..], |case| &case.parameters);
-            fill(because, parameters)
+            fill_parameters(because, parameters)
         }),
         holds: holds.ok(),
         evidence: evidence.join("; "),
@@ -88,20 +88,20 @@ fn check(
 }
 
 /// Both sides of a comparison with their values, and whether the interval of what was observed leaves it open.
-fn compared(view: &View<'_>, comparison: &Comparison) -> String {
+fn compared(view: &View<'_>, comparison: &ExpressionComparison) -> String {
     let unit = unit_of_side(view, &comparison.left).or(unit_of_side(view, &comparison.right));
     let left = side(view, &comparison.left, unit, true);
     let right = side(view, &comparison.right, unit, false);
-    let sign = &comparison.sign;
+    let sign = &comparison.operator;
     let holds = comparison.whole.holds(view);
     let sign = match (&holds, sign.as_str()) {
         (Ok(false), sign) => format!("is not {sign}"),
         (_, sign) => sign.to_owned(),
     };
     let mut text = format!("{left} {sign} {right}");
-    let value = |side: &Expression| match side.eval(view) {
+    let value = |side: &Expression| match side.evaluate(view) {
         Ok(Value::Number(value, _)) => Some(value),
-        Ok(Value::Written(scalar)) => scalar.number(),
+        Ok(Value::Parameter(scalar)) => scalar.number(),
         _ => None,
     };
     let sides = [
@@ -110,7 +110,7 @@ fn compared(view: &View<'_>, comparison: &Comparison) -> String {
     ];
     for (observed, other) in sides {
         if let (Some((estimate, _)), Some(other)) = (view.evidence(observed), value(other))
-            && let Some(doubt) = doubt(&estimate, other, &comparison.sign)
+            && let Some(doubt) = doubt(&estimate, other, &comparison.operator)
         {
             text.push_str(doubt);
             break;
@@ -130,7 +130,7 @@ fn doubt(estimate: &Estimate, other: f64, sign: &str) -> Option<&'static str> {
 }
 
 fn unit_of_side(view: &View<'_>, side: &Expression) -> Option<Unit> {
-    match side.eval(view) {
+    match side.evaluate(view) {
         Ok(Value::Number(_, unit)) => unit,
         _ => None,
     }
@@ -149,7 +149,7 @@ fn side(view: &View<'_>, side: &Expression, unit: Option<Unit>, named: bool) -> 
     if let Some(value) = side.as_number() {
         return show(value, unit);
     }
-    let Ok(value) = side.eval(view) else {
+    let Ok(value) = side.evaluate(view) else {
         return side.to_string();
     };
     let Value::Number(value, of) = value else {
@@ -163,7 +163,7 @@ fn side(view: &View<'_>, side: &Expression, unit: Option<Unit>, named: bool) -> 
         };
     };
     if let Some((at, which, name)) = side.as_metric() {
-        let what = which.call().unwrap_or_default();
+        let what = which.function().unwrap_or_default();
         let at = at.map(|at| format!(" of {at}")).unwrap_or_default();
         return format!("{what} {}{at} ({name})", show(value, of));
     }
@@ -182,10 +182,10 @@ pub(super) fn published(all: &All<'_>) -> Vec<Beside> {
         let within = published
             .within
             .as_deref()
-            .and_then(number)
+            .and_then(parse_number)
             .unwrap_or(WITHIN);
         let value = published.value.as_ref().and_then(Scalar::number);
-        let unit = unit_of(&published.metric);
+        let unit = metric_unit(&published.metric);
         for index in cases_published(all.campaign, published) {
             let case = &all.campaign.cases[index];
             let observed = all.numbers.observed(index, &published.metric).copied();
@@ -207,7 +207,7 @@ pub(super) fn published(all: &All<'_>) -> Vec<Beside> {
                     .because
                     .as_ref()
                     .filter(|_| agrees == Some(false))
-                    .map(|because| fill(because, &case.parameters)),
+                    .map(|because| fill_parameters(because, &case.parameters)),
             });
         }
     }
@@ -235,7 +235,7 @@ pub(super) fn conclusions(all: &All<'_>) -> Vec<Conclusion> {
             Ok(true) => Some(&conclude.say),
             Ok(false) => conclude.otherwise.as_ref(),
             // A question that was asked is not passed over in silence.
-            Err(CannotTell(why)) => {
+            Err(EvaluationError(why)) => {
                 if conclude.answers.is_some() {
                     said.push(Conclusion {
                         answers: conclude.answers.clone(),

@@ -1,9 +1,9 @@
 //! From which load on a flow starves, group by group of the other parameters.
 
 use caudal_core::quantity::Unit;
-use caudal_experiment::{Campaign, Case, ContentionFile, number};
+use caudal_experiment::{Campaign, Case, ContentionFile, parse_number};
 use caudal_stats::Estimate;
-use caudal_stats::contention::STARVED_BELOW;
+use caudal_stats::contention::STARVATION_THRESHOLD;
 
 use super::lookup::show;
 use super::numbers::Numbers;
@@ -17,8 +17,8 @@ pub(super) fn of(campaign: &Campaign, numbers: &Numbers) -> Vec<Starvation> {
     let below = contention
         .below
         .as_deref()
-        .and_then(number)
-        .unwrap_or(STARVED_BELOW);
+        .and_then(parse_number)
+        .unwrap_or(STARVATION_THRESHOLD);
     let mut groups: Vec<(String, Vec<StarvationStep>)> = Vec::new();
     for (index, case) in campaign.cases.iter().enumerate() {
         let takes_part = case.flows.iter().any(|flow| flow.name == contention.victim);

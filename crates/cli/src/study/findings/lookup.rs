@@ -2,7 +2,8 @@
 
 use caudal_core::quantity::Unit;
 use caudal_experiment::expression::{
-    CannotTell, Expression, Lookup, Named, Value, Which, metric_of, unit_of,
+    EvaluationError, Expression, ExpressionName, Lookup, MetricValue, Value, find_metric,
+    metric_unit,
 };
 use caudal_experiment::{Campaign, Metric, Scalar};
 use caudal_stats::Estimate;
@@ -45,8 +46,8 @@ impl<'a> All<'a> {
     }
 }
 
-fn cannot<T>(why: impl Into<String>) -> Result<T, CannotTell> {
-    Err(CannotTell(why.into()))
+fn cannot<T>(why: impl Into<String>) -> Result<T, EvaluationError> {
+    Err(EvaluationError(why.into()))
 }
 
 impl<'a> View<'a> {
@@ -57,8 +58,8 @@ impl<'a> View<'a> {
     }
 
     /// The case that a text names; of several the one that is most like this.
-    pub fn resolve(&self, text: &str) -> Result<usize, CannotTell> {
-        let mut named = self.all.campaign.cases_named(text);
+    pub fn resolve(&self, text: &str) -> Result<usize, EvaluationError> {
+        let mut named = self.all.campaign.find_cases(text);
         if named.len() > 1
             && let Some(here) = self.case
         {
@@ -79,7 +80,7 @@ impl<'a> View<'a> {
     }
 
     /// What was observed, with its interval.
-    pub fn observed(&self, metric: &str) -> Result<&'a Estimate, CannotTell> {
+    pub fn observed(&self, metric: &str) -> Result<&'a Estimate, EvaluationError> {
         let Some(case) = self.case else {
             return cannot(format!("{metric} needs a case: at(\"…\", {metric})"));
         };
@@ -94,23 +95,23 @@ impl<'a> View<'a> {
     /// The estimate behind an expression that is nothing but an observed metric.
     pub fn estimate(&self, expression: &Expression) -> Option<(&'a Estimate, Option<Unit>)> {
         let (at, which, name) = expression.as_metric()?;
-        if which != Which::Observed {
+        if which != MetricValue::Observed {
             return None;
         }
         let view = match at {
             None => *self,
             Some(case) => self.all.from(self.resolve(case).ok()?),
         };
-        Some((view.observed(name).ok()?, unit_of(name)))
+        Some((view.observed(name).ok()?, metric_unit(name)))
     }
 
     /// The same with its interval as far as the metric can be: evidence for or against something.
     pub fn evidence(&self, expression: &Expression) -> Option<(Estimate, Option<Unit>)> {
         let (estimate, unit) = self.estimate(expression)?;
         let (_, _, name) = expression.as_metric()?;
-        let range = metric_of(name).map(Metric::range);
+        let range = find_metric(name).map(Metric::range);
         Some((
-            range.map_or(*estimate, |range| estimate.within(range)),
+            range.map_or(*estimate, |range| estimate.clamped_to(range)),
             unit,
         ))
     }
@@ -119,17 +120,17 @@ impl<'a> View<'a> {
     pub fn with_values(&self, expression: &Expression) -> String {
         let metric = |view: Option<View<'_>>, which, name: &str| {
             let value = view?.metric(which, name).ok()?;
-            Some(show(value, unit_of(name)))
+            Some(show(value, metric_unit(name)))
         };
-        expression.shown_with(&|named| match named {
-            Named::Metric(which, name) => metric(Some(*self), which, name),
-            Named::MetricAt(case, which, name) => {
+        expression.display_with(&|named| match named {
+            ExpressionName::Metric(which, name) => metric(Some(*self), which, name),
+            ExpressionName::MetricAt(case, which, name) => {
                 let there = self.resolve(case).ok().map(|case| self.all.from(case));
                 metric(there, which, name)
             }
-            Named::Parameter(name) => self.parameter(name).map(|value| value.to_string()),
-            Named::Begins(group) => Some(self.begins_shown(group)),
-            Named::Case(_) => None,
+            ExpressionName::Parameter(name) => self.parameter(name).map(|value| value.to_string()),
+            ExpressionName::StarvationLoad(group) => Some(self.begins_shown(group)),
+            ExpressionName::Case(_) => None,
         })
     }
 
@@ -138,7 +139,7 @@ impl<'a> View<'a> {
         let Ok(found) = self.starvation(group) else {
             return "unknown".to_owned();
         };
-        match self.begins(group) {
+        match self.starvation_load(group) {
             Ok(load) if load.is_infinite() => "never".to_owned(),
             Ok(load) => found
                 .steps
@@ -149,7 +150,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn starvation(&self, group: Option<&str>) -> Result<&'a Starvation, CannotTell> {
+    fn starvation(&self, group: Option<&str>) -> Result<&'a Starvation, EvaluationError> {
         let groups = self.all.contention;
         let words = |text: &str| {
             text.split_whitespace()
@@ -190,17 +191,19 @@ impl<'a> View<'a> {
         if let Some((estimate, unit)) = self.estimate(expression) {
             return with_interval(estimate, unit);
         }
-        if matches!(expression.names().as_slice(), [Named::Begins(_)])
-            && let [Named::Begins(group)] = expression.names().as_slice()
+        if matches!(
+            expression.names().as_slice(),
+            [ExpressionName::StarvationLoad(_)]
+        ) && let [ExpressionName::StarvationLoad(group)] = expression.names().as_slice()
             && expression.to_string().starts_with("begins(")
             && expression.comparisons().is_empty()
         {
             return self.begins_shown(*group);
         }
-        match expression.eval(self) {
+        match expression.evaluate(self) {
             Ok(Value::Number(value, unit)) => show(value, unit),
             Ok(value) => value.to_string(),
-            Err(CannotTell(why)) => format!("(unknown: {why})"),
+            Err(EvaluationError(why)) => format!("(unknown: {why})"),
         }
     }
 }
@@ -212,10 +215,10 @@ impl Lookup for View<'_> {
         found.map(|(_, value)| value.clone())
     }
 
-    fn metric(&self, which: Which, name: &str) -> Result<f64, CannotTell> {
+    fn metric(&self, which: MetricValue, name: &str) -> Result<f64, EvaluationError> {
         match which {
-            Which::Observed => return self.observed(name).map(|estimate| estimate.mean),
-            Which::Low | Which::High => {
+            MetricValue::Observed => return self.observed(name).map(|estimate| estimate.mean),
+            MetricValue::Low | MetricValue::High => {
                 let estimate = self.observed(name)?;
                 if estimate.confidence == 0.0 {
                     return cannot(format!(
@@ -224,7 +227,7 @@ impl Lookup for View<'_> {
                     ));
                 }
                 return Ok(match which {
-                    Which::Low => estimate.low,
+                    MetricValue::Low => estimate.low,
                     _ => estimate.high,
                 });
             }
@@ -233,7 +236,7 @@ impl Lookup for View<'_> {
         let Some(case) = self.case else {
             return cannot(format!("{name} needs a case: at(\"…\", {name})"));
         };
-        if which == Which::Baseline {
+        if which == MetricValue::Baseline {
             let flow = name.split('.').next().unwrap_or_default();
             let of = &self.all.campaign.cases[case];
             let key = match (of.baselines.get(flow), &of.alone) {
@@ -259,8 +262,8 @@ impl Lookup for View<'_> {
         }
         let metric = self.all.numbers.cases[case].metrics.get(name);
         let (value, what) = match which {
-            Which::Predicted => (metric.and_then(|metric| metric.predicted), "predicted"),
-            Which::Simulated => (metric.and_then(|metric| metric.simulated), "simulated"),
+            MetricValue::Predicted => (metric.and_then(|metric| metric.predicted), "predicted"),
+            MetricValue::Simulated => (metric.and_then(|metric| metric.simulated), "simulated"),
             _ => (metric.and_then(|metric| metric.published), "published"),
         };
         value.map_or_else(
@@ -269,12 +272,12 @@ impl Lookup for View<'_> {
         )
     }
 
-    fn elsewhere(&self, case: &str) -> Result<Box<dyn Lookup + '_>, CannotTell> {
+    fn case(&self, case: &str) -> Result<Box<dyn Lookup + '_>, EvaluationError> {
         self.resolve(case)
             .map(|case| Box::new(self.all.from(case)) as Box<dyn Lookup>)
     }
 
-    fn begins(&self, group: Option<&str>) -> Result<f64, CannotTell> {
+    fn starvation_load(&self, group: Option<&str>) -> Result<f64, EvaluationError> {
         let found = self.starvation(group)?;
         if let Some(load) = found.begins {
             return Ok(load);

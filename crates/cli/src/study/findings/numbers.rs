@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use caudal_experiment::expression::{Expression, unit_of};
-use caudal_experiment::{Campaign, Case, PublishedFile, Repeated, Scalar};
+use caudal_experiment::expression::{Expression, metric_unit};
+use caudal_experiment::{Campaign, Case, PublishedFile, RepetitionStatus, Scalar};
 use caudal_stats::contention::harm;
 use caudal_stats::{Estimate, mean_interval, ratio_interval};
 
@@ -53,7 +53,7 @@ impl Numbers {
 /// The measured cases a published value is about.
 pub(super) fn cases_published(campaign: &Campaign, published: &PublishedFile) -> Vec<usize> {
     let named = published.case.as_ref().map(|case| {
-        let named = campaign.cases_named(case);
+        let named = campaign.find_cases(case);
         if named.is_empty() {
             cases_where(campaign, Some(case))
         } else {
@@ -89,7 +89,7 @@ fn metric<'a>(case: &'a mut CaseFindings, name: &str) -> &'a mut MetricFindings 
     case.metrics
         .entry(name.to_owned())
         .or_insert_with(|| MetricFindings {
-            unit: unit_of(name).map_or("", |unit| unit.name()),
+            unit: metric_unit(name).map_or("", |unit| unit.name()),
             observed: None,
             values: Vec::new(),
             predicted: None,
@@ -129,11 +129,9 @@ fn of_case(
         }
     }
     let n = counted.len() as u64;
-    let reached = campaign
-        .rule
-        .relative_error
-        .is_finite()
-        .then(|| n > 0 && campaign.repeated(case, n, &values) == Repeated::Reached);
+    let reached = campaign.rule.relative_error.is_finite().then(|| {
+        n > 0 && campaign.repetition_status(case, n, &values) == RepetitionStatus::Reached
+    });
     let mut findings = CaseFindings {
         key: case.key.clone(),
         title: case.title.clone(),
@@ -216,24 +214,25 @@ fn harm_of(
 
 /// The metrics of a case's flows that are worth a column, by their full names.
 pub(super) fn usual_metrics(campaign: &Campaign) -> Vec<String> {
-    use caudal_experiment::KindFile;
+    use caudal_experiment::FlowKindFile;
     let mut names = Vec::new();
     let mut loads = BTreeSet::new();
     for flow in &campaign.experiment.flow {
         let metrics: &[&str] = match flow.kind {
-            KindFile::Tcp => &["goodput"],
-            KindFile::Udp => &["goodput", "loss"],
-            KindFile::Rtt | KindFile::RttUdp => &["rtt"],
+            FlowKindFile::Tcp => &["goodput"],
+            FlowKindFile::Udp => &["goodput", "loss"],
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => &["rtt"],
         };
         names.extend(
             metrics
                 .iter()
                 .map(|metric| format!("{}.{metric}", flow.name)),
         );
-        if flow.baseline == Some(true) && matches!(flow.kind, KindFile::Tcp | KindFile::Udp) {
+        if flow.baseline == Some(true) && matches!(flow.kind, FlowKindFile::Tcp | FlowKindFile::Udp)
+        {
             names.push(format!("{}.harm", flow.name));
         }
-        if flow.probe != Some(true) && matches!(flow.kind, KindFile::Tcp | KindFile::Udp) {
+        if flow.probe != Some(true) && matches!(flow.kind, FlowKindFile::Tcp | FlowKindFile::Udp) {
             loads.insert(&flow.name);
         }
     }

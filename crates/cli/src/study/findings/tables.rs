@@ -1,7 +1,7 @@
 //! The tables and figures of a study: those its file asks for, or those that suit its flows.
 
-use caudal_experiment::expression::unit_of;
-use caudal_experiment::{Campaign, FigureFile, FigureKind, KindFile};
+use caudal_experiment::expression::metric_unit;
+use caudal_experiment::{Campaign, FigureFile, FigureKind, FlowKindFile};
 
 use super::lookup::{show, with_interval};
 use super::numbers::{Numbers, cases_where, usual_metrics};
@@ -63,7 +63,7 @@ fn table(title: String, cases: &[usize], metrics: &[String], numbers: &Numbers) 
 }
 
 fn cell(name: &str, metric: &MetricFindings, which: &str) -> Cell {
-    let unit = unit_of(name);
+    let unit = metric_unit(name);
     let plain = |value: Option<f64>| {
         value.map_or_else(Cell::default, |value| Cell {
             text: show(value, unit),
@@ -89,16 +89,16 @@ pub(super) fn figures(campaign: &Campaign) -> Vec<FigureFile> {
     if !experiment.figure.is_empty() {
         return experiment.figure.clone();
     }
-    let of = |fits: &dyn Fn(KindFile) -> bool, metric: &str| {
+    let of = |fits: &dyn Fn(FlowKindFile) -> bool, metric: &str| {
         let flows = experiment.flow.iter().filter(|flow| fits(flow.kind));
         let names = flows.map(|flow| format!("{}.{metric}", flow.name));
         names.collect::<Vec<String>>()
     };
-    let traffic = |kind| matches!(kind, KindFile::Tcp | KindFile::Udp);
+    let traffic = |kind| matches!(kind, FlowKindFile::Tcp | FlowKindFile::Udp);
     let goodputs = of(&traffic, "goodput");
     let echo = of(&|kind| !traffic(kind), "rtt");
-    let udp = of(&|kind| kind == KindFile::Udp, "loss");
-    let tcp = of(&|kind| kind == KindFile::Tcp, "goodput");
+    let udp = of(&|kind| kind == FlowKindFile::Udp, "loss");
+    let tcp = of(&|kind| kind == FlowKindFile::Tcp, "goodput");
     let figure = |kind, title: &str, metrics: &[String]| FigureFile {
         kind,
         title: title.to_owned(),

@@ -68,7 +68,11 @@ answers = "Does it starve?"
 "#;
 
 fn campaign(text: &str) -> Campaign {
-    Campaign::unfold(&toml::from_str::<ExperimentFile>(text).unwrap(), false).unwrap()
+    Campaign::unfold(
+        &toml::from_str::<ExperimentFile>(text).unwrap(),
+        caudal_experiment::Variant::Full,
+    )
+    .unwrap()
 }
 
 fn meta(complete: bool) -> StudyMeta {

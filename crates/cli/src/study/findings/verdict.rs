@@ -1,7 +1,7 @@
 //! A study in plain words, the most important first.
 
 use caudal_experiment::Campaign;
-use caudal_experiment::expression::unit_of;
+use caudal_experiment::expression::metric_unit;
 
 use super::lookup::with_interval;
 use super::{Beside, Checked, Findings};
@@ -188,7 +188,7 @@ fn plain(findings: &Findings) -> Vec<String> {
             .iter()
             .find(|(name, metric)| name.ends_with(".goodput") && metric.observed.is_some())
             .or_else(|| case.metrics.iter().find(|(name, _)| name.ends_with(".rtt")))?;
-        let observed = with_interval(metric.observed.as_ref()?, unit_of(name));
+        let observed = with_interval(metric.observed.as_ref()?, metric_unit(name));
         Some(format!("{}: {name} {observed}.", case.key))
     };
     findings

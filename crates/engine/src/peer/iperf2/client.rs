@@ -7,18 +7,19 @@ use super::request::{Iperf2Request, LATE};
 use super::server::Iperf2Server;
 use super::server_options::Iperf2Options;
 use super::tcp::CLOSE_TIMEOUT;
-use crate::watch::{SampledFlows, StopReason, FlowLimits, FlowWatch};
 use crate::admission::Admission;
 use crate::error::RunError;
 use crate::flow::{FlowSet, await_close};
 use crate::interrupt::UserInterrupt;
 use crate::options::LocalOptions;
 use crate::server::SessionEventSender;
+use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{Event, ListeningSocket};
 use caudal_core::plan::{Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf2::TestMode;
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -46,7 +47,9 @@ pub enum Iperf2Failure {
     #[error("nothing was received from the server; versions before 2.1 can only receive")]
     NothingReceived,
     /// The server did not connect back.
-    #[error("the server did not connect back to port {port}; a firewall or address translation may be between")]
+    #[error(
+        "the server did not connect back to port {port}; a firewall or address translation may be between"
+    )]
     NotConnectedBack {
         /// The port it was to connect to.
         port: u16,
@@ -124,17 +127,15 @@ impl<'a> Iperf2Client<'a> {
             sampled: SampledFlows::Running,
             send_time: time,
             total_time: time.filter(|_| receives).map(|time| time + LATE),
-            idle_timeout: request
-                .bytes
-                .filter(|_| receives)
-                .map(|_| IDLE_TIMEOUT),
+            idle_timeout: request.bytes.filter(|_| receives).map(|_| IDLE_TIMEOUT),
             stop: self.interrupt.fds(),
             ..FlowLimits::none()
         }
     }
 
     fn outcome(&self, ends: Vec<FlowEnd>, reason: Option<StopReason>) -> Iperf2Outcome {
-        let mut failures: Vec<Iperf2Failure> = reason.map(Iperf2Failure::from).into_iter().collect();
+        let mut failures: Vec<Iperf2Failure> =
+            reason.map(Iperf2Failure::from).into_iter().collect();
         for end in &ends {
             let is_empty =
                 matches!(end.counters, Counters::Receiver(received) if received.bytes == 0);
@@ -184,7 +185,8 @@ impl<'a> Iperf2Client<'a> {
             views: request.views.clone(),
             ..Iperf2Options::default()
         };
-        let server = Iperf2Server::start(options, admission.clone(), SessionEventSender::default())?;
+        let server =
+            Iperf2Server::start(options, admission.clone(), SessionEventSender::default())?;
         let buffers = server.receive_buffers();
         events(Event::Listening(ListeningSocket {
             transport: request.transport,

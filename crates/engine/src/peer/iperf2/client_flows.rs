@@ -72,9 +72,7 @@ impl ClientFlows<'_> {
             role,
             granted: match &*connection.socket {
                 DataSocket::Tcp(stream) => granted_tcp(stream, false),
-                DataSocket::Udp(socket) => {
-                    granted_batched_udp(socket, self.request.block_length())
-                }
+                DataSocket::Udp(socket) => granted_batched_udp(socket, self.request.block_length()),
             },
             socket: Arc::clone(&connection.socket),
             cpu,
@@ -113,7 +111,9 @@ impl ClientFlows<'_> {
         } else {
             Some(CLOSE_TIMEOUT)
         });
-        let bytes = request.bytes.map(|bytes| bytes.saturating_sub(header_bytes));
+        let bytes = request
+            .bytes
+            .map(|bytes| bytes.saturating_sub(header_bytes));
         let mut sender = tcp_sender(payload, length, request.rate, bytes, close);
         sender.bytes_before = header_bytes;
         Ok(sender.into_task())

@@ -66,8 +66,7 @@ fn connect(
     for flow in [up, down].into_iter().flatten() {
         let mut connection =
             data_connection(flow, nth + 1, role(flow.direction, true), &socket, peer);
-        connection.connect_us =
-            (!request.is_udp()).then_some(connect_time.as_nanos() as f64 / 1e3);
+        connection.connect_us = (!request.is_udp()).then_some(connect_time.as_nanos() as f64 / 1e3);
         events(Event::Opened(connection));
     }
     Ok(ClientConnection {
@@ -114,8 +113,7 @@ pub(super) fn data_connection(
         send_buffer_bytes: buffers::send_buffer(socket).unwrap_or(0),
         receive_buffer_bytes: buffers::receive_buffer(socket).unwrap_or(0),
         mss: info.map(|info| info.snd_mss),
-        initial_window_bytes: info
-            .map(|info| u64::from(info.snd_cwnd) * u64::from(info.snd_mss)),
+        initial_window_bytes: info.map(|info| u64::from(info.snd_cwnd) * u64::from(info.snd_mss)),
         handshake_rtt_us: info.map(|info| info.rtt_us),
         connect_us: None,
     }
@@ -138,7 +136,7 @@ fn open(request: &Iperf2Request, nth: u32) -> Result<Socket, RunError> {
         granted("setting the buffers", result.map(drop))?;
     }
     if let Some(tos) = request.tos {
-        let result = options::set_tos(&socket, peer.is_ipv6(), tos);
+        let result = options::set_tos(&socket, tos);
         granted("setting the TOS byte", result)?;
     }
     if request.is_udp() {
@@ -197,10 +195,7 @@ fn set_up_tcp(request: &Iperf2Request, socket: &Socket) -> Result<(), RunError> 
         )?;
     }
     if request.no_delay {
-        granted(
-            "disabling Nagle's algorithm",
-            socket.set_tcp_nodelay(true),
-        )?;
+        granted("disabling Nagle's algorithm", socket.set_tcp_nodelay(true))?;
     }
     if let Some(name) = &request.congestion {
         granted(

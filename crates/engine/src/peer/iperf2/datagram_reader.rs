@@ -1,9 +1,7 @@
 //! The receiving end of a UDP flow: numbers, one-way times, the last datagram and the answer to it.
 
 use super::wall_clock::seconds_and_micros;
-use crate::flow::{
-    DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp,
-};
+use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::udp;
 use caudal_wire::iperf2::{HeaderLayout, Iperf2Datagram, ServerReport, TransitReport};

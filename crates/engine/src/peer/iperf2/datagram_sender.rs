@@ -8,7 +8,7 @@ use crate::flow::{
 use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::{self, GroReceiver, Wait};
 use caudal_wire::iperf2::{HeaderLayout, ServerReport};
 use std::io;

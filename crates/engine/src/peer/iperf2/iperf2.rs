@@ -8,7 +8,6 @@ use super::client_flows::ClientFlows;
 use super::client_sockets::connect_all;
 use super::end_reports::send_reports;
 use super::request::Iperf2Request;
-use crate::watch::{SampledFlows, StopReason, FlowLimits, FlowWatch};
 use crate::error::{RunError, Unsupported};
 use crate::host::{UsageMeter, describe_host};
 use crate::interrupt::UserInterrupt;
@@ -16,13 +15,12 @@ use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::target::{LocalBinding, Target};
+use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use crate::workload::{BulkOutcome, Outcome, flow_records};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::ServerAccount;
-use caudal_core::plan::{
-    BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport,
-};
+use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample, SenderCounters,
 };
@@ -130,7 +128,10 @@ fn request_from_plan(
     let tcp = plan.tcp();
     let is_set = |setting: fn(&TcpPlan) -> bool| tcp.is_some_and(setting);
     for (is_set, quantity) in [
-        (plan.udp().is_some_and(|plan| plan.verify), Quantity::Verification),
+        (
+            plan.udp().is_some_and(|plan| plan.verify),
+            Quantity::Verification,
+        ),
         (is_set(|tcp| tcp.mptcp), Quantity::Multipath),
         (is_set(|tcp| tcp.zero_copy), Quantity::ZeroCopy),
     ] {

@@ -16,11 +16,7 @@ fn address(options: &Iperf2Options, port: u16) -> (Domain, SocketAddr) {
     (Domain::for_address(local), local)
 }
 
-fn prepare(
-    socket: &Socket,
-    options: &Iperf2Options,
-    local: SocketAddr,
-) -> io::Result<()> {
+fn prepare(socket: &Socket, options: &Iperf2Options, local: SocketAddr) -> io::Result<()> {
     if local.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
         socket.set_only_v6(false)?;
     }
@@ -28,7 +24,7 @@ fn prepare(
         socket_options::bind_device(socket, device)?;
     }
     if let Some(tos) = options.tos {
-        socket_options::set_tos(socket, local.is_ipv6(), tos)?;
+        socket_options::set_tos(socket, tos)?;
     }
     Ok(())
 }
@@ -94,7 +90,7 @@ pub(super) fn listen_udp(options: &Iperf2Options, port: u16) -> io::Result<UdpSo
         socket.bind(&SockAddr::from(local))?;
         // Reuse is set after binding, so that binding fails where another server already listens.
         socket_options::set_reuse(&socket)?;
-        udp::enable_packet_info(&socket, local.is_ipv6())?;
+        udp::enable_packet_info(&socket)?;
         for (group, source) in &options.groups {
             match (group, source) {
                 (IpAddr::V4(group), None) => {

@@ -157,10 +157,7 @@ impl Iperf2Request {
             id: behind + nth,
             direction: Direction::Down,
         };
-        (
-            self.sends().then_some(up),
-            self.receives().then_some(down),
-        )
+        (self.sends().then_some(up), self.receives().then_some(down))
     }
 
     /// The test as the views of sessions know it.
@@ -189,11 +186,9 @@ impl Iperf2Request {
             return None;
         }
         let amount = match (self.bytes, self.time) {
-            (Some(bytes), _) => TestAmount::Bytes(
-                u32::try_from(bytes)
-                    .unwrap_or(MAX_31_BITS)
-                    .min(MAX_31_BITS),
-            ),
+            (Some(bytes), _) => {
+                TestAmount::Bytes(u32::try_from(bytes).unwrap_or(MAX_31_BITS).min(MAX_31_BITS))
+            }
             (None, Some(time)) => {
                 let hundredths = u32::try_from(time.as_millis() / 10).unwrap_or(MAX_31_BITS);
                 TestAmount::Hundredths(hundredths.max(1))

@@ -78,8 +78,14 @@ impl Listeners {
     }
 
     fn buffers(&self) -> ReceiveBuffers {
-        let tcp = self.tcp.as_ref().and_then(|tcp| buffers::receive_buffer(tcp).ok());
-        let udp = self.udp.as_ref().and_then(|udp| buffers::receive_buffer(udp).ok());
+        let tcp = self
+            .tcp
+            .as_ref()
+            .and_then(|tcp| buffers::receive_buffer(tcp).ok());
+        let udp = self
+            .udp
+            .as_ref()
+            .and_then(|udp| buffers::receive_buffer(udp).ok());
         ReceiveBuffers {
             tcp: tcp.unwrap_or(0),
             udp: udp.unwrap_or(0),

@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::stop::StopSignal;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::TestAmount;
 use std::io;
 use std::net::SocketAddr;

@@ -1,7 +1,9 @@
 //! The TCP flows of iperf 2.
 
 use super::wall_clock::wall_clock;
-use crate::flow::{ByteBudget, Payload, ReceiveMode, StampBlock, TcpClose, TcpReceiver, TcpSender, WritePace};
+use crate::flow::{
+    ByteBudget, Payload, ReceiveMode, StampBlock, TcpClose, TcpReceiver, TcpSender, WritePace,
+};
 use caudal_core::units::BitRate;
 use caudal_wire::iperf2::{BURST_BYTES, fill_pattern, write_burst_header};
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::options;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::{MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
@@ -31,7 +31,11 @@ const USER_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// The reason why its test was refused or ended early.
-pub(super) fn serve(state: &Iperf2State, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
+pub(super) fn serve(
+    state: &Iperf2State,
+    stream: TcpStream,
+    peer: SocketAddr,
+) -> Result<(), String> {
     let _ = stream.set_nonblocking(false);
     let opening = read_opening(state, &stream);
     state.pending.fetch_sub(1, Relaxed);
@@ -205,8 +209,7 @@ impl TcpTest<'_> {
         if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
             && extended.tos != 0
         {
-            let v6 = stream.local_addr().is_ok_and(|local| local.is_ipv6());
-            let _ = options::set_tos(stream, v6, extended.tos as u8);
+            let _ = options::set_tos(stream, extended.tos as u8);
         }
         let length = session.header.map_or(0, |header| header.length);
         let length = match length.min(MAX_BLOCK) {

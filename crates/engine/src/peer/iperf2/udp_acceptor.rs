@@ -137,7 +137,9 @@ impl UdpAcceptor {
         }
         // Addresses without proof may be forged: they leave half of the slots to others.
         if running >= (state.admission.capacity() / 2).max(1) && !state.is_proven(peer) {
-            return Err("half of all places are taken by UDP from addresses without proof".to_owned());
+            return Err(
+                "half of all places are taken by UDP from addresses without proof".to_owned(),
+            );
         }
         state.admission.admit(peer.ip()).map(Some)
     }
@@ -182,7 +184,7 @@ impl UdpAcceptor {
         udp::enable_gro(&socket);
         let _ = udp::enable_receive_timestamps(&socket);
         if let Some(tos) = state_options.tos {
-            let _ = options::set_tos(&socket, peer.is_ipv6(), tos);
+            let _ = options::set_tos(&socket, tos);
         }
         if let IpAddr::V4(group) = local.ip()
             && group.is_multicast()

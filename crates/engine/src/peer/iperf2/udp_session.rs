@@ -48,14 +48,11 @@ pub(super) fn serve(state: &Iperf2State, contact: FirstContact) -> Result<(), St
         strays,
         session: _alive,
     } = contact;
-    let mut session =
-        Iperf2ServerSession::new(state, first.header, Transport::Udp, local, peer);
-    session.test.no_udp_fin = matches!(
-        session.test.mode,
-        TestMode::Reverse | TestMode::FullDuplex
-    ) || session
-        .extension()
-        .is_some_and(|extended| extended.no_udp_fin);
+    let mut session = Iperf2ServerSession::new(state, first.header, Transport::Udp, local, peer);
+    session.test.no_udp_fin = matches!(session.test.mode, TestMode::Reverse | TestMode::FullDuplex)
+        || session
+            .extension()
+            .is_some_and(|extended| extended.no_udp_fin);
     let is_proven = state.is_proven(peer);
     if session.test.mode == TestMode::Reverse && !is_proven {
         return Err(
@@ -92,9 +89,7 @@ impl UdpTest<'_> {
         let mode = self.session.test.mode;
         let (time, _) = self.session.end();
         let mut strays = Some(strays);
-        let set = self
-            .flows(&mut strays)
-            .map_err(|error| error.to_string())?;
+        let set = self.flows(&mut strays).map_err(|error| error.to_string())?;
         let mut idle_timeout = state.options.idle_timeout;
         if !self.is_proven {
             idle_timeout = idle_timeout.min(UNPROVEN_IDLE);
@@ -136,7 +131,10 @@ impl UdpTest<'_> {
     }
 
     /// The flows of the test.
-    fn flows(&mut self, strays: &mut Option<Receiver<(Vec<u8>, u64)>>) -> Result<FlowSet, RunError> {
+    fn flows(
+        &mut self,
+        strays: &mut Option<Receiver<(Vec<u8>, u64)>>,
+    ) -> Result<FlowSet, RunError> {
         let mode = self.session.test.mode;
         let mut set = Iperf2ServerSession::new_set()?;
         // An address that is not proven is sent no more than arrived from it.

@@ -11,7 +11,7 @@ use crate::target::LocalBinding;
 use crate::workload;
 use caudal_core::plan::{Plan, PlannedFlow, Transport};
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::tcp;
 use caudal_wire::iperf3::Cookie;
 use caudal_wire::iperf3::datagram::{CLIENT_HELLO, HELLO_BYTES, is_answer};

@@ -3,7 +3,9 @@
 use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, EndedFlow, EndedTest, Event};
 use caudal_core::plan::Ticks;
-use caudal_core::sample::{Counters, FlowEnd, ReceiverCounters, Sample, SenderCounters, TcpState};
+use caudal_core::sample::{
+    Counters, FlowEnd, ReceiverCounters, Sample, SenderCounters, TcpSnapshot,
+};
 
 /// The readings of a test's streams by one end.
 pub(super) struct Readings {
@@ -112,7 +114,7 @@ pub(super) fn at_start(set: &FlowSet) -> Vec<Sample> {
             Counters::Sender(now) => Counters::Sender(SenderCounters {
                 cpu_ns: now.cpu_ns,
                 cpu_wait_ns: now.cpu_wait_ns,
-                tcp: now.tcp.map(|tcp| TcpState {
+                tcp: now.tcp.map(|tcp| TcpSnapshot {
                     retransmits: 0,
                     retransmitted_bytes: tcp.retransmitted_bytes.map(|_| 0),
                     ..tcp

@@ -58,16 +58,15 @@ pub(super) fn set_up(
     parameters: &Parameters,
     role: Role,
 ) -> Result<(), SetUpError> {
-    let v6 = socket.local_address().is_ok_and(|local| local.is_ipv6());
     match socket {
         DataSocket::Tcp(stream) => set_up_tcp(stream, parameters, role)?,
-        DataSocket::Udp(socket) => set_up_udp(socket, parameters, v6)?,
+        DataSocket::Udp(socket) => set_up_udp(socket, parameters)?,
     }
     if let (Some(bps), Role::Sender) = (parameters.fq_rate_bps, role) {
         tcp::set_pacing_rate(socket, bps / 8).map_err(numbered(Iperf3ErrorCode::SET_PACING))?;
     }
     if let Some(tos) = parameters.tos {
-        socket_options::set_tos(socket, v6, tos).map_err(numbered(Iperf3ErrorCode::SET_TOS))?;
+        socket_options::set_tos(socket, tos).map_err(numbered(Iperf3ErrorCode::SET_TOS))?;
     }
     Ok(())
 }
@@ -98,14 +97,13 @@ fn set_up_tcp(stream: &TcpStream, parameters: &Parameters, role: Role) -> Result
         .map_err(numbered(Iperf3ErrorCode::INIT_STREAM))
 }
 
-fn set_up_udp(socket: &UdpSocket, parameters: &Parameters, v6: bool) -> Result<(), SetUpError> {
+fn set_up_udp(socket: &UdpSocket, parameters: &Parameters) -> Result<(), SetUpError> {
     let bytes = parameters.window.map_or(UDP_BUFFER, |bytes| bytes as usize);
     set_buffers(socket, bytes, parameters.window.is_none())?;
     udp::enable_gro(socket);
     let _ = udp::enable_receive_timestamps(socket);
     if parameters.dont_fragment {
-        udp::set_dont_fragment(socket, v6, true)
-            .map_err(numbered(Iperf3ErrorCode::DONT_FRAGMENT))?;
+        udp::set_dont_fragment(socket, true).map_err(numbered(Iperf3ErrorCode::DONT_FRAGMENT))?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::host::describe_host;
 use crate::interrupt::UserInterrupt;
 use crate::socket::connect;
 use crate::target::LocalBinding;
-use caudal_core::echo::ClockPoint;
+use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::Plan;
 use caudal_stats::ClockEstimate;
@@ -210,7 +210,7 @@ impl ClientChannel {
     }
 
     /// Measures the offset of the server's clock anew; its time is that of this machine's monotonic clock.
-    pub(super) fn read_clock(&mut self) -> Result<ClockPoint, RunError> {
+    pub(super) fn read_clock(&mut self) -> Result<ClockOffset, RunError> {
         let earlier = std::mem::take(&mut self.clock);
         let began_ns = monotonic_ns();
         let measured = self.measure_clock();
@@ -222,7 +222,7 @@ impl ClientChannel {
         measured?;
         let (offset_ns, bound_ns) =
             found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
-        Ok(ClockPoint {
+        Ok(ClockOffset {
             at_ns,
             offset_ns,
             bound_ns,

@@ -1,7 +1,7 @@
 //! The lines of a control connection.
 
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_wire::nttcp::MAX_LINE_BYTES;
 use std::io::{self, Read};
 use std::net::TcpStream;

@@ -12,7 +12,7 @@ use crate::target::LocalBinding;
 use caudal_core::plan::Transport;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp;
 use caudal_wire::nttcp::{TransferRequest, data_port, read_data_port};
 use std::io::Write;

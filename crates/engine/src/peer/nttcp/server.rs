@@ -9,7 +9,7 @@ use crate::server::SessionEventSender;
 use crate::socket::canonical;
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;

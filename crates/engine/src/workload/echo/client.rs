@@ -10,7 +10,7 @@ use crate::socket::DataSocket;
 use crate::wakeup::Wakeup;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue, OpenFlow};
-use caudal_core::echo::{ClockLine, ClockPoint, EchoRecord, Series};
+use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
 use caudal_sys::clock::monotonic_ns;
@@ -114,8 +114,8 @@ impl EchoClientHalf {
     }
 
     /// The series of all connections that measured anything, by size in the plan's order, then by client.
-    fn take_series(&self, results: &mut [ConnectionResult]) -> Vec<Series> {
-        let mut series: Vec<Series> = results
+    fn take_series(&self, results: &mut [ConnectionResult]) -> Vec<EchoSeries> {
+        let mut series: Vec<EchoSeries> = results
             .iter_mut()
             .flat_map(|result| std::mem::take(&mut result.series))
             .filter(|one| one.first.is_some())
@@ -207,7 +207,7 @@ impl ClientHalf for EchoClientHalf {
             .collect();
         let client_usage = ended.meter.read();
         let series = self.take_series(&mut results);
-        let has_reply = |one: &Series| one.first.is_some_and(|first| first.ns().is_some());
+        let has_reply = |one: &EchoSeries| one.first.is_some_and(|first| first.ns().is_some());
         let failure = results.iter().find_map(|result| result.failure.clone());
         if !series.iter().any(has_reply) {
             return Err(self.nothing_measured(ended, failure));
@@ -227,7 +227,7 @@ impl ClientHalf for EchoClientHalf {
             connections: (0..).zip(results).map(connection(&reported)).collect(),
             record: EchoRecord {
                 series,
-                clock: ended.clock.map(|(before, after)| ClockLine {
+                clock: ended.clock.map(|(before, after)| ClockOffsetLine {
                     before: since(before, self.start_ns),
                     after: since(after, self.start_ns),
                 }),
@@ -267,8 +267,8 @@ fn connection(
 }
 
 /// The same point with its time counted from the start of the test.
-fn since(point: ClockPoint, start_ns: u64) -> ClockPoint {
-    ClockPoint {
+fn since(point: ClockOffset, start_ns: u64) -> ClockOffset {
+    ClockOffset {
         at_ns: point.at_ns - start_ns as i64,
         ..point
     }

@@ -6,7 +6,7 @@ use crate::error::RunError;
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, granted_tcp, granted_udp};
 use crate::wakeup::Waker;
-use caudal_core::echo::Series;
+use caudal_core::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub(super) struct ConnectionThread {
     socket: Arc<DataSocket>,
     signals: Arc<FlowSignals>,
     connect_time: Option<Duration>,
-    thread: Option<JoinHandle<(Vec<Series>, Option<String>)>>,
+    thread: Option<JoinHandle<(Vec<EchoSeries>, Option<String>)>>,
 }
 
 /// The measurements of one connection.
 #[derive(Default)]
 pub(super) struct ConnectionResult {
-    pub(super) series: Vec<Series>,
+    pub(super) series: Vec<EchoSeries>,
     pub(super) granted: Granted,
     pub(super) connect_time: Option<Duration>,
     pub(super) failure: Option<String>,

@@ -5,7 +5,7 @@ use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
-use caudal_core::echo::Series;
+use caudal_core::echo::EchoSeries;
 use caudal_core::event::SizeProgress;
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use std::io::{self, ErrorKind};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(super) struct Prober {
     probe: Probe,
     /// The measurements, one for each size, all allocated before the start.
-    series: Vec<Series>,
+    series: Vec<EchoSeries>,
     sizes_done: usize,
 }
 
@@ -28,11 +28,11 @@ impl Prober {
         seed: u64,
         takes_timestamps: bool,
     ) -> Self {
-        let series = plan.sizes.iter().map(|size| Series {
+        let series = plan.sizes.iter().map(|size| EchoSeries {
             client,
             size: *size,
             replies: Vec::with_capacity(plan.count as usize),
-            ..Series::default()
+            ..EchoSeries::default()
         });
         Self {
             series: series.collect(),
@@ -57,7 +57,7 @@ impl Prober {
     }
 
     /// The measurements, without those of sizes that were not begun.
-    pub(super) fn into_series(self) -> Vec<Series> {
+    pub(super) fn into_series(self) -> Vec<EchoSeries> {
         self.series
     }
 
@@ -93,7 +93,7 @@ impl Prober {
         }
     }
 
-    fn measure(&mut self, series: &mut Series, start_ns: u64) -> io::Result<()> {
+    fn measure(&mut self, series: &mut EchoSeries, start_ns: u64) -> io::Result<()> {
         let probe = &mut self.probe;
         let socket = Arc::clone(&probe.socket);
         match (&*socket, probe.plan.schedule) {

@@ -6,7 +6,9 @@
 use super::probe::{Probe, altered, announce, not_sent};
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, is_retryable};
-use caudal_core::echo::{Departure, OneWay, Reply, Series, departures};
+use caudal_core::echo::{
+    Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, departure_times,
+};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};
@@ -42,7 +44,7 @@ pub(super) struct ScheduleSettings {
 pub(super) fn on_schedule(
     probe: &mut Probe,
     socket: &DataSocket,
-    series: &mut Series,
+    series: &mut EchoSeries,
     settings: ScheduleSettings,
 ) -> io::Result<()> {
     let size = series.size as usize;
@@ -142,7 +144,17 @@ impl<'a> Schedule<'a> {
         Self {
             socket,
             signals: Arc::clone(&probe.signals),
-            due: departures(settings.period, settings.poisson, settings.seed, count),
+            due: departure_times(
+                settings.period,
+                if settings.poisson {
+                    DepartureProcess::Poisson {
+                        seed: settings.seed,
+                    }
+                } else {
+                    DepartureProcess::Periodic
+                },
+                count,
+            ),
             base_ns: monotonic_ns() + EARLY_NS + offset_ns,
             early_ns: EARLY_NS.min(period_ns / 4),
             first: probe.number,
@@ -224,7 +236,7 @@ struct Collector<'a> {
     schedule: &'a Schedule<'a>,
     timeout_ns: u64,
     replies: Vec<Reply>,
-    one_way: Vec<Option<OneWay>>,
+    one_way: Vec<Option<OneWayTransit>>,
     /// The number of messages of which nothing more is expected.
     settled: u64,
     late: u64,
@@ -291,7 +303,7 @@ impl Collector<'_> {
 
     /// Adds the replies to the series of the messages that left, whose lateness is `late`. Messages still under way when the
     /// test is ended early are not lost.
-    fn record(self, mut late: Vec<u64>, series: &mut Series, start_ns: u64) {
+    fn record(self, mut late: Vec<u64>, series: &mut EchoSeries, start_ns: u64) {
         let schedule = self.schedule;
         let now = monotonic_ns();
         let is_under_way = |nth: usize| {
@@ -332,7 +344,7 @@ impl Collector<'_> {
             self.late += 1;
             return;
         };
-        let one_way = Stamps::read(datagram).map(|stamps| OneWay {
+        let one_way = Stamps::read(datagram).map(|stamps| OneWayTransit {
             up_ns: (stamps.received_ns as i64).wrapping_sub(stamps.sent_ns as i64),
             down_ns: (now as i64).wrapping_sub(stamps.replied_ns as i64),
         });

@@ -3,7 +3,7 @@
 //! Between the two readings of the clock there are a send and a receive and nothing else.
 
 use super::probe::{Probe, altered, announce, not_sent};
-use caudal_core::echo::{Reply, Series, Stamped};
+use caudal_core::echo::{EchoSeries, Reply, StampedRoundTrip};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::timestamps;
 use caudal_wire::datagram::OpeningDatagram;
@@ -21,7 +21,7 @@ const BEFORE_TIMESTAMPS: Duration = Duration::from_millis(1);
 pub(super) fn over_tcp(
     probe: &mut Probe,
     stream: &TcpStream,
-    series: &mut Series,
+    series: &mut EchoSeries,
 ) -> io::Result<()> {
     let count = 1 + probe.plan.count;
     announce(
@@ -69,7 +69,7 @@ pub(super) fn over_tcp(
 pub(super) fn over_udp(
     probe: &mut Probe,
     socket: &UdpSocket,
-    series: &mut Series,
+    series: &mut EchoSeries,
 ) -> io::Result<()> {
     socket.set_read_timeout(Some(probe.plan.timeout))?;
     let size = series.size as usize;
@@ -110,7 +110,7 @@ pub(super) fn over_udp(
 fn udp_round_trip(
     probe: &mut Probe,
     socket: &UdpSocket,
-    series: &mut Series,
+    series: &mut EchoSeries,
     first: u64,
 ) -> io::Result<Reply> {
     let size = series.size as usize;
@@ -148,7 +148,11 @@ fn udp_round_trip(
 }
 
 /// One more message that the kernel timestamps; `None` when a timestamp or the reply is missing.
-fn udp_stamped(probe: &mut Probe, socket: &UdpSocket, size: usize) -> io::Result<Option<Stamped>> {
+fn udp_stamped(
+    probe: &mut Probe,
+    socket: &UdpSocket,
+    size: usize,
+) -> io::Result<Option<StampedRoundTrip>> {
     let number = probe.number;
     probe.number += 1;
     let message = &mut probe.message[..size];
@@ -190,7 +194,7 @@ fn tcp_stamped(
     mut stream: &TcpStream,
     message: &[u8],
     reply: &mut [u8],
-) -> io::Result<Option<Stamped>> {
+) -> io::Result<Option<StampedRoundTrip>> {
     let left = monotonic_ns();
     let sent = match timestamps::send_stamped(stream, message) {
         Ok(sent) => sent,
@@ -222,14 +226,14 @@ fn tcp_stamped(
 }
 
 /// The part of a round trip between the kernel's timestamps; `None` when one is missing, or the wall clock was set between the two.
-fn split(rtt_ns: u64, departed: Option<u64>, arrived: Option<u64>) -> Option<Stamped> {
+fn split(rtt_ns: u64, departed: Option<u64>, arrived: Option<u64>) -> Option<StampedRoundTrip> {
     let kernel_ns = arrived?.checked_sub(departed?)?;
-    (kernel_ns <= rtt_ns).then_some(Stamped { rtt_ns, kernel_ns })
+    (kernel_ns <= rtt_ns).then_some(StampedRoundTrip { rtt_ns, kernel_ns })
 }
 
 /// Counts a datagram that is not the expected reply: one to message `latest` or an earlier one.
 #[cold]
-fn count_stray(datagram: &[u8], series: &mut Series, first: u64, latest: u64) {
+fn count_stray(datagram: &[u8], series: &mut EchoSeries, first: u64, latest: u64) {
     if OpeningDatagram::decode(datagram).is_some() {
         return;
     }

@@ -6,12 +6,12 @@ use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, sp
 use crate::report::view;
 use crate::study::findings::{CaseFindings, MetricFindings};
 use caudal_core::quantity::Unit;
-use caudal_experiment::expression::metric_of;
+use caudal_experiment::expression::find_metric;
 use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
 use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
 /// How many cases stand side by side in one figure.
-const MOST_CASES: usize = 24;
+const MAX_CASES: usize = 24;
 /// From so many cases on they stand one under the other, where their names have room.
 const UPRIGHT: usize = 7;
 /// So many values are all drawn as dots.
@@ -64,7 +64,7 @@ pub(super) fn plates(
     let mut notes = Vec::new();
     for metric in metrics(material, figure, cases) {
         let known = knowing(cases, &metric);
-        let (picked, more) = spread(&known, MOST_CASES);
+        let (picked, more) = spread(&known, MAX_CASES);
         let drawn = match figure.kind {
             FigureKind::Boxes => boxes(&metric, &picked),
             _ => bars(&metric, &picked),
@@ -128,7 +128,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
     let of = |value: fn(&MetricFindings) -> Option<f64>| -> Vec<Option<Bar>> {
         known
             .iter()
-            .map(|(_, one)| value(one).map(Bar::of))
+            .map(|(_, one)| value(one).map(Bar::new))
             .collect()
     };
     let observed = known.iter().map(|(_, one)| {
@@ -136,7 +136,7 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
         Some(Bar {
             value: estimate.mean,
             interval: has_interval(metric, one),
-            singles: if one.values.len() > 1 && one.values.len() <= FEW {
+            samples: if one.values.len() > 1 && one.values.len() <= FEW {
                 one.values.clone()
             } else {
                 Vec::new()
@@ -178,8 +178,8 @@ fn bars(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Draw
 /// The interval to draw, as far as the metric can be, however wide that of a few trials is.
 fn has_interval(name: &str, metric: &MetricFindings) -> Option<(f64, f64)> {
     let estimate = metric.observed.filter(|one| one.confidence > 0.0)?;
-    let known = metric_of(name).map(Metric::range);
-    let estimate = known.map_or(estimate, |range| estimate.within(range));
+    let known = find_metric(name).map(Metric::range);
+    let estimate = known.map_or(estimate, |range| estimate.clamped_to(range));
     Some((estimate.low, estimate.high))
 }
 
@@ -243,9 +243,9 @@ fn boxes(metric: &str, known: &[(&CaseFindings, &MetricFindings)]) -> Option<Dra
     let (_, first) = known.first()?;
     let unit = words::unit(first.unit);
     let five = |nth: usize, values: &[f64]| {
-        let mut five = FiveNumbers::of(nth as f64, values)?;
+        let mut five = FiveNumbers::from_samples(nth as f64, values)?;
         if values.len() <= FEW {
-            five.singles = values.to_vec();
+            five.samples = values.to_vec();
         }
         Some(five)
     };

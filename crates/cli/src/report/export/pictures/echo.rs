@@ -9,8 +9,8 @@ use crate::study::trial::{Trial, TrialFlow};
 use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
-use caudal_stats::{Estimate, Method, mean_interval};
-use caudal_store::Series;
+use caudal_stats::{Estimate, IntervalMethod, mean_interval};
+use caudal_store::SampleSeries;
 
 /// As many points as a line needs to look whole.
 const POINTS: usize = 1000;
@@ -162,7 +162,7 @@ pub fn cdf_figure(
         title: title.to_owned(),
         description: "The share of round trips that took at most so long.".to_owned(),
         x: times("round-trip time", all),
-        y: Axis::linear("part of the round trips", Quantity::Percent).holding(&[0.0, 1.0]),
+        y: Axis::linear("part of the round trips", Quantity::Percent).including(&[0.0, 1.0]),
         layers,
         size: Figure::SIZE,
         note: None,
@@ -293,7 +293,7 @@ fn over_trials(trials: &[EchoSize], confidence: f64) -> Option<EchoSize> {
     Some(EchoSize {
         mean_s: mean,
         interval: estimate
-            .filter(|one| one.method != Method::SingleValue)
+            .filter(|one| one.method != IntervalMethod::SingleValue)
             .map(|one| (one.low, one.high)),
         n: trials.iter().map(|one| one.n).sum(),
         first_s: (!firsts.is_empty()).then(|| firsts.iter().sum::<f64>() / firsts.len() as f64),
@@ -483,7 +483,7 @@ pub fn first_figure(title: &str, series: &[RoundTrips]) -> Option<Drawn> {
 
 /// Round trips of a trial's echo flows over time: median and the band from the 5th to the 95th percentile. `None` where no
 /// times can be told.
-pub(super) fn band(title: &str, trial: &Trial, series: &[Series]) -> Option<Drawn> {
+pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<Drawn> {
     let mut layers = Vec::new();
     let mut said = Vec::new();
     for (number, flow) in echoes(trial) {
@@ -575,7 +575,7 @@ fn bands(points: &[(f64, f64)], parts: usize) -> Banded {
 }
 
 /// Each round trip of an echo flow with the time it began: told, by its schedule, or one after the other.
-fn timed(number: u32, flow: &TrialFlow, series: &[Series]) -> Option<Vec<(f64, f64)>> {
+fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(f64, f64)>> {
     let offset = flow.offset_s.unwrap_or(0.0);
     let trips = view::round_trips(series);
     let mine: Vec<&RoundTrips> = trips.iter().filter(|one| one.flow == number).collect();
@@ -646,11 +646,11 @@ pub fn box_figure(title: &str, trips: &[RoundTrips]) -> Option<Drawn> {
         .iter()
         .enumerate()
         .filter_map(|(nth, (_, values))| {
-            let mut five = FiveNumbers::of(nth as f64, values)?;
+            let mut five = FiveNumbers::from_samples(nth as f64, values)?;
             // Of very many outliers the picture needs the furthest and some between.
-            if five.singles.len() > 60 {
-                five.singles = {
-                    let all = thinned(&five.singles);
+            if five.samples.len() > 60 {
+                five.samples = {
+                    let all = thinned(&five.samples);
                     spread(&all, 60).0
                 };
             }

@@ -13,8 +13,8 @@ use crate::report::view;
 use crate::study::findings::{CaseFindings, Findings};
 use crate::study::trial::Trial;
 use caudal_experiment::expression::Expression;
-use caudal_experiment::{FigureFile, FigureKind, KindFile, Scalar};
-use caudal_store::Series;
+use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
+use caudal_store::SampleSeries;
 
 /// How many cases a kind of picture over time is drawn for.
 const MOST_PANELS: usize = 6;
@@ -28,7 +28,7 @@ pub struct Material<'a> {
     /// All trials.
     pub trials: &'a [Trial],
     /// Fetches the raw samples of a trial.
-    pub series: &'a dyn Fn(&str) -> Vec<Series>,
+    pub series: &'a dyn Fn(&str) -> Vec<SampleSeries>,
 }
 
 /// The figures that the experiment asks for, or those that suit it.
@@ -185,8 +185,8 @@ fn main_metrics(trial: &Trial) -> Vec<String> {
         .collect()
 }
 
-const fn is_load(kind: KindFile) -> bool {
-    matches!(kind, KindFile::Tcp | KindFile::Udp)
+const fn is_load(kind: FlowKindFile) -> bool {
+    matches!(kind, FlowKindFile::Tcp | FlowKindFile::Udp)
 }
 
 /// A case in as few words as tell it from others: its name, or the values of its parameters.
@@ -240,7 +240,7 @@ fn usual(material: &Material<'_>) -> Vec<FigureFile> {
         ..FigureFile::default()
     };
     let flows = || material.trials.iter().flat_map(|trial| &trial.flows);
-    let has = |of: fn(KindFile) -> bool| flows().any(|flow| of(flow.kind));
+    let has = |of: fn(FlowKindFile) -> bool| flows().any(|flow| of(flow.kind));
     let loads = material
         .trials
         .iter()
@@ -278,10 +278,10 @@ fn usual(material: &Material<'_>) -> Vec<FigureFile> {
             figures.push(figure(FigureKind::Share, "Who gets how much"));
         }
     }
-    if has(|kind| kind == KindFile::Tcp) {
+    if has(|kind| kind == FlowKindFile::Tcp) {
         figures.push(figure(FigureKind::Window, "Congestion window"));
     }
-    if has(|kind| kind == KindFile::Udp) {
+    if has(|kind| kind == FlowKindFile::Udp) {
         figures.push(figure(FigureKind::Loss, "Loss and reordering"));
     }
     if has(|kind| !is_load(kind)) {

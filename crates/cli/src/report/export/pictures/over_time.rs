@@ -67,7 +67,7 @@ fn same_range(mut figures: Vec<Drawn>) -> Vec<Drawn> {
         .fold(0.0, f64::max);
     if figures.len() > 1 && most > 0.0 {
         for drawn in &mut figures {
-            drawn.figure.y = drawn.figure.y.clone().holding(&[most]);
+            drawn.figure.y = drawn.figure.y.clone().including(&[most]);
         }
     }
     figures

@@ -19,7 +19,7 @@ use super::words::{self, about, count};
 use crate::study::findings::Findings;
 use agreement::agreement;
 use caudal_experiment::Metric;
-use caudal_experiment::expression::metric_of;
+use caudal_experiment::expression::find_metric;
 use caudal_stats::Estimate;
 use contention::contention;
 use doubts::doubts;
@@ -144,8 +144,8 @@ fn estimate(estimate: Option<&Estimate>, name: &str, unit: &str) -> Cell {
         return Cell::default();
     };
     let unit = words::unit(unit);
-    let range = metric_of(name).map(Metric::range);
-    let possible = range.map_or(*known, |range| known.within(range));
+    let range = find_metric(name).map(Metric::range);
+    let possible = range.map_or(*known, |range| known.clamped_to(range));
     Cell {
         text: about(known.mean, unit),
         beside: words::interval(&possible, unit),

@@ -1,0 +1,270 @@
+//! The emulator's thread.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use caudal_link::frame::Frame;
+use caudal_link::model::{HostArrival, NetworkModel};
+use caudal_link::time::SimTime;
+use caudal_sys::clock::{self, CpuClock};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::schedule::{self, ThreadPriority};
+use caudal_topology::LinkEnd;
+
+use super::command::{EmulatorCommand, EmulatorReport};
+use super::spin::SpinBudget;
+use crate::device::Device;
+use crate::lateness::LatenessHistogram;
+
+/// The largest number of frames read from one host before the next host's turn.
+const MAX_BATCH: usize = 64;
+/// The largest frame that a device can hand over: the largest packet and an Ethernet header with a VLAN tag.
+const MAX_FRAME_BYTES: usize = 65_536 + 18;
+
+/// The state of the emulator's thread.
+pub(super) struct EmulatorThread {
+    model: NetworkModel,
+    links: Vec<usize>,
+    devices: Vec<(LinkEnd, Device)>,
+    /// The index of each link end's device.
+    device_of_end: BTreeMap<LinkEnd, usize>,
+    /// The monotonic clock at the start of virtual time, in nanoseconds.
+    epoch_ns: u64,
+    whole: LatenessHistogram,
+    marked: LatenessHistogram,
+    unread: u64,
+    unread_at_mark: u64,
+    frames_read: u64,
+    frames_delivered: u64,
+    frames_refused: u64,
+    /// A buffer kept to save allocations.
+    arrivals: Vec<HostArrival>,
+    priority: ThreadPriority,
+    spin: SpinBudget,
+}
+
+impl Drop for EmulatorThread {
+    /// Closes the devices in parallel, because closing each waits for all processors.
+    fn drop(&mut self) {
+        const THREADS: usize = 16;
+        let mut groups: Vec<Vec<(LinkEnd, Device)>> = Vec::new();
+        groups.resize_with(THREADS, Vec::new);
+        for (index, device) in self.devices.drain(..).enumerate() {
+            groups[index % THREADS].push(device);
+        }
+        std::thread::scope(|scope| {
+            for group in groups {
+                // If a thread cannot be started, its group is dropped here.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, move || drop(group));
+            }
+        });
+    }
+}
+
+impl EmulatorThread {
+    pub(super) fn new(model: NetworkModel, devices: Vec<(LinkEnd, Device)>) -> Self {
+        let now = clock::monotonic_ns();
+        Self {
+            links: model.links().collect(),
+            model,
+            device_of_end: devices
+                .iter()
+                .enumerate()
+                .map(|(index, (end, _))| (*end, index))
+                .collect(),
+            devices,
+            epoch_ns: now,
+            whole: LatenessHistogram::default(),
+            marked: LatenessHistogram::default(),
+            unread: 0,
+            unread_at_mark: 0,
+            frames_read: 0,
+            frames_delivered: 0,
+            frames_refused: 0,
+            arrivals: Vec::new(),
+            priority: ThreadPriority::Ordinary,
+            spin: SpinBudget::new(now),
+        }
+    }
+
+    /// Runs until `wakeup` is closed.
+    pub(super) fn run(mut self, commands: &Receiver<EmulatorCommand>, wakeup: &UnixStream) {
+        // Timers fire at once and not up to 50 µs later.
+        let _ = clock::set_timer_slack_ns(1);
+        self.priority = schedule::raise_thread_priority();
+        let cpu = CpuClock::of_this_thread();
+        let mut buffer = vec![0; MAX_FRAME_BYTES];
+        let mut readable: Vec<usize> = Vec::with_capacity(self.devices.len());
+        loop {
+            self.advance();
+            match self.wait(wakeup, &mut readable) {
+                Ok(Wakeup::Command) => {
+                    if is_closed(wakeup) {
+                        return;
+                    }
+                    while let Ok(command) = commands.try_recv() {
+                        self.execute(command, cpu);
+                    }
+                }
+                Ok(Wakeup::Frames) => {}
+                Err(_) => return,
+            }
+            for index in readable.drain(..) {
+                self.read(index, &mut buffer);
+            }
+        }
+    }
+
+    fn now(&self) -> SimTime {
+        SimTime::from_ns(clock::monotonic_ns().saturating_sub(self.epoch_ns))
+    }
+
+    /// Processes everything due, and delivers the frames that have arrived.
+    fn advance(&mut self) {
+        let now = self.now();
+        self.model.advance(now, &mut self.arrivals);
+        self.deliver();
+    }
+
+    /// Waits for a frame, a command, or the next event; adds the devices with frames to `readable`.
+    fn wait(&mut self, wakeup: &UnixStream, readable: &mut Vec<usize>) -> io::Result<Wakeup> {
+        let due_ns = self
+            .model
+            .next_event()
+            .map(|at| at.as_ns().saturating_add(self.epoch_ns));
+        let now = clock::monotonic_ns();
+        let lead_ns = self.spin.lead_ns(now);
+        let timeout = due_ns.map(|due| {
+            let left = due.saturating_sub(now);
+            Duration::from_nanos(left.saturating_sub(lead_ns))
+        });
+        let mut watched: Vec<BorrowedFd<'_>> = Vec::with_capacity(self.devices.len() + 1);
+        watched.push(wakeup.as_fd());
+        watched.extend(self.devices.iter().map(|(_, device)| device.as_fd()));
+        let ready = poll_readable(&watched, timeout)?;
+        let devices = ready[1..].iter().enumerate();
+        readable.extend(
+            devices
+                .filter(|(_, is_ready)| **is_ready)
+                .map(|(index, _)| index),
+        );
+        if lead_ns > 0
+            && !ready.contains(&true)
+            && let Some(due_ns) = due_ns
+        {
+            self.spin.wait_until(due_ns);
+        }
+        Ok(if ready[0] {
+            Wakeup::Command
+        } else {
+            Wakeup::Frames
+        })
+    }
+
+    /// Reads the frames that one host has sent.
+    fn read(&mut self, index: usize, buffer: &mut [u8]) {
+        for _ in 0..MAX_BATCH {
+            let (end, device) = &mut self.devices[index];
+            let (end, id) = (*end, self.frames_read);
+            let now = clock::monotonic_ns();
+            let received = device.receive(buffer, now, |bytes, sent_ns| {
+                (Frame::from_bytes(id, bytes), sent_ns)
+            });
+            // A device fails when its host's namespace has gone, which happens only with the lab.
+            let Ok(Some((frame, sent_ns))) = received else {
+                break;
+            };
+            self.frames_read += 1;
+            let sent_at = SimTime::from_ns(sent_ns.saturating_sub(self.epoch_ns));
+            self.model.offer(sent_at, end, frame, &mut self.arrivals);
+            if !self.arrivals.is_empty() {
+                self.deliver();
+            }
+        }
+    }
+
+    /// Delivers the frames that have arrived.
+    fn deliver(&mut self) {
+        for HostArrival { at, end, frame } in self.arrivals.drain(..) {
+            let Some(index) = self.device_of_end.get(&end) else {
+                continue;
+            };
+            let Some(bytes) = frame.bytes() else {
+                continue;
+            };
+            let now_ns = clock::monotonic_ns().saturating_sub(self.epoch_ns);
+            let late_ns = now_ns.saturating_sub(at.as_ns());
+            match self.devices[*index].1.send(bytes) {
+                Ok(()) => self.frames_delivered += 1,
+                Err(_) => self.frames_refused += 1,
+            }
+            self.whole.record(late_ns);
+            self.marked.record(late_ns);
+        }
+    }
+
+    fn execute(&mut self, command: EmulatorCommand, cpu: CpuClock) {
+        // If the sender of the command has gone, nobody needs the reply.
+        match command {
+            EmulatorCommand::Report(reply) => {
+                let _ = reply.send(self.report(cpu));
+            }
+            EmulatorCommand::Mark(reply) => {
+                self.count_unread();
+                self.marked = LatenessHistogram::default();
+                self.unread_at_mark = self.unread;
+                let _ = reply.send(());
+            }
+            EmulatorCommand::Set(from, setting, reply) => {
+                let now = self.now();
+                let _ = reply.send(self.model.set(now, from, setting));
+            }
+        }
+    }
+
+    fn count_unread(&mut self) {
+        let devices = self.devices.iter();
+        self.unread += devices.map(|(_, device)| device.take_unread()).sum::<u64>();
+    }
+
+    fn report(&mut self, cpu: CpuClock) -> EmulatorReport {
+        self.count_unread();
+        let nodes = self.model.report(self.now());
+        let link = |link: &usize| Some((*link, self.model.link_report(&nodes, *link)?));
+        EmulatorReport {
+            links: self.links.iter().filter_map(link).collect(),
+            whole: self.whole.summary(self.unread),
+            marked: self.marked.summary(self.unread - self.unread_at_mark),
+            frames_read: self.frames_read,
+            frames_delivered: self.frames_delivered,
+            frames_refused: self.frames_refused,
+            cpu: cpu.read(),
+            priority: self.priority,
+        }
+    }
+}
+
+/// The reason why [`EmulatorThread::wait`] returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wakeup {
+    /// There is a command, or the handle was dropped.
+    Command,
+    /// There are frames to read, or events to process.
+    Frames,
+}
+
+/// Reads all wake-up bytes; `true` when the other end is closed.
+fn is_closed(mut wakeup: &UnixStream) -> bool {
+    let mut bytes = [0; 64];
+    loop {
+        match io::Read::read(&mut wakeup, &mut bytes) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+}

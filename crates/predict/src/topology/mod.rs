@@ -1,0 +1,245 @@
+//! Predictions for flows over a topology: every bound on the path of each flow, of which the lowest is binding.
+
+mod bounds;
+mod flow_prediction;
+mod max_min;
+mod network;
+mod overload;
+mod round_trip;
+
+pub use flow_prediction::FlowPrediction;
+pub use network::{FlowKind, FlowParameters};
+
+use std::collections::BTreeMap;
+
+use caudal_topology::Topology;
+
+use crate::rate_bounds::RateBounds;
+use bounds::SharedLink;
+use max_min::MaxMinShare;
+use network::{FlowNetwork, SharedResource};
+
+/// Predicts the results of `flows` over `topology`, in their order; a flow without a route has no predictions.
+#[must_use]
+pub fn predict_flows(topology: &Topology, flows: &[FlowParameters]) -> Vec<FlowPrediction> {
+    let network = FlowNetwork::new(topology, flows);
+    let capacities = network.capacities();
+    let (arriving, udp_load) = network.datagrams(&capacities);
+    let own_bounds: Vec<RateBounds> = network
+        .flows
+        .iter()
+        .map(|flow| bounds::own_bounds(&network, flow))
+        .collect();
+    // The bounds in wire rate, which max-min sharing distributes.
+    let max_wire_bps: Vec<f64> = own_bounds
+        .iter()
+        .zip(&network.flows)
+        .map(|(bounds, flow)| {
+            let payload = f64::from(flow.framing.tcp_payload_per_frame().max(1));
+            bounds.binding().map_or(f64::MAX, |lowest| {
+                lowest.rate.as_f64() * flow.full_frame() as f64 / payload
+            })
+        })
+        .collect();
+    let remaining: BTreeMap<SharedResource, f64> = capacities
+        .iter()
+        .map(|(resource, rate)| {
+            let udp = udp_load.get(resource).copied().unwrap_or(0.0);
+            (*resource, (rate - udp).max(0.0))
+        })
+        .collect();
+    let shares = network.max_min_shares(&remaining, &max_wire_bps);
+    let mut predictions = Vec::with_capacity(flows.len());
+    for (number, (flow, mut bounds)) in network.flows.iter().zip(own_bounds).enumerate() {
+        let MaxMinShare { wire_bps, limit } = shares[number];
+        if let Some(resource) = limit {
+            let others = (0..network.flows.len())
+                .filter(|other| *other != number)
+                .filter(|other| network.flows[*other].uses(&network, resource))
+                .count();
+            if others > 0 {
+                let udp_bps = udp_load.get(&resource).copied().unwrap_or(0.0);
+                bounds.push(
+                    SharedLink {
+                        name: network.resource_name(resource),
+                        other_flows: others,
+                        wire_bps,
+                        udp_bps,
+                    }
+                    .bound(flow),
+                );
+            }
+        }
+        predictions.push(FlowPrediction::new(
+            &network,
+            flow,
+            bounds,
+            arriving[number],
+        ));
+    }
+    predictions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::network::highest_rate;
+    use super::*;
+    use crate::loss::LossResponse;
+    use caudal_core::framing::Framing;
+    use caudal_core::units::{BitRate, ByteCount};
+    use caudal_topology::{Hop, NodeRole, Preset, TopologyFile};
+
+    fn tcp(topology: &Topology, from: &str, to: &str) -> FlowParameters {
+        FlowParameters {
+            from: topology.node(from).unwrap(),
+            to: topology.node(to).unwrap(),
+            framing: Framing::default(),
+            kind: FlowKind::Tcp {
+                loss_response: Some(LossResponse::Cubic),
+                window: ByteCount::new(4 << 20),
+            },
+        }
+    }
+
+    fn udp(topology: &Topology, from: &str, to: &str, mbit: u64) -> FlowParameters {
+        let kind = FlowKind::Udp {
+            rate: BitRate::from_bps(mbit * 1_000_000),
+            payload: 1472,
+        };
+        FlowParameters {
+            kind,
+            ..tcp(topology, from, to)
+        }
+    }
+
+    fn preset(name: &str) -> Topology {
+        let file = Preset::by_name(name).unwrap().file(None).unwrap();
+        Topology::resolve(&file).unwrap()
+    }
+
+    fn resolve(text: &str) -> Topology {
+        let file: TopologyFile = toml::from_str(text).unwrap();
+        Topology::resolve(&file).unwrap()
+    }
+
+    /// The goodput in Mbit/s and the limiting factor.
+    fn goodput(prediction: &FlowPrediction) -> (f64, String) {
+        let mut all = prediction.predictions.iter();
+        let one = all.find(|one| one.name == "goodput").unwrap();
+        (
+            (one.value / 1e4).round() / 100.0,
+            one.binding.clone().unwrap(),
+        )
+    }
+
+    #[test]
+    fn the_slowest_link_limits_one_flow_and_its_fair_share_limits_two() {
+        let dumbbell = preset("dumbbell");
+        let (one, other) = (tcp(&dumbbell, "h1", "h3"), tcp(&dumbbell, "h2", "h4"));
+        let alone = predict_flows(&dumbbell, &[one]);
+        assert_eq!(goodput(&alone[0]), (9.41, "wire".to_owned()));
+        let bottleneck = alone[0].bottleneck.unwrap();
+        assert_eq!(dumbbell.links[bottleneck.link].name, "bottleneck");
+        for prediction in predict_flows(&dumbbell, &[one, other]) {
+            assert_eq!(goodput(&prediction), (4.71, "sharing".to_owned()));
+        }
+    }
+
+    #[test]
+    fn datagrams_overload_an_output_and_leave_the_rest_to_tcp() {
+        let star = preset("star");
+        let floods = [udp(&star, "h1", "h2", 8), udp(&star, "h3", "h2", 8)];
+        for prediction in predict_flows(&star, &floods) {
+            let loss = prediction.predictions.iter().find(|one| one.name == "loss");
+            assert!((loss.unwrap().value - 0.4018).abs() < 0.0001);
+        }
+        let mixed = [tcp(&star, "h1", "h2"), udp(&star, "h3", "h2", 3)];
+        assert_eq!(
+            goodput(&predict_flows(&star, &mixed)[0]),
+            (6.46, "sharing".to_owned())
+        );
+        // A flow that shares no link has the whole rate.
+        let apart = [tcp(&star, "h1", "h2"), udp(&star, "h2", "h3", 3)];
+        assert_eq!(
+            goodput(&predict_flows(&star, &apart)[0]),
+            (9.41, "wire".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_lowest_of_window_loss_policer_and_half_duplex_is_binding() {
+        let link = |keys: &str| {
+            resolve(&format!(
+                "host = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ between = [\"a\", \"b\"], {keys} }}]"
+            ))
+        };
+        for (keys, factor) in [
+            ("rate = \"100M\", delay = \"50ms\", loss = 0.0", "wire"),
+            ("rate = \"1G\", delay = \"200ms\"", "window"),
+            ("rate = \"100M\", delay = \"50ms\", loss = 0.01", "loss"),
+            ("rate = \"10M\", duplex = \"half\"", "half_duplex"),
+            (
+                "rate = \"100M\", delay = \"20ms\", policer = { rate = \"5M\", burst = \"15k\" }",
+                "policer",
+            ),
+            (
+                "rate = \"100M\", delay = \"1ms\", shaper = { rate = \"5M\", burst = \"15k\" }",
+                "shaper",
+            ),
+        ] {
+            let topology = link(keys);
+            let prediction = &predict_flows(&topology, &[tcp(&topology, "a", "b")])[0];
+            assert_eq!(goodput(prediction).1, factor, "{keys}");
+            let bounds = prediction.bounds.all();
+            assert!(
+                bounds
+                    .iter()
+                    .all(|one| one.rate >= prediction.bounds.binding().unwrap().rate)
+            );
+        }
+    }
+
+    #[test]
+    fn no_link_exceeds_its_capacity_with_any_number_of_flows() {
+        for name in [
+            "pair",
+            "line",
+            "dumbbell",
+            "star",
+            "policed",
+            "two-paths",
+            "wan",
+        ] {
+            let topology = preset(name);
+            let hosts: Vec<usize> = (0..topology.nodes.len())
+                .filter(|node| matches!(topology.nodes[*node].role, NodeRole::Host(_)))
+                .collect();
+            let mut flows = Vec::new();
+            for from in &hosts {
+                for to in hosts.iter().filter(|to| *to != from) {
+                    flows.push(FlowParameters {
+                        from: *from,
+                        to: *to,
+                        ..tcp(&topology, "h1", "h2")
+                    });
+                }
+            }
+            let mut load: BTreeMap<Hop, f64> = BTreeMap::new();
+            for prediction in predict_flows(&topology, &flows) {
+                // There is no rate and no delay between hosts of one site.
+                if prediction.bounds.all().is_empty() {
+                    continue;
+                }
+                for hop in &prediction.path {
+                    *load.entry(*hop).or_insert(0.0) += goodput(&prediction).0 * 1e6;
+                }
+            }
+            for (hop, load) in load {
+                let Some(rate) = highest_rate(topology.impairments(hop)) else {
+                    continue;
+                };
+                assert!(load <= rate.as_f64() * 0.9416, "{name}: {load} on {hop:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Recording runs, studies and the events of studies.
+
+use rusqlite::params;
+use serde_json::Value;
+
+use crate::environment::{PackedEnvironment, without_machines};
+use crate::error::StoreError;
+use crate::pack::Packed;
+use crate::samples;
+use crate::store::Store;
+use crate::store::now_ns;
+use crate::stored::{StoredRun, StoredStudy};
+
+impl Store {
+    /// Records a run in one transaction; it is durable when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written, or its id is taken.
+    pub fn record(&mut self, run: &StoredRun) -> Result<(), StoreError> {
+        // Everything slow is done before the file is locked.
+        let (machines, document) = without_machines(&run.document, &run.environment);
+        let document = Packed::from_json(&document);
+        let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(samples::pack_series).collect();
+        let environment = PackedEnvironment::new(&run.environment);
+        self.write(|writer| {
+            writer.enter(&run.id, run.started_ns)?;
+            writer.environment(&environment)?;
+            let trial = run.trial.as_ref();
+            let headline = &run.headline;
+            writer
+                .execute(
+                    "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    params![
+                        run.id,
+                        run.kind,
+                        run.tool,
+                        run.peer,
+                        run.title,
+                        run.command,
+                        run.outcome,
+                        trial.map(|trial| &trial.study),
+                        trial.map(|trial| &trial.case),
+                        trial.map(|trial| trial.repeat),
+                        trial.map(|trial| trial.position),
+                        trial.map(|trial| trial.baseline),
+                        headline.goodput_bps,
+                        headline.loss,
+                        headline.rtt_us,
+                        headline.retransmits,
+                        environment.digest,
+                        environment.varying,
+                    ],
+                )
+                .map_err(|error| match trial {
+                    Some(trial) => error.about_study(&trial.study),
+                    None => error,
+                })?;
+            writer.execute(
+                "INSERT INTO document VALUES (?, ?, ?, ?)",
+                params![run.id, machines, document.size as i64, document.bytes],
+            )?;
+            for (nth, (series, (size, packed))) in run.series.iter().zip(&series).enumerate() {
+                writer.execute(
+                    "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    params![
+                        run.id,
+                        nth as i64,
+                        series.flow,
+                        series.name,
+                        series.unit,
+                        series.values.len() as i64,
+                        *size as i64,
+                        packed,
+                    ],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records a study that starts, with its events so far.
+    ///
+    /// # Errors
+    /// When it cannot be written, or its id is taken.
+    pub fn record_study(&mut self, study: &StoredStudy) -> Result<(), StoreError> {
+        let environment = PackedEnvironment::new(&study.environment);
+        let experiment = Packed::from_json(&study.experiment);
+        let campaign = Packed::from_json(&study.campaign);
+        self.write(|writer| {
+            writer.enter(&study.id, study.started_ns)?;
+            writer.environment(&environment)?;
+            writer.execute(
+                "INSERT INTO study VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    study.id,
+                    study.name,
+                    study.title,
+                    study.seed.to_string(),
+                    study.command,
+                    environment.digest,
+                    environment.varying,
+                    experiment.size as i64,
+                    experiment.bytes,
+                    campaign.size as i64,
+                    campaign.bytes,
+                ],
+            )?;
+            for (at_ns, event, detail) in &study.events {
+                writer.event(&study.id, *at_ns, event, detail)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records an event of a study at the current time: `interrupted`, `resumed`, `done`, `failed`, `findings` and the like.
+    ///
+    /// # Errors
+    /// When it cannot be written, or no study has this id.
+    pub fn record_event(
+        &mut self,
+        study: &str,
+        event: &str,
+        detail: &Value,
+    ) -> Result<(), StoreError> {
+        let now = now_ns();
+        self.write(|writer| {
+            writer
+                .event(study, now, event, detail)
+                .map_err(|error| error.about_study(study))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
+    use serde_json::json;
+
+    #[test]
+    fn a_recorded_run_is_found_unchanged() {
+        let directory = TestDirectory::new("found");
+        let mut store = directory.open();
+        let mut odd = run(2);
+        // Machines of its own in the document, no machines at all in the environment.
+        odd.environment = Value::Null;
+        odd.peer = None;
+        odd.title = Some("β ∞ 'quoted' \"twice\"".into());
+        let mut bare = run(3);
+        bare.document = json!("no object");
+        bare.environment = json!({"machine": {"steal": 1, "load": 2, "load_average": 3}});
+        for stored in [run(1), odd, bare] {
+            store.record(&stored).unwrap();
+            assert_eq!(found(&store, &stored.id), stored);
+            assert_eq!(found(&directory.open(), &stored.id[..12]), stored);
+        }
+        assert_integrity(&directory.store_path());
+    }
+
+    #[test]
+    fn an_id_is_recorded_once() {
+        let directory = TestDirectory::new("exists");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
+        let again = StoredRun {
+            outcome: "failed".into(),
+            ..run(1)
+        };
+        assert!(matches!(
+            store.record(&again),
+            Err(StoreError::Exists { .. })
+        ));
+        let same = study(1, "echo");
+        assert!(matches!(
+            store.record_study(&same),
+            Err(StoreError::Exists { .. })
+        ));
+        assert_eq!(found(&store, &id(1)), run(1));
+        for bad in [
+            "",
+            "12",
+            "G0000000000000000000000000000000",
+            "A0000000000000000000000000000000",
+        ] {
+            let stored = StoredRun {
+                id: bad.into(),
+                ..run(2)
+            };
+            assert!(
+                matches!(store.record(&stored), Err(StoreError::InvalidId { .. })),
+                "{bad}"
+            );
+        }
+        assert_eq!(count(&store, "entry"), 1);
+    }
+
+    #[test]
+    fn a_trial_or_event_of_an_unknown_study_is_rejected() {
+        let directory = TestDirectory::new("orphan");
+        let mut store = directory.open();
+        assert!(matches!(
+            store.record(&trial(1, 100, 0)),
+            Err(StoreError::Unknown { .. })
+        ));
+        assert!(matches!(
+            store.record_event(&id(100), "done", &Value::Null),
+            Err(StoreError::Unknown { .. })
+        ));
+        assert_eq!((count(&store, "entry"), count(&store, "event")), (0, 0));
+    }
+}

@@ -1,0 +1,153 @@
+//! The contents of a store as values: runs with their samples, studies with their events.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::headline::Headline;
+
+/// A run that has ended, with everything known about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRun {
+    /// The id: 32 hexadecimal digits.
+    pub id: String,
+    /// The kind: `tcp`, `udp`, `rtt`, `find-rate` or `trial`; that of an imported run is what its tool measured.
+    pub kind: String,
+    /// The start, ns of the wall clock since 1970.
+    pub started_ns: i64,
+    /// The program that measured, with its version.
+    pub tool: String,
+    /// The address of the peer.
+    pub peer: Option<String>,
+    /// The title.
+    pub title: Option<String>,
+    /// The command that repeats it.
+    pub command: String,
+    /// The outcome: `done`, `cut short` or `failed`.
+    pub outcome: String,
+    /// The study that it belongs to as a trial.
+    pub trial: Option<StudyTrial>,
+    /// The most important results.
+    pub headline: Headline,
+    /// The machines: `{client, server, machine}`.
+    pub environment: Value,
+    /// The document of the run, as `--json` prints it.
+    pub document: Value,
+    /// The raw samples.
+    pub series: Vec<SampleSeries>,
+}
+
+/// A trial of a study.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudyTrial {
+    /// The id of the study.
+    pub study: String,
+    /// The case.
+    pub case: String,
+    /// The repetition of the case, from 1.
+    pub repeat: u32,
+    /// The position among the trials of the study, from 1, in the order of execution.
+    pub position: u32,
+    /// `true` for a solo baseline.
+    pub baseline: bool,
+}
+
+/// The raw samples of one quantity of one flow, in the order in which they were taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampleSeries {
+    /// The number of the flow.
+    pub flow: u32,
+    /// The quantity, such as `rtt 64 B`.
+    pub name: String,
+    /// The unit, such as `ns`.
+    pub unit: String,
+    /// The samples; NaN for a missing one, such as the round-trip time of a lost message.
+    pub values: Vec<f64>,
+}
+
+/// A study: one execution of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredStudy {
+    /// The id: 32 hexadecimal digits.
+    pub id: String,
+    /// The name of the experiment.
+    pub name: String,
+    /// The title of the experiment.
+    pub title: String,
+    /// The start, ns of the wall clock since 1970.
+    pub started_ns: i64,
+    /// The random seed.
+    pub seed: u64,
+    /// The command that repeats it.
+    pub command: String,
+    /// The experiment as resolved, overrides included.
+    pub experiment: Value,
+    /// The cases and their order.
+    pub campaign: Value,
+    /// The machines.
+    pub environment: Value,
+    /// The events: time (ns since 1970), name, and details. Those passed to
+    /// [`record_study`](crate::Store::record_study) are its first.
+    pub events: Vec<(i64, String, Value)>,
+}
+
+impl StoredStudy {
+    /// The state, from the last event that determines it: `done`, `interrupted`, `failed`, or
+    /// `unfinished` while the study runs and after it was killed.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        state(self.events.iter().map(|(_, event, _)| event.as_str()))
+    }
+}
+
+/// The state of a study with these events.
+pub(super) fn state<'a>(events: impl DoubleEndedIterator<Item = &'a str>) -> &'a str {
+    events
+        .rev()
+        .find_map(|event| match event {
+            "done" | "interrupted" | "failed" => Some(event),
+            "resumed" | "begun" => Some("unfinished"),
+            _ => None,
+        })
+        .unwrap_or("unfinished")
+}
+
+/// An item of the store.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StoredItem {
+    /// A run, or a trial of a study, with its samples.
+    Run(Box<StoredRun>),
+    /// A study, without its trials.
+    Study(Box<StoredStudy>),
+}
+
+impl StoredItem {
+    /// The id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Run(run) => &run.id,
+            Self::Study(study) => &study.id,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_study_follows_from_its_last_relevant_event() {
+        let cases: [(&[&str], &str); 7] = [
+            (&[], "unfinished"),
+            (&["begun"], "unfinished"),
+            (&["begun", "interrupted"], "interrupted"),
+            (&["interrupted", "resumed"], "unfinished"),
+            (&["resumed", "done"], "done"),
+            (&["done", "findings"], "done"),
+            (&["failed", "findings"], "failed"),
+        ];
+        for (events, expected) in cases {
+            assert_eq!(state(events.iter().copied()), expected, "{events:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A network that can be built.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::link::{Link, LinkEnd};
+use crate::node::{Node, NodeRole};
+use crate::segment::Segment;
+
+/// A network that can be built: every default filled in, every value checked.
+///
+/// Nodes, links and segments are referred to by their position in these lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topology {
+    /// A description in one line.
+    pub title: Option<String>,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// Hosts, routers, switches and hubs, in this order.
+    pub nodes: Vec<Node>,
+    /// The links between them.
+    pub links: Vec<Link>,
+    /// The broadcast domains, each with its addresses.
+    pub segments: Vec<Segment>,
+}
+
+impl Topology {
+    /// The number of the node called `name`.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// The number of the link called `name`.
+    #[must_use]
+    pub fn link(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|link| link.name == name)
+    }
+
+    /// The node at an end of a link.
+    #[must_use]
+    pub fn node_at(&self, at: LinkEnd) -> usize {
+        self.links[at.link].ends[at.end].node
+    }
+
+    /// The first host: where a command runs unless another is named.
+    #[must_use]
+    pub fn first_host(&self) -> Option<usize> {
+        self.nodes
+            .iter()
+            .position(|node| matches!(node.role, NodeRole::Host(_)))
+    }
+
+    /// The link ends at `node`, in the order of the links.
+    pub fn attachments(&self, node: usize) -> impl Iterator<Item = LinkEnd> + '_ {
+        (0..self.links.len())
+            .flat_map(|link| [0, 1].map(|end| LinkEnd::new(link, end)))
+            .filter(move |at| self.node_at(*at) == node)
+    }
+
+    /// The segment of a link end at a host or router, and its addresses there.
+    #[must_use]
+    pub fn addresses(&self, at: LinkEnd) -> Option<(&Segment, Ipv4Addr, Option<Ipv6Addr>)> {
+        self.segments.iter().find_map(|segment| {
+            let member = segment.members.iter().position(|member| *member == at)?;
+            Some((segment, segment.address4(member), segment.address6(member)))
+        })
+    }
+
+    /// The addresses of a host or router, those of its first link first.
+    #[must_use]
+    pub fn addresses_of(&self, node: usize) -> Vec<IpAddr> {
+        let mut found = Vec::new();
+        for at in self.attachments(node) {
+            if let Some((_, v4, v6)) = self.addresses(at) {
+                found.push(IpAddr::V4(v4));
+                found.extend(v6.map(IpAddr::V6));
+            }
+        }
+        found
+    }
+}
