@@ -19,6 +19,7 @@ pub mod sample;
 pub mod search;
 pub mod sequence;
 pub mod summary;
+pub mod text;
 pub mod timeline;
 pub mod transit;
 pub mod units;

@@ -1,0 +1,9 @@
+//! The command lines and the output of iperf3, iperf 2 and nttcp, over the engine that speaks their protocols.
+#![forbid(unsafe_code)]
+
+mod digits;
+pub mod getopt;
+pub mod iperf2;
+pub mod iperf3;
+pub mod nttcp;
+pub mod personality;
