@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bottleneck;
+pub mod date;
 pub mod delay;
 pub mod echo;
 pub mod event;

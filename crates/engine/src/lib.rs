@@ -10,6 +10,7 @@ mod flow;
 mod host;
 mod identity;
 mod interrupt;
+pub mod machine;
 mod network;
 mod opening;
 mod options;

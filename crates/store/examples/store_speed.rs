@@ -3,8 +3,11 @@
 //! Builds a store of 10 000 runs with 500 samples each in the temporary directory, and prints how long recording,
 //! listing, finding and searching take.
 
-use caudal_store::{Filter, Headline, SampleSeries, Store, StoreError, StoredRun};
-use serde_json::json;
+use caudal_core::host::Host;
+use caudal_core::interval::{Interval, TcpInterval};
+use caudal_core::plan::{Direction, PlanKind, PlanRecord, PlannedFlow};
+use caudal_core::run::{Environment, FlowReport, Run, RunHeader, SCHEMA, Tool};
+use caudal_store::{Filter, Headline, RunOutcome, SampleSeries, Store, StoreError, StoredRun};
 use std::time::Instant;
 
 fn main() -> Result<(), StoreError> {
@@ -67,15 +70,52 @@ fn main() -> Result<(), StoreError> {
 /// A run of the size of a typical one of ten seconds.
 fn run(nth: u64, samples: u64) -> StoredRun {
     let spread = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let machine =
-        json!({"name": "here", "kernel": "6.1.0", "cpus": 8, "load_average": nth as f64 / 7.0});
-    let intervals: Vec<_> = (0..10)
-        .map(|second| {
-            let bytes = spread.rotate_left(second) >> 38;
-            json!({"start_s": second, "end_s": second + 1, "bytes": bytes, "goodput_bps": bytes * 8,
-                "tcp": {"rtt_us": bytes % 977, "cwnd_bytes": bytes % 99_991, "retransmits": bytes % 5}})
+    let machine = Host {
+        name: "here".to_owned(),
+        kernel: "6.1.0".to_owned(),
+        cpus: 8,
+        load_average: Some(nth as f64 / 7.0),
+        ..Host::default()
+    };
+    let header = RunHeader {
+        schema: SCHEMA.to_owned(),
+        id: format!("{spread:016x}{nth:016x}"),
+        started: String::new(),
+        tool: Tool {
+            name: "caudal".to_owned(),
+            version: Some("0.1.0".to_owned()),
+            compatible_with: None,
+        },
+        command: Some(format!(
+            "caudal tcp far{}.example -t 10s -P 4 --omit auto",
+            nth % 10
+        )),
+    };
+    let plan = PlanRecord {
+        kind: Some(if nth.is_multiple_of(3) {
+            PlanKind::Rtt
+        } else {
+            PlanKind::Tcp
+        }),
+        peer: Some("192.0.2.1:5201".to_owned()),
+        ..PlanRecord::default()
+    };
+    let flow = FlowReport {
+        intervals: Some((0..10).map(|second| interval(spread, second)).collect()),
+        ..FlowReport::new(PlannedFlow {
+            id: 0,
+            direction: Direction::Up,
         })
-        .collect();
+    };
+    let document = Run {
+        environment: Some(Environment {
+            client: Some(machine.clone()),
+            server: Some(machine),
+            machine: None,
+        }),
+        flows: Some(vec![flow]),
+        ..Run::new(header, plan)
+    };
     let mut state = spread;
     let values = (0..samples).map(|_| {
         state = state
@@ -83,28 +123,36 @@ fn run(nth: u64, samples: u64) -> StoredRun {
             .wrapping_add(1);
         50_000.0 + (state >> 50) as f64
     });
+    let started_ns = 1_700_000_000_000_000_000 + nth as i64 * 1_000_000_000;
     StoredRun {
-        id: format!("{spread:016x}{nth:016x}"),
-        kind: if nth.is_multiple_of(3) { "rtt" } else { "tcp" }.to_owned(),
-        started_ns: 1_700_000_000_000_000_000 + nth as i64 * 1_000_000_000,
-        tool: "caudal 0.1.0".to_owned(),
-        peer: Some("192.0.2.1:5201".to_owned()),
-        title: None,
-        command: format!("caudal tcp far{}.example -t 10s -P 4 --omit auto", nth % 10),
-        outcome: "done".to_owned(),
-        trial: None,
         headline: Headline {
             goodput_bps: Some((spread >> 34) as f64),
             ..Headline::default()
         },
-        environment: json!({"client": machine, "server": machine}),
-        document: json!({"schema": "caudal.run/1", "environment": {"client": machine, "server": machine},
-            "flows": [{"id": 0, "intervals": intervals}], "summary": {"directions": []}}),
         series: vec![SampleSeries {
             flow: 0,
             name: "rtt 64 B".to_owned(),
             unit: "ns".to_owned(),
             values: values.collect(),
         }],
+        ..StoredRun::new(document, started_ns, RunOutcome::Done)
+    }
+}
+
+/// The interval that begins at this second, with figures that differ from run to run.
+fn interval(spread: u64, second: u32) -> Interval {
+    let bytes = spread.rotate_left(second) >> 38;
+    Interval {
+        start_s: f64::from(second),
+        end_s: f64::from(second + 1),
+        bytes: Some(bytes),
+        goodput_bps: Some(bytes as f64 * 8.0),
+        tcp: Some(TcpInterval {
+            rtt_us: u32::try_from(bytes % 977).ok(),
+            cwnd_bytes: Some(bytes % 99_991),
+            retransmits: Some(bytes % 5),
+            ..TcpInterval::default()
+        }),
+        ..Interval::default()
     }
 }

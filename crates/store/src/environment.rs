@@ -1,5 +1,6 @@
 //! The environment of a run: the part that runs share is stored once.
 
+use caudal_core::run::Environment;
 use rusqlite::OptionalExtension;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -7,6 +8,9 @@ use sha2::{Digest, Sha256};
 use crate::error::StoreError;
 use crate::pack::Packed;
 use crate::store::Store;
+
+/// The part of an environment that runs share: its machines, each without what varies, as JSON.
+pub(super) type SharedEnvironment = Map<String, Value>;
 
 /// The keys of a machine that change from run to run, which are stored with the run.
 const VARYING: [&str; 4] = ["load", "load_average", "meanwhile", "steal"];
@@ -19,8 +23,8 @@ pub(super) struct PackedEnvironment {
 }
 
 impl PackedEnvironment {
-    pub(super) fn new(environment: &Value) -> Self {
-        let mut shared = environment.clone();
+    pub(super) fn new(environment: &Environment) -> Self {
+        let mut shared = serde_json::json!(environment);
         let mut varying = Map::new();
         if let Value::Object(machines) = &mut shared {
             for (machine, properties) in machines {
@@ -46,42 +50,9 @@ impl PackedEnvironment {
     }
 }
 
-/// Removes the machines from a document where they are those of its environment; returns their keys and the document.
-pub(super) fn without_machines(document: &Value, environment: &Value) -> (Option<String>, Value) {
-    let same = match document.get("environment") {
-        Some(Value::Object(machines)) => machines
-            .iter()
-            .all(|(machine, properties)| environment.get(machine) == Some(properties))
-            .then(|| machines.keys().cloned().collect::<Vec<_>>()),
-        _ => None,
-    };
-    let mut document = document.clone();
-    let (Some(keys), Value::Object(map)) = (same, &mut document) else {
-        return (None, document);
-    };
-    map.remove("environment");
-    (Some(serde_json::json!(keys).to_string()), document)
-}
-
-/// Inserts the machines of an environment into a document again.
-pub(super) fn with_machines(mut document: Value, keys: &str, environment: &Value) -> Option<Value> {
-    let keys: Vec<String> = serde_json::from_str(keys).ok()?;
-    let machines: Option<Map<String, Value>> = keys
-        .into_iter()
-        .map(|key| {
-            let machine = environment.get(&key)?.clone();
-            Some((key, machine))
-        })
-        .collect();
-    document
-        .as_object_mut()?
-        .insert("environment".to_owned(), Value::Object(machines?));
-    Some(document)
-}
-
 impl Store {
     /// The shared part of an environment.
-    pub(super) fn shared_environment(&self, digest: &str) -> Result<Value, StoreError> {
+    pub(super) fn shared_environment(&self, digest: &str) -> Result<SharedEnvironment, StoreError> {
         let row: Option<(i64, Vec<u8>)> = self.read(|connection| {
             connection
                 .prepare_cached("SELECT size, packed FROM environment WHERE digest = ?")?
@@ -93,14 +64,15 @@ impl Store {
         self.unpacked(&packed, size, digest)
     }
 
-    /// The shared part of an environment with the part of a run.
-    pub(super) fn with_varying(
+    /// The environment with this shared part and the part of a run.
+    pub(super) fn environment(
         &self,
-        mut machines: Value,
+        shared: &SharedEnvironment,
         varying: &str,
-    ) -> Result<Value, StoreError> {
-        let varying: Map<String, Value> = serde_json::from_str(varying)
-            .map_err(|error| self.corrupt(&format!("an environment: {error}")))?;
+    ) -> Result<Environment, StoreError> {
+        let unreadable = |error| self.corrupt(&format!("an environment: {error}"));
+        let varying: Map<String, Value> = serde_json::from_str(varying).map_err(unreadable)?;
+        let mut machines = shared.clone();
         for (machine, properties) in varying {
             if let (Some(Value::Object(map)), Value::Object(properties)) =
                 (machines.get_mut(&machine), properties)
@@ -108,15 +80,13 @@ impl Store {
                 map.extend(properties);
             }
         }
-        Ok(machines)
+        serde_json::from_value(Value::Object(machines)).map_err(unreadable)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::fixture::{TestDirectory, count, found, id, run};
-    use serde_json::json;
-
     #[test]
     fn machines_are_stored_once_whatever_their_load() {
         let directory = TestDirectory::new("once");
@@ -126,7 +96,7 @@ mod tests {
         }
         assert_eq!(count(&store, "environment"), 1);
         let mut other = run(20);
-        other.environment["client"]["kernel"] = json!("6.3.0");
+        other.environment.client.as_mut().unwrap().kernel = "6.3.0".to_owned();
         store.record(&other).unwrap();
         assert_eq!(count(&store, "environment"), 2);
         assert_eq!(found(&store, &id(7)), run(7));

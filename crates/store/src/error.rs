@@ -49,6 +49,15 @@ pub enum StoreError {
         /// The damage.
         what: String,
     },
+    /// The document of a run or study is not one that this version reads.
+    #[error("the document of {id} cannot be read: {cause}")]
+    Unreadable {
+        /// The id of the run or study.
+        id: String,
+        /// The first key or value that is wrong.
+        #[source]
+        cause: serde_json::Error,
+    },
     /// The disk is full.
     #[error("the disk of the store {} is full", at.display())]
     Full {
@@ -152,6 +161,10 @@ mod tests {
             StoreError::Corrupt {
                 at: at.clone(),
                 what: "a page".into(),
+            },
+            StoreError::Unreadable {
+                id: id.clone(),
+                cause: serde_json::from_str::<u64>("{}").unwrap_err(),
             },
             StoreError::Full { at: at.clone() },
             StoreError::ReadOnly { at: at.clone() },

@@ -5,13 +5,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use caudal_core::host::Host;
+use caudal_core::plan::{PlanRecord, Rate};
+use caudal_core::run::{Environment, Machine, MachineLoad, Run, RunHeader, SCHEMA, Tool};
+use caudal_core::units::BitRate;
 use rusqlite::Connection;
 use serde_json::json;
 
+use crate::document::StoredDocument;
 use crate::headline::Headline;
-
+use crate::kind::RunKind;
+use crate::outcome::RunOutcome;
 use crate::store::Store;
-
 use crate::stored::{SampleSeries, StoredItem, StoredRun, StoredStudy, StudyTrial};
 
 /// A directory for one test, removed with the value.
@@ -48,33 +53,52 @@ pub(super) fn id(nth: u64) -> String {
 }
 
 pub(super) fn run(nth: u64) -> StoredRun {
-    let client = json!({"name": "here", "kernel": "6.1.0", "load_average": nth as f64 / 10.0});
-    let server = json!({"name": "there", "kernel": "6.2.0", "load_average": null});
-    StoredRun {
+    let environment = Environment {
+        client: Some(host("here", Some(nth as f64 / 10.0))),
+        server: Some(host("there", None)),
+        machine: None,
+    };
+    let header = RunHeader {
+        schema: SCHEMA.to_owned(),
         id: id(nth),
-        kind: "tcp".into(),
-        started_ns: 1_700_000_000_000_000_000 + nth as i64,
-        tool: "caudal 0.1.0".into(),
-        peer: Some("192.0.2.1:5201".into()),
-        title: None,
-        command: format!("caudal tcp far -t {nth}"),
-        outcome: "done".into(),
-        trial: None,
+        started: "2023-11-14T22:13:20.000Z".to_owned(),
+        tool: Tool {
+            name: "caudal".to_owned(),
+            version: Some("0.1.0".to_owned()),
+            compatible_with: None,
+        },
+        command: Some(format!("caudal tcp far -t {nth}")),
+    };
+    let plan = PlanRecord {
+        peer: Some("192.0.2.1:5201".to_owned()),
+        rate: Some(Rate::Limit(BitRate::from_bps(u64::MAX))),
+        window: Some(None),
+        ..PlanRecord::default()
+    };
+    let document = Run {
+        began_s: Some(0.1 + 0.2),
+        environment: Some(environment),
+        ..Run::new(header, plan)
+    };
+    let started_ns = 1_700_000_000_000_000_000 + nth as i64;
+    let run = StoredRun::new(document, started_ns, RunOutcome::Done);
+    let machine = Machine {
+        kernel: Some("6.1.0".to_owned()),
+        meanwhile: Some(MachineLoad {
+            elapsed_s: nth as f64,
+            ..MachineLoad::default()
+        }),
+        ..Machine::default()
+    };
+    StoredRun {
         headline: Headline {
             goodput_bps: Some(1e9 / 3.0 + nth as f64),
             ..Headline::default()
         },
-        environment: json!({
-            "client": client,
-            "server": server,
-            "machine": {"kernel": "6.1.0", "meanwhile": {"steal": nth}},
-        }),
-        document: json!({
-            "schema": "caudal.run/1",
-            "id": id(nth),
-            "environment": {"client": client, "server": server},
-            "summary": {"mean": 0.1 + 0.2, "most": u64::MAX, "none": null},
-        }),
+        environment: Environment {
+            machine: Some(machine),
+            ..run.environment
+        },
         series: vec![
             SampleSeries {
                 flow: 0,
@@ -89,6 +113,16 @@ pub(super) fn run(nth: u64) -> StoredRun {
                 values: Vec::new(),
             },
         ],
+        ..run
+    }
+}
+
+fn host(name: &str, load_average: Option<f64>) -> Host {
+    Host {
+        name: name.to_owned(),
+        kernel: "6.1.0".to_owned(),
+        load_average,
+        ..Host::default()
     }
 }
 
@@ -109,7 +143,7 @@ pub(super) fn study(nth: u64, name: &str) -> StoredStudy {
 
 pub(super) fn trial(nth: u64, study: u64, position: u32) -> StoredRun {
     StoredRun {
-        kind: "trial".into(),
+        kind: RunKind::Trial,
         trial: Some(StudyTrial {
             study: id(study),
             case: "udp = 100 %".into(),
@@ -117,6 +151,7 @@ pub(super) fn trial(nth: u64, study: u64, position: u32) -> StoredRun {
             position,
             baseline: position == 0,
         }),
+        document: StoredDocument::Trial(r#"{"schema":"caudal.trial/1"}"#.to_owned()),
         series: Vec::new(),
         ..run(nth)
     }

@@ -1,8 +1,12 @@
 //! The headline of a run: the few results that a list shows.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Add;
 
-use caudal_core::run::Run;
+use caudal_core::loss::Loss;
+use caudal_core::plan::Direction;
+use caudal_core::run::{FlowReport, Run};
+use caudal_core::summary::DirectionSummary;
 
 /// The most important results of a run, which a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -20,61 +24,89 @@ pub struct Headline {
 impl From<&Run> for Headline {
     /// The headline of a run.
     ///
-    /// Several directions are summed, and their round-trip times averaged. Of round-trip times by message size the smallest
-    /// size counts. A search for a rate gives the rate found.
+    /// Directions that were measured at the same time are summed, of those that took turns neither goodput nor loss is
+    /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
+    /// for a rate gives the rate found.
     fn from(run: &Run) -> Self {
         let directions = run.directions();
-        let sum = |values: Vec<f64>| (!values.is_empty()).then(|| values.iter().sum::<f64>());
-        let mean = |values: Vec<f64>| {
-            let count = values.len() as f64;
-            sum(values).map(|sum| sum / count)
-        };
-        let over_repeats = || {
-            let means = run.over_repeats.iter().filter_map(|over| over.goodput_bps);
-            sum(means.map(|goodput| goodput.mean).collect())
-        };
-        let over_directions = || {
-            let means = directions
-                .iter()
-                .filter_map(caudal_core::summary::DirectionSummary::goodput_mean);
-            sum(means.collect())
-        };
-        let counts = directions
-            .iter()
-            .filter_map(|one| one.loss.as_ref())
-            .filter(|loss| loss.is_complete());
-        let (lost, sent) = counts.fold((None, None), |(lost, sent), loss| {
-            let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
-                (Some(sum), Some(more)) => Some(sum + more),
-                (sum, more) => sum.or(more),
-            };
-            (add(lost, loss.lost), add(sent, loss.sent))
-        });
-        let fraction = |lost: Option<u64>, sent: Option<u64>| {
-            let sent = sent.filter(|sent| *sent > 0)?;
-            Some(lost? as f64 / sent as f64)
-        };
-        let round_trips = run.round_trips();
-        let smallest =
-            round_trips.and_then(|summary| summary.sizes.iter().min_by_key(|size| size.size_bytes));
+        let are_together = directions.len() < 2 || !took_turns(run);
         let rtts = directions.iter().filter_map(|one| one.tcp?.rtt_mean_us);
         let retransmits = directions.iter().filter_map(|one| one.tcp?.retransmits);
         Self {
-            goodput_bps: run
-                .throughput()
-                .and_then(|summary| summary.goodput_bps)
-                .map(|goodput| goodput.mean)
-                .or_else(over_repeats)
-                .or_else(over_directions)
-                .or_else(|| Some(run.search.as_ref()?.found.rate_bps? as f64)),
-            loss: fraction(lost, sent).or_else(|| {
-                let summary = round_trips?;
-                fraction(Some(summary.lost), Some(summary.messages))
-            }),
-            rtt_us: mean(rtts.collect()).or_else(|| Some(smallest?.pooled.mean_us?.mean)),
-            retransmits: sum(retransmits.map(|count| count as f64).collect()),
+            goodput_bps: goodput_bps(run).filter(|_| are_together),
+            loss: loss(run).filter(|_| are_together),
+            rtt_us: mean(rtts).or_else(|| smallest_size_rtt_us(run)),
+            retransmits: sum(retransmits.map(|count| count as f64)),
         }
     }
+}
+
+/// The payload received, bit/s, all directions together; the rate that a search found.
+fn goodput_bps(run: &Run) -> Option<f64> {
+    let only = run.throughput().and_then(|summary| summary.goodput_bps);
+    let over_repeats = || run.over_repeats.iter().filter_map(|one| one.goodput_bps);
+    let over_directions = || {
+        let directions = run.directions().iter();
+        directions.filter_map(DirectionSummary::goodput_mean)
+    };
+    only.map(|goodput| goodput.mean)
+        .or_else(|| sum(over_repeats().map(|goodput| goodput.mean)))
+        .or_else(|| sum(over_directions()))
+        .or_else(|| Some(run.search.as_ref()?.found.rate_bps? as f64))
+}
+
+/// The fraction of datagrams or messages lost, all directions together.
+fn loss(run: &Run) -> Option<f64> {
+    let fraction = |lost: u64, sent: u64| (sent > 0).then(|| lost as f64 / sent as f64);
+    if let Some(summary) = run.round_trips() {
+        return fraction(summary.lost, summary.messages);
+    }
+    let counts = || {
+        let directions = run.directions().iter();
+        directions
+            .filter_map(|one| one.loss.as_ref())
+            .filter(|loss| loss.is_complete())
+    };
+    let total = |field: fn(&Loss) -> Option<u64>| counts().filter_map(field).reduce(u64::add);
+    fraction(total(|loss| loss.lost)?, total(|loss| loss.sent)?)
+}
+
+/// The mean round-trip time of the smallest message size, µs.
+fn smallest_size_rtt_us(run: &Run) -> Option<f64> {
+    let sizes = run.round_trips()?.sizes.iter();
+    let smallest = sizes.min_by_key(|size| size.size_bytes)?;
+    Some(smallest.pooled.mean_us?.mean)
+}
+
+/// `true` when the directions were measured one after the other: they overlap for less than half of the time until the
+/// first of them ended. Turns may touch, as readings are made a little late.
+fn took_turns(run: &Run) -> bool {
+    let span = |direction: Direction| {
+        let flows = run.flows().iter();
+        let intervals = flows
+            .filter(|flow| flow.flow.direction == direction)
+            .flat_map(FlowReport::intervals);
+        let spans = intervals.map(|interval| (interval.start_s, interval.end_s));
+        spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    };
+    let (Some(up), Some(down)) = (span(Direction::Up), span(Direction::Down)) else {
+        return false;
+    };
+    let (start_s, end_s) = (up.0.max(down.0), up.1.min(down.1));
+    end_s - start_s < end_s / 2.0
+}
+
+/// The sum of the values; `None` of none.
+fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(f64::add)
+}
+
+/// The mean of the values; `None` of none.
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (total, count) = values.fold((0.0, 0_u32), |(total, count), value| {
+        (total + value, count + 1)
+    });
+    (count > 0).then(|| total / f64::from(count))
 }
 
 #[cfg(test)]
@@ -108,6 +140,29 @@ mod tests {
         assert_eq!(shown.rtt_us, Some(sum(each("/tcp/rtt_mean_us")) / 2.0));
         assert_eq!(shown.retransmits, Some(sum(each("/tcp/retransmits"))));
         assert_eq!(shown.loss, None);
+    }
+
+    #[test]
+    fn directions_that_took_turns_have_no_rate_together() {
+        let path = format!(
+            "{}/../core/tests/corpus/tcp-bidir.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let mut run: Run = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for flow in run.flows.iter_mut().flatten() {
+            let later_s = if flow.flow.direction == Direction::Down {
+                1.0
+            } else {
+                0.0
+            };
+            for interval in flow.intervals.iter_mut().flatten() {
+                interval.start_s += later_s;
+                interval.end_s += later_s;
+            }
+        }
+        let headline = Headline::from(&run);
+        assert_eq!((headline.goodput_bps, headline.loss), (None, None));
+        assert!(headline.retransmits.is_some());
     }
 
     #[test]

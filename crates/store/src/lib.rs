@@ -3,6 +3,7 @@
 //! A run is durable when [`Store::record`] returns. A process that is killed meanwhile loses the run it was recording and
 //! nothing else.
 
+mod document;
 mod environment;
 mod error;
 mod filter;
@@ -10,11 +11,14 @@ mod filter;
 mod fixture;
 mod headline;
 mod id;
+mod kind;
 mod list;
 mod location;
 mod open;
+mod outcome;
 mod pack;
 mod record;
+mod recording;
 mod run;
 mod samples;
 mod schema;
@@ -24,9 +28,13 @@ mod study;
 mod tag;
 mod writer;
 
+pub use document::StoredDocument;
 pub use error::StoreError;
 pub use filter::Filter;
 pub use headline::Headline;
+pub use kind::{RunKind, UnknownRunKind};
 pub use list::StoreEntry;
+pub use outcome::{RunOutcome, UnknownOutcome};
+pub use recording::{Recording, RecordingError};
 pub use store::{Store, StoreSummary};
 pub use stored::{SampleSeries, StoredItem, StoredRun, StoredStudy, StudyTrial};

@@ -167,6 +167,7 @@ fn has_words(entry: &StoreEntry, words: &[String]) -> bool {
 mod tests {
     use super::*;
     use crate::fixture::{TestDirectory, id, run, study, trial};
+    use crate::kind::RunKind;
     use crate::stored::StoredRun;
 
     #[test]
@@ -178,7 +179,7 @@ mod tests {
         }
         store
             .record(&StoredRun {
-                kind: "rtt".into(),
+                kind: RunKind::Rtt,
                 peer: Some("[2001:db8::1]:5201".into()),
                 title: Some("Prüfung der Leitung".into()),
                 ..run(5)

@@ -31,6 +31,11 @@ pub(super) fn locate(
         .map(|data| data.join(FILE))
 }
 
+/// `true` when the environment says where the store is, or that there is none.
+pub(super) fn is_named_by_environment() -> bool {
+    std::env::var_os("CAUDAL_STORE").is_some()
+}
+
 /// Creates an empty file for its owner alone, and the directories above it, where they do not exist.
 ///
 /// A file that the superuser creates in another user's directory belongs to that user: a `sudo` that keeps the user's

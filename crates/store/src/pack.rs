@@ -3,7 +3,7 @@
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use serde_json::Value;
+use serde::Serialize;
 use std::io::{Read, Write};
 
 /// Compresses text into zlib's format (RFC 1950), or leaves it as it is where that is not shorter. The length
@@ -38,8 +38,12 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    pub(super) fn from_json(value: &Value) -> Self {
-        let text = value.to_string();
+    pub(super) fn from_json(value: &impl Serialize) -> Self {
+        let text = serde_json::to_string(value).expect("documents have texts for keys");
+        Self::from_text(&text)
+    }
+
+    pub(super) fn from_text(text: &str) -> Self {
         Self {
             size: text.len() as u64,
             bytes: pack(text.as_bytes()),

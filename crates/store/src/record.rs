@@ -3,7 +3,8 @@
 use rusqlite::params;
 use serde_json::Value;
 
-use crate::environment::{PackedEnvironment, without_machines};
+use crate::document::PackedDocument;
+use crate::environment::PackedEnvironment;
 use crate::error::StoreError;
 use crate::pack::Packed;
 use crate::samples;
@@ -18,8 +19,7 @@ impl Store {
     /// When it cannot be written, or its id is taken.
     pub fn record(&mut self, run: &StoredRun) -> Result<(), StoreError> {
         // Everything slow is done before the file is locked.
-        let (machines, document) = without_machines(&run.document, &run.environment);
-        let document = Packed::from_json(&document);
+        let document = PackedDocument::new(&run.document, &run.environment);
         let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(samples::pack_series).collect();
         let environment = PackedEnvironment::new(&run.environment);
         self.write(|writer| {
@@ -32,12 +32,12 @@ impl Store {
                     "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     params![
                         run.id,
-                        run.kind,
+                        run.kind.name(),
                         run.tool,
                         run.peer,
                         run.title,
                         run.command,
-                        run.outcome,
+                        run.outcome.name(),
                         trial.map(|trial| &trial.study),
                         trial.map(|trial| &trial.case),
                         trial.map(|trial| trial.repeat),
@@ -57,7 +57,12 @@ impl Store {
                 })?;
             writer.execute(
                 "INSERT INTO document VALUES (?, ?, ?, ?)",
-                params![run.id, machines, document.size as i64, document.bytes],
+                params![
+                    run.id,
+                    document.machines,
+                    document.packed.size as i64,
+                    document.packed.bytes
+                ],
             )?;
             for (nth, (series, (size, packed))) in run.series.iter().zip(&series).enumerate() {
                 writer.execute(
@@ -134,21 +139,27 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::StoredDocument;
     use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
-    use serde_json::json;
+    use crate::outcome::RunOutcome;
+    use caudal_core::run::Environment;
 
     #[test]
     fn a_recorded_run_is_found_unchanged() {
         let directory = TestDirectory::new("found");
         let mut store = directory.open();
-        let mut odd = run(2);
         // Machines of its own in the document, no machines at all in the environment.
-        odd.environment = Value::Null;
-        odd.peer = None;
-        odd.title = Some("β ∞ 'quoted' \"twice\"".into());
+        let odd = StoredRun {
+            environment: Environment::default(),
+            peer: None,
+            title: Some("β ∞ 'quoted' \"twice\"".into()),
+            ..run(2)
+        };
         let mut bare = run(3);
-        bare.document = json!("no object");
-        bare.environment = json!({"machine": {"steal": 1, "load": 2, "load_average": 3}});
+        let StoredDocument::Run(document) = &mut bare.document else {
+            panic!("{bare:?}");
+        };
+        document.environment = None;
         for stored in [run(1), odd, bare] {
             store.record(&stored).unwrap();
             assert_eq!(found(&store, &stored.id), stored);
@@ -158,12 +169,36 @@ mod tests {
     }
 
     #[test]
+    fn a_document_that_cannot_be_read_is_an_error_that_names_it() {
+        let directory = TestDirectory::new("unreadable");
+        let mut store = directory.open();
+        store.record(&run(1)).unwrap();
+        store.record(&run(2)).unwrap();
+        for (nth, text) in [(1, "{\"schema\": \"caudal.run/1\"}"), (2, "no JSON")] {
+            let triggers = "DROP TRIGGER IF EXISTS document_stays";
+            store.connection.execute_batch(triggers).unwrap();
+            store
+                .connection
+                .execute(
+                    "UPDATE document SET size = ?, packed = ? WHERE run = ?",
+                    params![text.len() as i64, text.as_bytes(), id(nth)],
+                )
+                .unwrap();
+            let error = store.find(&id(nth)).unwrap_err();
+            assert!(
+                matches!(&error, StoreError::Unreadable { id: named, .. } if *named == id(nth)),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn an_id_is_recorded_once() {
         let directory = TestDirectory::new("exists");
         let mut store = directory.open();
         store.record(&run(1)).unwrap();
         let again = StoredRun {
-            outcome: "failed".into(),
+            outcome: RunOutcome::Failed,
             ..run(1)
         };
         assert!(matches!(

@@ -1,13 +1,17 @@
 //! Reading runs.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use rusqlite::{OptionalExtension, Row};
-use serde_json::Value;
 
-use crate::environment::with_machines;
+use crate::document::{StoredDocument, with_machines};
+use crate::environment::SharedEnvironment;
 use crate::error::StoreError;
 use crate::headline::Headline;
+use crate::kind::RunKind;
 use crate::samples;
 use crate::store::Store;
 use crate::stored::{SampleSeries, StoredRun, StudyTrial};
@@ -86,27 +90,64 @@ impl Store {
     fn unpack_run(
         &self,
         row: RunRow,
-        machines: &mut BTreeMap<String, Value>,
+        machines: &mut BTreeMap<String, SharedEnvironment>,
     ) -> Result<StoredRun, StoreError> {
-        let mut run = row.run;
-        if !machines.contains_key(&row.digest) {
-            machines.insert(row.digest.clone(), self.shared_environment(&row.digest)?);
-        }
-        let base = machines.get(&row.digest).cloned().unwrap_or_default();
-        run.environment = self.with_varying(base, &row.varying)?;
-        let document = self.unpacked(&row.packed, row.size, &run.id)?;
-        run.document = match &row.machines {
-            None => document,
-            Some(keys) => with_machines(document, keys, &run.environment)
-                .ok_or_else(|| self.corrupt(&format!("the document of {}", run.id)))?,
+        let shared = match machines.entry(row.digest.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.shared_environment(&row.digest)?),
         };
-        Ok(run)
+        let environment = self.environment(shared, &row.varying)?;
+        let kind = self.parsed(&row.kind, &row.id)?;
+        let document = match (kind, &row.machines) {
+            (RunKind::Trial, _) => {
+                StoredDocument::Trial(self.unpacked_text(&row.packed, row.size, &row.id)?)
+            }
+            (_, machines) => {
+                let run = self.unpacked(&row.packed, row.size, &row.id)?;
+                let run = match machines {
+                    None => run,
+                    Some(keys) => with_machines(run, keys, &environment)
+                        .ok_or_else(|| self.corrupt(&format!("the document of {}", row.id)))?,
+                };
+                StoredDocument::Run(Box::new(run))
+            }
+        };
+        Ok(StoredRun {
+            kind,
+            outcome: self.parsed(&row.outcome, &row.id)?,
+            id: row.id,
+            started_ns: row.started_ns,
+            tool: row.tool,
+            peer: row.peer,
+            title: row.title,
+            command: row.command,
+            trial: row.trial,
+            headline: row.headline,
+            environment,
+            document,
+            series: Vec::new(),
+        })
+    }
+
+    /// The value of a name in the row of a run.
+    fn parsed<T: FromStr<Err: Display>>(&self, name: &str, id: &str) -> Result<T, StoreError> {
+        name.parse()
+            .map_err(|error| self.corrupt(&format!("{name:?} of run {id}: {error}; it")))
     }
 }
 
 /// The row of a run, with its packed parts.
 struct RunRow {
-    run: StoredRun,
+    id: String,
+    started_ns: i64,
+    kind: String,
+    tool: String,
+    peer: Option<String>,
+    title: Option<String>,
+    command: String,
+    outcome: String,
+    trial: Option<StudyTrial>,
+    headline: Headline,
     digest: String,
     varying: String,
     machines: Option<String>,
@@ -117,21 +158,16 @@ struct RunRow {
 impl RunRow {
     fn new(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            run: StoredRun {
-                id: row.get(0)?,
-                started_ns: row.get(1)?,
-                kind: row.get(2)?,
-                tool: row.get(3)?,
-                peer: row.get(4)?,
-                title: row.get(5)?,
-                command: row.get(6)?,
-                outcome: row.get(7)?,
-                trial: study_trial(row)?,
-                headline: headline(row)?,
-                environment: Value::Null,
-                document: Value::Null,
-                series: Vec::new(),
-            },
+            id: row.get(0)?,
+            started_ns: row.get(1)?,
+            kind: row.get(2)?,
+            tool: row.get(3)?,
+            peer: row.get(4)?,
+            title: row.get(5)?,
+            command: row.get(6)?,
+            outcome: row.get(7)?,
+            trial: study_trial(row)?,
+            headline: headline(row)?,
             digest: row.get(17)?,
             varying: row.get(18)?,
             machines: row.get(19)?,

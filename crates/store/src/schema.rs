@@ -173,6 +173,7 @@ pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusql
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::StoredDocument;
     use crate::filter::Filter;
     use crate::fixture::{TestDirectory, assert_integrity, count, found, id, run, study, trial};
     use crate::store::Store;
@@ -252,9 +253,15 @@ mod tests {
         let mut store = directory.open();
         assert_eq!(store.summary().unwrap().version, MIGRATIONS.len() as i64);
         let stored = found(&store, "0123");
-        assert_eq!(stored.document["summary"]["goodput_bps"]["mean"], 940e6);
-        assert_eq!(stored.document["environment"]["client"]["name"], "here");
-        assert_eq!(stored.environment["machine"]["meanwhile"]["steal"], 0.25);
+        let StoredDocument::Run(document) = &stored.document else {
+            panic!("{stored:?}");
+        };
+        let goodput = document.throughput().unwrap().goodput_bps.unwrap();
+        assert_eq!(goodput.mean, 940e6);
+        let here = document.environment.as_ref().unwrap().client.as_ref();
+        assert_eq!(here.unwrap().name, "here");
+        let load = stored.environment.machine.unwrap().meanwhile.unwrap();
+        assert_eq!(load.cpu.unwrap().steal, 0.25);
         assert_eq!(stored.series[0].values, [5.0, 3.0, 4.0]);
         let listed = store
             .list(&Filter {

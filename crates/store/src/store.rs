@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::location;
@@ -74,12 +74,31 @@ impl Store {
         Ok(summary)
     }
 
-    /// The JSON document in packed bytes; `id` names it in an error.
-    pub(crate) fn unpacked(&self, packed: &[u8], size: i64, id: &str) -> Result<Value, StoreError> {
+    /// The value of the JSON text in packed bytes; `id` names what it belongs to in an error.
+    pub(crate) fn unpacked<T: DeserializeOwned>(
+        &self,
+        packed: &[u8],
+        size: i64,
+        id: &str,
+    ) -> Result<T, StoreError> {
+        let text = self.unpacked_text(packed, size, id)?;
+        serde_json::from_str(&text).map_err(|cause| StoreError::Unreadable {
+            id: id.to_owned(),
+            cause,
+        })
+    }
+
+    /// The text in packed bytes; `id` names what it belongs to in an error.
+    pub(crate) fn unpacked_text(
+        &self,
+        packed: &[u8],
+        size: i64,
+        id: &str,
+    ) -> Result<String, StoreError> {
         u64::try_from(size)
             .ok()
             .and_then(|size| unpack(packed, size))
-            .and_then(|text| serde_json::from_slice(&text).ok())
+            .and_then(|text| String::from_utf8(text).ok())
             .ok_or_else(|| self.corrupt(&format!("the document of {id}")))
     }
 

@@ -1,17 +1,21 @@
 //! The contents of a store as values: runs with their samples, studies with their events.
 
+use caudal_core::run::{Environment, Run};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::document::StoredDocument;
 use crate::headline::Headline;
+use crate::kind::RunKind;
+use crate::outcome::RunOutcome;
 
 /// A run that has ended, with everything known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRun {
     /// The id: 32 hexadecimal digits.
     pub id: String,
-    /// The kind: `tcp`, `udp`, `rtt`, `find-rate` or `trial`; that of an imported run is what its tool measured.
-    pub kind: String,
+    /// The kind.
+    pub kind: RunKind,
     /// The start, ns of the wall clock since 1970.
     pub started_ns: i64,
     /// The program that measured, with its version.
@@ -22,18 +26,55 @@ pub struct StoredRun {
     pub title: Option<String>,
     /// The command that repeats it.
     pub command: String,
-    /// The outcome: `done`, `cut short` or `failed`.
-    pub outcome: String,
+    /// The outcome.
+    pub outcome: RunOutcome,
     /// The study that it belongs to as a trial.
     pub trial: Option<StudyTrial>,
     /// The most important results.
     pub headline: Headline,
-    /// The machines: `{client, server, machine}`.
-    pub environment: Value,
-    /// The document of the run, as `--json` prints it.
-    pub document: Value,
+    /// The machines.
+    pub environment: Environment,
+    /// The document.
+    pub document: StoredDocument,
     /// The raw samples.
     pub series: Vec<SampleSeries>,
+}
+
+impl StoredRun {
+    /// A run by itself that started `started_ns` after the beginning of 1970, without samples. Its machines are those of its
+    /// document.
+    #[must_use]
+    pub fn new(run: Run, started_ns: i64, outcome: RunOutcome) -> Self {
+        Self {
+            id: run.header.id.clone(),
+            kind: RunKind::from(&run),
+            started_ns,
+            tool: tool_label(&run),
+            peer: run.plan.peer.clone(),
+            title: None,
+            command: run.header.command.clone().unwrap_or_default(),
+            outcome,
+            trial: None,
+            headline: Headline::from(&run),
+            environment: run.environment.clone().unwrap_or_default(),
+            document: StoredDocument::Run(Box::new(run)),
+            series: Vec::new(),
+        }
+    }
+}
+
+/// The program that measured with its version, as lists show it: `caudal 0.1.0 (as iperf3)`, `iperf3 3.12 (imported)`.
+fn tool_label(run: &Run) -> String {
+    let tool = &run.header.tool;
+    let version = tool.version.iter().map(|version| format!(" {version}"));
+    let compatible_with = tool.compatible_with.iter();
+    let note = compatible_with
+        .map(|other| format!(" (as {other})"))
+        .chain(run.imported.iter().map(|_| " (imported)".to_owned()));
+    std::iter::once(tool.name.clone())
+        .chain(version)
+        .chain(note)
+        .collect()
 }
 
 /// A trial of a study.
@@ -84,7 +125,7 @@ pub struct StoredStudy {
     /// The cases and their order.
     pub campaign: Value,
     /// The machines.
-    pub environment: Value,
+    pub environment: Environment,
     /// The events: time (ns since 1970), name, and details. Those passed to
     /// [`record_study`](crate::Store::record_study) are its first.
     pub events: Vec<(i64, String, Value)>,

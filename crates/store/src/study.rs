@@ -1,12 +1,11 @@
 //! Reading studies.
 
+use caudal_core::run::Environment;
 use rusqlite::OptionalExtension;
 use serde_json::Value;
 
 use crate::error::StoreError;
-
 use crate::store::Store;
-
 use crate::stored::StoredStudy;
 
 impl Store {
@@ -30,7 +29,7 @@ impl Store {
                         command: row.get(3)?,
                         experiment: Value::Null,
                         campaign: Value::Null,
-                        environment: Value::Null,
+                        environment: Environment::default(),
                         events: Vec::new(),
                     };
                     let experiment = (row.get(6)?, row.get(7)?);
@@ -48,7 +47,7 @@ impl Store {
             .map_err(|_| self.corrupt(&format!("the seed of {id}")))?;
         study.experiment = self.unpacked(&experiment.1, experiment.0, id)?;
         study.campaign = self.unpacked(&campaign.1, campaign.0, id)?;
-        study.environment = self.with_varying(self.shared_environment(&digest)?, &varying)?;
+        study.environment = self.environment(&self.shared_environment(&digest)?, &varying)?;
         let events: Vec<(i64, String, i64, Vec<u8>)> = self.read(|connection| {
             connection
                 .prepare_cached(

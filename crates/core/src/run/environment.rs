@@ -1,5 +1,6 @@
-//! The program that measured and the machines at both ends.
+//! The program that measured and the machines of a run.
 
+use super::machine::Machine;
 use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
@@ -17,7 +18,7 @@ pub struct Tool {
     pub compatible_with: Option<String>,
 }
 
-/// The machines at both ends.
+/// The machines of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The client's machine.
@@ -30,6 +31,9 @@ pub struct Environment {
         serialize_with = "known_keys"
     )]
     pub server: Option<Host>,
+    /// The machine it was recorded on, in the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
 }
 
 /// Writes a host with all its keys where it described itself, else with those that are known.
