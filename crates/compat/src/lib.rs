@@ -2,7 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod digits;
-pub mod getopt;
+mod getopt;
+mod option_table;
 pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;

@@ -1,185 +1,116 @@
-//! A test of iperf3 as its JSON: the same keys with the same types in the same order, ours beside them.
+//! A test of iperf3 as its JSON: the same keys with the same types in the same order, those of caudal behind them.
 
-use super::report::{Account, Extremes, Figures, Group, Report, Row};
-use caudal_wire::iperf3::{Protocol, Results};
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Value, json};
+use super::about::{SHOWN_VERSION, rfc1123, system_info};
+use super::figures::{StreamFigures, TcpExtremes};
+use super::json_object::{JsonNode, JsonObject};
+use super::report::{IntervalFigures, StreamAccount, StreamGroup, TestReport};
+use caudal_core::event::{DataConnection, EndReport, Event, PeerOutput};
+use caudal_core::sample::Role;
+use caudal_engine::TOOL;
+use caudal_engine::peer::iperf3::Iperf3Session;
+use caudal_sys::clock::realtime_ns;
+use caudal_wire::iperf3::{TransportProtocol, stream_id};
+use serde_json::Value;
 
-/// A JSON object whose keys keep their order.
-#[derive(Debug, Clone, Default)]
-pub struct Object(Vec<(&'static str, Node)>);
-
-/// A value of it.
+/// The description of the program and of the time its test began.
 #[derive(Debug, Clone)]
-pub enum Node {
-    /// Another object.
-    Object(Object),
-    /// Objects in a row.
-    List(Vec<Object>),
-    /// Anything else.
-    Value(Value),
-}
-
-impl Object {
-    /// The same with another key.
-    #[must_use]
-    pub fn with(mut self, key: &'static str, value: impl Into<Node>) -> Self {
-        self.0.push((key, value.into()));
-        self
-    }
-
-    /// The same with another key, where there is a value.
-    #[must_use]
-    pub fn with_some(self, key: &'static str, value: Option<impl Into<Node>>) -> Self {
-        match value {
-            Some(value) => self.with(key, value),
-            None => self,
-        }
-    }
-
-    /// The same with the keys of another.
-    #[must_use]
-    fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
-        self
-    }
-
-    /// Text as iperf3 lays it out: a key a line, indented with tabs.
-    #[must_use]
-    pub fn pretty(&self) -> String {
-        let mut text = Vec::new();
-        let format = serde_json::ser::PrettyFormatter::with_indent(b"\t");
-        let mut serializer = serde_json::Serializer::with_formatter(&mut text, format);
-        // Nothing in it that could fail to be written into memory.
-        let _ = self.serialize(&mut serializer);
-        String::from_utf8_lossy(&text).into_owned()
-    }
-}
-
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Node {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Object(object) => object.serialize(serializer),
-            Self::List(list) => list.serialize(serializer),
-            Self::Value(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl From<Object> for Node {
-    fn from(object: Object) -> Self {
-        Self::Object(object)
-    }
-}
-
-impl From<Vec<Object>> for Node {
-    fn from(list: Vec<Object>) -> Self {
-        Self::List(list)
-    }
-}
-
-impl From<Value> for Node {
-    fn from(value: Value) -> Self {
-        Self::Value(value)
-    }
-}
-
-macro_rules! from_plain {
-    ($($kind:ty),*) => {
-        $(impl From<$kind> for Node {
-            fn from(value: $kind) -> Self {
-                Self::Value(json!(value))
-            }
-        })*
-    };
-}
-from_plain!(u64, u32, u16, i64, i32, usize, f64, bool, String, &str);
-
-/// What a program says of itself and of when it began.
-#[derive(Debug, Clone)]
-pub struct Preface {
-    /// As `uname -a` has it.
+pub struct TestHeading {
+    /// The machine, as `uname -a` has it.
     pub system: String,
-    /// When the test began, ns since 1970.
+    /// The time the test began, ns since 1970.
     pub began_ns: u64,
-    /// The host as it was named (client).
+    /// The host as it was named, and its port (client).
     pub host: Option<(String, u16)>,
+}
+
+impl TestHeading {
+    /// The heading of a test that begins now.
+    #[must_use]
+    pub fn new(host: Option<(String, u16)>) -> Self {
+        Self {
+            system: system_info(),
+            began_ns: realtime_ns(),
+            host,
+        }
+    }
 }
 
 /// The `start` of the object, as far as the test got.
 #[must_use]
-pub fn start(report: &Report, preface: &Preface) -> Object {
-    let connected: Vec<Object> = report
-        .streams
-        .iter()
-        .map(|stream| {
-            Object::default()
-                .with("socket", stream.descriptor)
-                .with("local_host", stream.local.ip().to_string())
-                .with("local_port", stream.local.port())
-                .with("remote_host", stream.remote.ip().to_string())
-                .with("remote_port", stream.remote.port())
-        })
-        .collect();
-    let mut start = Object::default()
+pub fn start(report: &TestReport, heading: &TestHeading) -> JsonObject {
+    let connected: Vec<JsonObject> = report.streams.iter().map(connected).collect();
+    let start = JsonObject::default()
         .with("connected", connected)
-        .with("version", super::SHOWN_VERSION)
-        .with("system_info", preface.system.clone());
-    let Some(peer) = report.peer else {
+        .with("version", SHOWN_VERSION)
+        .with("system_info", heading.system.clone());
+    let Some(session) = &report.session else {
         return start;
     };
+    let start = start.and(agreed(report, session, heading));
+    match report.streams.first() {
+        Some(first) => start.and(test_start(report, first)),
+        None => start,
+    }
+}
+
+fn connected(stream: &DataConnection) -> JsonObject {
+    JsonObject::default()
+        .with("socket", stream.descriptor)
+        .with("local_host", stream.local.ip().to_string())
+        .with("local_port", stream.local.port())
+        .with("remote_host", stream.peer.ip().to_string())
+        .with("remote_port", stream.peer.port())
+}
+
+/// The part of `start` that is known once both ends have agreed on the test.
+fn agreed(report: &TestReport, session: &Iperf3Session, heading: &TestHeading) -> JsonObject {
     let parameters = &report.parameters;
-    start = start.with(
+    let mut start = JsonObject::default().with(
         "timestamp",
-        Object::default()
-            .with("time", super::rfc1123(preface.began_ns))
-            .with("timesecs", preface.began_ns / 1_000_000_000)
-            .with("timemillisecs", preface.began_ns / 1_000_000),
+        JsonObject::default()
+            .with("time", rfc1123(heading.began_ns))
+            .with("timesecs", heading.began_ns / 1_000_000_000)
+            .with("timemillisecs", heading.began_ns / 1_000_000),
     );
-    start = match (&preface.host, report.is_server) {
+    start = match (&heading.host, report.is_server) {
         (Some((host, port)), false) => start.with(
             "connecting_to",
-            Object::default()
+            JsonObject::default()
                 .with("host", host.clone())
                 .with("port", *port),
         ),
         _ => start.with(
             "accepted_connection",
-            Object::default()
-                .with("host", peer.ip().to_string())
-                .with("port", peer.port()),
+            JsonObject::default()
+                .with("host", session.peer.ip().to_string())
+                .with("port", session.peer.port()),
         ),
     };
-    start = start.with_some("cookie", report.cookie.map(|cookie| cookie.text()));
-    if parameters.protocol == Protocol::Tcp {
+    start = start.with("cookie", session.cookie.text());
+    if parameters.protocol == TransportProtocol::Tcp {
         start = match parameters.mss {
             Some(mss) => start.with("tcp_mss", mss),
-            None => start.with("tcp_mss_default", report.mss.unwrap_or(0)),
+            None => start.with("tcp_mss_default", session.mss.unwrap_or(0)),
         };
     }
-    start = start
-        .with("target_bitrate", parameters.rate_bps)
-        .with("fq_rate", parameters.fq_rate_bps.unwrap_or(0));
-    let Some(first) = report.streams.first() else {
-        return start;
-    };
     start
+        .with("target_bitrate", parameters.rate_bps)
+        .with("fq_rate", parameters.fq_rate_bps.unwrap_or(0))
+}
+
+/// The part of `start` that is known once the streams are open.
+fn test_start(report: &TestReport, first: &DataConnection) -> JsonObject {
+    let parameters = &report.parameters;
+    let interval_s = report
+        .interval
+        .map_or(0.0, |interval| interval.as_secs_f64());
+    JsonObject::default()
         .with("sock_bufsize", parameters.window.unwrap_or(0))
-        .with("sndbuf_actual", first.buffers.0)
-        .with("rcvbuf_actual", first.buffers.1)
+        .with("sndbuf_actual", first.send_buffer_bytes)
+        .with("rcvbuf_actual", first.receive_buffer_bytes)
         .with(
             "test_start",
-            Object::default()
+            JsonObject::default()
                 .with("protocol", parameters.protocol.name())
                 .with("num_streams", parameters.parallel)
                 .with("blksize", parameters.length)
@@ -192,23 +123,14 @@ pub fn start(report: &Report, preface: &Preface) -> Object {
                 .with("target_bitrate", parameters.rate_bps)
                 .with("bidir", u32::from(parameters.bidirectional))
                 .with("fqrate", parameters.fq_rate_bps.unwrap_or(0))
-                .with(
-                    "interval",
-                    report
-                        .interval
-                        .map_or(0.0, |interval| interval.as_secs_f64()),
-                )
+                .with("interval", interval_s)
                 .with("gso", u32::from(parameters.gsro))
                 .with("gro", u32::from(parameters.gsro)),
         )
 }
 
-fn is_udp(report: &Report) -> bool {
-    report.parameters.protocol == Protocol::Udp
-}
-
-fn span(figures: &Figures) -> Object {
-    Object::default()
+fn span(figures: &StreamFigures) -> JsonObject {
+    JsonObject::default()
         .with("start", figures.start_s)
         .with("end", figures.end_s)
         .with("seconds", figures.seconds())
@@ -216,19 +138,19 @@ fn span(figures: &Figures) -> Object {
         .with("bits_per_second", figures.bytes_per_s() * 8.0)
 }
 
-fn datagrams(figures: &Figures) -> Object {
-    Object::default()
+fn datagrams(figures: &StreamFigures) -> JsonObject {
+    JsonObject::default()
         .with("jitter_ms", figures.jitter_s * 1e3)
         .with("lost_packets", figures.lost)
         .with("packets", figures.packets)
         .with("lost_percent", figures.lost_percent())
 }
 
-fn interval_of(report: &Report, group: Group, figures: &Figures) -> Object {
+fn interval_of(report: &TestReport, group: StreamGroup, figures: &StreamFigures) -> JsonObject {
     let mut object = span(figures);
-    match (is_udp(report), group) {
-        (true, Group::Sending) => object = object.with("packets", figures.packets),
-        (true, Group::Receiving) => object = object.and(datagrams(figures)),
+    match (report.is_udp(), group) {
+        (true, StreamGroup::Sending) => object = object.with("packets", figures.packets),
+        (true, StreamGroup::Receiving) => object = object.and(datagrams(figures)),
         (false, _) => {
             object = object.with_some("retransmits", figures.retransmits);
             if let Some(tcp) = &figures.tcp {
@@ -245,40 +167,36 @@ fn interval_of(report: &Report, group: Group, figures: &Figures) -> Object {
     object
 }
 
-fn sums_name(report: &Report, group: Group) -> bool {
-    // The second direction of a test of both: what the server sends.
-    report.parameters.bidirectional && (group == Group::Receiving) != report.is_server
+/// `true` for what the server sends in a test of both directions.
+fn is_second_direction(report: &TestReport, group: StreamGroup) -> bool {
+    report.parameters.bidirectional && (group == StreamGroup::Receiving) != report.is_server
 }
 
 /// An element of `intervals`.
 #[must_use]
-pub fn interval(report: &Report, row: &Row) -> Object {
+pub fn interval(report: &TestReport, interval: &IntervalFigures) -> JsonObject {
     let mut streams = Vec::new();
-    for (stream, figures) in report.streams.iter().zip(&row.streams) {
-        let group = if stream.sends {
-            Group::Sending
-        } else {
-            Group::Receiving
-        };
+    for (stream, figures) in report.streams.iter().zip(&interval.streams) {
+        let group = StreamGroup::from(stream.role);
         streams.push(
-            Object::default()
+            JsonObject::default()
                 .with("socket", stream.descriptor)
                 .and(interval_of(report, group, figures))
-                .with("omitted", row.omitted)
-                .with("sender", stream.sends),
+                .with("omitted", interval.omitted)
+                .with("sender", stream.role == Role::Sender),
         );
     }
-    let mut object = Object::default().with("streams", streams);
+    let mut object = JsonObject::default().with("streams", streams);
     for group in report.groups() {
-        let all: Vec<Figures> = report
+        let all: Vec<StreamFigures> = report
             .members(group)
             .iter()
-            .filter_map(|nth| row.streams.get(*nth).copied())
+            .filter_map(|nth| interval.streams.get(*nth).copied())
             .collect();
-        let sum = interval_of(report, group, &Figures::sum(&all))
-            .with("omitted", row.omitted)
-            .with("sender", group == Group::Sending);
-        let name = if sums_name(report, group) {
+        let sum = interval_of(report, group, &StreamFigures::sum(&all))
+            .with("omitted", interval.omitted)
+            .with("sender", group == StreamGroup::Sending);
+        let name = if is_second_direction(report, group) {
             "sum_bidir_reverse"
         } else {
             "sum"
@@ -288,111 +206,111 @@ pub fn interval(report: &Report, row: &Row) -> Object {
     object
 }
 
-fn stream_end(report: &Report, nth: usize) -> Option<Object> {
+fn stream_end(report: &TestReport, nth: usize) -> Option<JsonObject> {
     let stream = report.streams.get(nth)?;
     let account = report.account(nth);
-    let nothing = Figures::default();
-    if is_udp(report) {
+    let nothing = StreamFigures::default();
+    if report.is_udp() {
         let (sent, received) = (account.sent.unwrap_or(nothing), account.received);
         let judged = received.unwrap_or(sent);
-        let shown = if stream.sends || account.sent.is_some() {
+        let shown = if stream.role == Role::Sender || account.sent.is_some() {
             sent
         } else {
             judged
         };
         return Some(
-            Object::default().with(
+            JsonObject::default().with(
                 "udp",
-                Object::default()
+                JsonObject::default()
                     .with("socket", stream.descriptor)
                     .and(span(&shown))
                     .and(datagrams(&judged))
                     .with("out_of_order", judged.out_of_order)
-                    .with("sender", stream.sends),
+                    .with("sender", stream.role == Role::Sender),
             ),
         );
     }
     let sent = account.sent.unwrap_or(nothing);
     let received = account.received.unwrap_or(nothing);
-    let mut sender = Object::default()
+    let mut sender = JsonObject::default()
         .with("socket", stream.descriptor)
         .and(span(&sent))
         .with_some("retransmits", sent.retransmits);
     if let Some(extremes) = report.extremes.get(nth) {
-        // Of a stream that is received nothing is known of this: its keys are there, as in iperf3.
+        // Nothing of this is known of a stream that is received; its keys are there, as in iperf3.
         sender = sender.and(of_extremes(extremes));
     }
-    let receiver = Object::default()
+    let receiver = JsonObject::default()
         .with("socket", stream.descriptor)
         .and(span(&received))
-        .with("sender", stream.sends);
+        .with("sender", stream.role == Role::Sender);
     Some(
-        Object::default()
-            .with("sender", sender.with("sender", stream.sends))
+        JsonObject::default()
+            .with("sender", sender.with("sender", stream.role == Role::Sender))
             .with("receiver", receiver),
     )
 }
 
-fn of_extremes(extremes: &Extremes) -> Object {
-    let (least, most, _, _) = extremes.rtt;
-    Object::default()
+fn of_extremes(extremes: &TcpExtremes) -> JsonObject {
+    JsonObject::default()
         .with_some("reorder", extremes.reordering)
-        .with("max_snd_cwnd", extremes.cwnd)
-        .with("max_snd_wnd", extremes.window)
-        .with("max_rtt", most)
-        .with("min_rtt", least)
-        .with("mean_rtt", extremes.mean_rtt())
+        .with("max_snd_cwnd", extremes.max_cwnd_bytes)
+        .with("max_snd_wnd", extremes.max_window_bytes)
+        .with("max_rtt", extremes.max_rtt_us)
+        .with("min_rtt", extremes.min_rtt_us)
+        .with("mean_rtt", extremes.mean_rtt_us().unwrap_or(0))
 }
 
-struct Sums {
+/// The keys of a direction's sums.
+struct SumKeys {
     sum: &'static str,
     sent: &'static str,
     received: &'static str,
 }
 
-const FIRST: Sums = Sums {
+const FIRST: SumKeys = SumKeys {
     sum: "sum",
     sent: "sum_sent",
     received: "sum_received",
 };
-const SECOND: Sums = Sums {
+const SECOND: SumKeys = SumKeys {
     sum: "sum_bidir_reverse",
     sent: "sum_sent_bidir_reverse",
     received: "sum_received_bidir_reverse",
 };
 
-fn sums(report: &Report, group: Group) -> Object {
-    let names = if sums_name(report, group) {
+fn sums(report: &TestReport, group: StreamGroup) -> JsonObject {
+    let names = if is_second_direction(report, group) {
         SECOND
     } else {
         FIRST
     };
-    let accounts: Vec<Account> = report
+    let accounts: Vec<StreamAccount> = report
         .members(group)
         .iter()
         .map(|nth| report.account(*nth))
         .collect();
-    let of = |pick: fn(&Account) -> Option<Figures>| {
-        let all: Vec<Figures> = accounts.iter().filter_map(pick).collect();
-        Figures::sum(&all)
+    let of = |pick: fn(&StreamAccount) -> Option<StreamFigures>| {
+        let all: Vec<StreamFigures> = accounts.iter().filter_map(pick).collect();
+        StreamFigures::sum(&all)
     };
     let sent = of(|account| account.sent);
     let received = of(|account| account.received);
-    let sends = group == Group::Sending;
-    if is_udp(report) {
+    let sends = group == StreamGroup::Sending;
+    if report.is_udp() {
         // What was sent, with the losses its receiver has seen.
-        let judged = Figures {
+        let judged = StreamFigures {
             jitter_s: received.jitter_s,
             lost: received.lost,
             packets: received.packets,
             ..sent
         };
-        let clean = Figures {
+        let clean = StreamFigures {
             jitter_s: 0.0,
             lost: 0,
             ..sent
         };
-        return Object::default()
+        return JsonObject::default()
             .with(
                 names.sum,
                 span(&judged).and(datagrams(&judged)).with("sender", sends),
@@ -408,7 +326,7 @@ fn sums(report: &Report, group: Group) -> Object {
                     .with("sender", false),
             );
     }
-    Object::default()
+    JsonObject::default()
         .with(
             names.sent,
             span(&sent)
@@ -420,84 +338,88 @@ fn sums(report: &Report, group: Group) -> Object {
 
 /// The `end` of the object; empty for a test that did not get there.
 #[must_use]
-pub fn end(report: &Report) -> Object {
-    let Some(ending) = report
-        .ending
+pub fn end(report: &TestReport) -> JsonObject {
+    let Some(closing) = report
+        .closing
         .as_ref()
         .filter(|_| !report.streams.is_empty())
     else {
-        return Object::default();
+        return JsonObject::default();
     };
-    let streams: Vec<Object> = (0..report.streams.len())
+    let streams: Vec<JsonObject> = (0..report.streams.len())
         .filter_map(|nth| stream_end(report, nth))
         .collect();
-    let mut end = Object::default().with("streams", streams);
+    let mut end = JsonObject::default().with("streams", streams);
     for group in report.groups() {
         end = end.and(sums(report, group));
     }
-    let nothing = Results::default();
-    let theirs = ending.theirs.as_ref().unwrap_or(&nothing);
-    let [host, host_user, host_system] = ending.ours.cpu_percent;
-    let [remote, remote_user, remote_system] = theirs.cpu_percent;
+    let [local, peer] = [closing.local.as_ref(), closing.peer.as_ref()];
+    let cpu = |report: Option<&EndReport>| report.and_then(|report| report.cpu).unwrap_or_default();
+    let (host, remote) = (cpu(local), cpu(peer));
     end = end.with(
         "cpu_utilization_percent",
-        Object::default()
-            .with("host_total", host)
-            .with("host_user", host_user)
-            .with("host_system", host_system)
-            .with("remote_total", remote)
-            .with("remote_user", remote_user)
-            .with("remote_system", remote_system),
+        JsonObject::default()
+            .with("host_total", host.total)
+            .with("host_user", host.user)
+            .with("host_system", host.system)
+            .with("remote_total", remote.total)
+            .with("remote_user", remote.user)
+            .with("remote_system", remote.system),
     );
-    let sends = report.groups().contains(&Group::Sending);
-    let (sender, receiver) = if sends {
-        (&ending.ours.congestion, &theirs.congestion)
-    } else {
-        (&theirs.congestion, &ending.ours.congestion)
-    };
-    end.with_some("sender_tcp_congestion", sender.clone())
-        .with_some("receiver_tcp_congestion", receiver.clone())
+    let sends = report.groups().contains(&StreamGroup::Sending);
+    let (sender, receiver) = if sends { (local, peer) } else { (peer, local) };
+    let congestion = |report: Option<&EndReport>| report?.congestion.clone();
+    end.with_some("sender_tcp_congestion", congestion(sender))
+        .with_some("receiver_tcp_congestion", congestion(receiver))
 }
 
 /// The whole object.
 #[must_use]
-pub fn whole(report: &Report, preface: &Preface, error: Option<&str>) -> Object {
-    let intervals: Vec<Object> = report
-        .rows
+pub fn whole(report: &TestReport, heading: &TestHeading, error: Option<&str>) -> JsonObject {
+    let intervals: Vec<JsonObject> = report
+        .intervals
         .iter()
-        .map(|row| interval(report, row))
+        .map(|figures| interval(report, figures))
         .collect();
-    let theirs = report
-        .ending
-        .as_ref()
-        .and_then(|ending| ending.theirs.as_ref());
-    Object::default()
-        .with("start", start(report, preface))
+    let object = JsonObject::default()
+        .with("start", start(report, heading))
         .with("intervals", intervals)
         .with("end", end(report))
         .with_some("title", report.parameters.title.clone())
-        .with_some("extra_data", report.parameters.extra_data.clone())
-        .with_some(
-            "server_output_json",
-            theirs.and_then(|theirs| theirs.output_json.clone()),
-        )
-        .with_some(
-            "server_output_text",
-            theirs.and_then(|theirs| theirs.output_text.clone()),
-        )
+        .with_some("extra_data", report.parameters.extra_data.clone());
+    let output = report
+        .peer_report()
+        .and_then(|report| report.output.as_ref());
+    let object = match output.map(server_output) {
+        Some((key, value)) => object.with(key, value),
+        None => object,
+    };
+    object
         .with_some("error", error)
-        .with("x_caudal", ours(report))
+        .with("x_caudal", own_keys(report))
 }
 
-/// What iperf3 does not tell.
-fn ours(report: &Report) -> Object {
-    let streams: Vec<Object> = (0..report.streams.len())
+/// The output that a server has sent, with its key.
+fn server_output(output: &PeerOutput) -> (&'static str, Value) {
+    match output {
+        PeerOutput::Json(json) => (
+            "server_output_json",
+            // The engine has read it as JSON before.
+            serde_json::from_str(json).unwrap_or_default(),
+        ),
+        PeerOutput::Text(text) => ("server_output_text", Value::String(text.clone())),
+    }
+}
+
+/// The keys that iperf3 does not have.
+fn own_keys(report: &TestReport) -> JsonObject {
+    let streams: Vec<JsonObject> = (0..report.streams.len())
         .map(|nth| {
             let account = report.account(nth);
             let own = report.own(nth);
-            Object::default()
+            JsonObject::default()
                 .with("socket", report.streams[nth].descriptor)
-                .with("id", report.streams[nth].id)
+                .with("id", stream_id(report.streams[nth].flow.id))
                 .with_some("sent_bytes", account.sent.map(|sent| sent.bytes))
                 .with_some(
                     "received_bytes",
@@ -509,16 +431,47 @@ fn ours(report: &Report) -> Object {
                 )
         })
         .collect();
-    Object::default()
-        .with("tool", crate::peer::TOOL)
+    JsonObject::default()
+        .with("tool", TOOL)
         .with("streams", streams)
 }
 
 /// An event of `--json-stream`.
 #[must_use]
-pub fn event(name: &str, data: impl Into<Node>) -> String {
-    let object = Object::default()
+pub fn event(name: &str, data: impl Into<JsonNode>) -> String {
+    let object = JsonObject::default()
         .with("event", name)
         .with("data", data.into());
     serde_json::to_string(&object).unwrap_or_default()
+}
+
+/// The event of `--json-stream` that carries the output a server has sent.
+#[must_use]
+pub fn server_output_event(output: &PeerOutput) -> String {
+    let (key, value) = server_output(output);
+    event(key, value)
+}
+
+/// The events of `--json-stream` that show an event, behind which the intervals from `shown` on are new.
+#[must_use]
+pub fn stream_events(
+    report: &TestReport,
+    heading: &TestHeading,
+    shown: usize,
+    taken: &Event,
+) -> Vec<String> {
+    let is_start = matches!(taken, Event::Opened(_)) && report.is_open();
+    let start = is_start.then(|| event("start", start(report, heading)));
+    let intervals = report.intervals[shown..]
+        .iter()
+        .map(|figures| event("interval", interval(report, figures)));
+    start.into_iter().chain(intervals).collect()
+}
+
+/// JSON text, indented for people; nothing where it is no JSON.
+#[must_use]
+pub fn pretty(json: &str) -> String {
+    serde_json::from_str::<Value>(json)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .unwrap_or_default()
 }

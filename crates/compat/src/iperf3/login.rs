@@ -1,5 +1,6 @@
 //! Logins as iperf3 has them: user, password and time, encrypted for the server's RSA key.
 
+use base64ct::{Base64, Base64Unpadded, Encoding};
 use caudal_sys::clock::realtime_ns;
 use rsa::pkcs1::{DecodeRsaPrivateKey, DecodeRsaPublicKey};
 use rsa::pkcs8::{DecodePrivateKey, DecodePublicKey};
@@ -8,24 +9,24 @@ use rsa::{Oaep, Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{BufRead, Read, Write};
+use std::fs;
+use std::io::{BufRead, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest token that is looked at, characters: a key of 16384 bits makes 2732.
-const LONGEST_TOKEN: usize = 4096;
+/// The maximum length of a token, characters: a key of 16384 bits makes 2732.
+const MAX_TOKEN_CHARS: usize = 4096;
 
-/// Why a login cannot be made or checked.
+/// An error in making a login, or in reading what it is checked with.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     /// A file that cannot be read.
     #[error("cannot read {path}: {cause}; name a file that can be read")]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The kernel's error.
         cause: std::io::Error,
     },
     /// A file that is no key.
@@ -49,10 +50,10 @@ pub enum LoginError {
     TooLong,
 }
 
-/// The kernel's source of random numbers.
-struct Random(File);
+/// The kernel's random numbers.
+struct KernelRandom;
 
-impl RngCore for Random {
+impl RngCore for KernelRandom {
     fn next_u32(&mut self) -> u32 {
         rsa::rand_core::impls::next_u32_via_fill(self)
     }
@@ -62,27 +63,17 @@ impl RngCore for Random {
     }
 
     fn fill_bytes(&mut self, bytes: &mut [u8]) {
-        self.0
-            .read_exact(bytes)
-            .expect("the kernel's random numbers do not end");
+        getrandom::fill(bytes).expect("a kernel that runs this program has random numbers");
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        // The only numbers this type has for an error are its own.
-        let unread = Error::from(NonZeroU32::MIN.saturating_add(Error::CUSTOM_START));
-        self.0.read_exact(bytes).map_err(|_| unread)
+        // The only codes this type has for an error are custom ones.
+        let no_numbers = Error::from(NonZeroU32::MIN.saturating_add(Error::CUSTOM_START));
+        getrandom::fill(bytes).map_err(|_| no_numbers)
     }
 }
 
-impl CryptoRng for Random {}
-
-fn random() -> Result<Random, LoginError> {
-    let path = PathBuf::from("/dev/urandom");
-    match File::open(&path) {
-        Ok(file) => Ok(Random(file)),
-        Err(cause) => Err(LoginError::File { path, cause }),
-    }
-}
+impl CryptoRng for KernelRandom {}
 
 fn text_of(path: &Path) -> Result<String, LoginError> {
     fs::read_to_string(path).map_err(|cause| LoginError::File {
@@ -109,34 +100,30 @@ fn password() -> Result<String, LoginError> {
     }
 }
 
-/// A login for the server with this public key; `pkcs1` for servers before 3.17.
+/// A login for the server with this public key.
 ///
 /// # Errors
-/// When the key or the password cannot be had.
-pub fn token(user: &str, key: &Path, pkcs1: bool) -> Result<String, LoginError> {
+/// When the key cannot be read, there is no password, or both are too long for the key.
+pub fn token(user: &str, key: &Path, padding: LoginPadding) -> Result<String, LoginError> {
     let pem = text_of(key)?;
     let key = RsaPublicKey::from_public_key_pem(&pem)
         .or_else(|_| RsaPublicKey::from_pkcs1_pem(&pem))
         .map_err(|_| LoginError::Key(key.to_owned()))?;
     let seconds = realtime_ns() / 1_000_000_000;
-    let plain = plain(user, &password()?, seconds);
-    let mut random = random()?;
-    let encrypted = if pkcs1 {
-        key.encrypt(&mut random, Pkcs1v15Encrypt, plain.as_bytes())
-    } else {
-        key.encrypt(&mut random, Oaep::new::<Sha1>(), plain.as_bytes())
-    };
-    encrypted
-        .map(|bytes| base64_encode(&bytes))
+    let plain = plain_login(user, &password()?, seconds);
+    padding
+        .encrypt(&key, plain.as_bytes())
+        .map(|bytes| Base64::encode_string(&bytes))
         .map_err(|_| LoginError::TooLong)
 }
 
-fn plain(user: &str, password: &str, seconds: u64) -> String {
+/// The text of a login before it is encrypted.
+fn plain_login(user: &str, password: &str, seconds: u64) -> String {
     format!("user: {user}\npwd:  {password}\nts:   {seconds}")
 }
 
-/// What a decrypted login says: who, with what password, when.
-fn parse(plain: &str) -> Option<(&str, &str, u64)> {
+/// The user, the password and the time (s since 1970) of a decrypted login.
+fn parse_login(plain: &str) -> Option<(&str, &str, u64)> {
     let mut lines = plain.lines();
     let user = lines.next()?.strip_prefix("user:")?.trim();
     let password = lines.next()?.strip_prefix("pwd:")?.trim();
@@ -144,20 +131,56 @@ fn parse(plain: &str) -> Option<(&str, &str, u64)> {
     Some((user, password, seconds))
 }
 
-/// Whom a server answers.
-pub struct Book {
-    key: RsaPrivateKey,
-    users: HashMap<String, [u8; 32]>,
-    skew: Duration,
-    pkcs1: bool,
+/// The padding of encrypted logins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoginPadding {
+    /// OAEP with SHA-1, since version 3.17.
+    #[default]
+    Oaep,
+    /// That of PKCS #1 v1.5, of versions before 3.17. A server takes either then.
+    Pkcs1,
 }
 
-impl Book {
-    /// Reads the server's private key and its users; `pkcs1` also takes what clients before 3.17 send.
+impl LoginPadding {
+    fn encrypt(self, key: &RsaPublicKey, plain: &[u8]) -> rsa::Result<Vec<u8>> {
+        match self {
+            Self::Oaep => key.encrypt(&mut KernelRandom, Oaep::new::<Sha1>(), plain),
+            Self::Pkcs1 => key.encrypt(&mut KernelRandom, Pkcs1v15Encrypt, plain),
+        }
+    }
+
+    /// Decrypts with blinding, so that the time it takes does not depend on the key.
+    fn decrypt(self, key: &RsaPrivateKey, bytes: &[u8]) -> Option<Vec<u8>> {
+        let oaep = || key.decrypt_blinded(&mut KernelRandom, Oaep::new::<Sha1>(), bytes);
+        let pkcs1 = || key.decrypt_blinded(&mut KernelRandom, Pkcs1v15Encrypt, bytes);
+        match self {
+            Self::Oaep => oaep().ok(),
+            Self::Pkcs1 => oaep().or_else(|_| pkcs1()).ok(),
+        }
+    }
+}
+
+/// The users that a server answers.
+pub struct AuthorizedUsers {
+    key: RsaPrivateKey,
+    /// The SHA-256 of each user's name and password.
+    users: HashMap<String, [u8; 32]>,
+    skew: Duration,
+    padding: LoginPadding,
+}
+
+impl AuthorizedUsers {
+    /// Reads the server's private key and its users. A login may be made at most `skew` before or after the time it is
+    /// checked.
     ///
     /// # Errors
-    /// When one of both cannot be read.
-    pub fn open(key: &Path, users: &Path, skew: Duration, pkcs1: bool) -> Result<Self, LoginError> {
+    /// When one of both files cannot be read.
+    pub fn open(
+        key: &Path,
+        users: &Path,
+        skew: Duration,
+        padding: LoginPadding,
+    ) -> Result<Self, LoginError> {
         let pem = text_of(key)?;
         let private = RsaPrivateKey::from_pkcs8_pem(&pem)
             .or_else(|_| RsaPrivateKey::from_pkcs1_pem(&pem))
@@ -170,7 +193,7 @@ impl Book {
             }
             let entry = line
                 .split_once(',')
-                .and_then(|(name, hash)| Some((name.trim(), from_hex(hash.trim())?)));
+                .and_then(|(name, hash)| Some((name.trim(), hash_from_hex(hash.trim())?)));
             let Some((name, hash)) = entry else {
                 return Err(LoginError::User {
                     path: users.to_owned(),
@@ -183,11 +206,11 @@ impl Book {
             key: private,
             users: known,
             skew,
-            pkcs1,
+            padding,
         })
     }
 
-    /// Whether a token is a login of one of the users, made just now.
+    /// `true` when a token is a login of one of the users, made just now.
     #[must_use]
     pub fn admits(&self, token: &str) -> bool {
         self.admits_at(token, realtime_ns() / 1_000_000_000)
@@ -197,11 +220,11 @@ impl Book {
         let Some(plain) = self.decrypt(token) else {
             return false;
         };
-        let Some((user, password, then_s)) = parse(&plain) else {
+        let Some((user, password, then_s)) = parse_login(&plain) else {
             return false;
         };
         let hash: [u8; 32] = Sha256::digest(format!("{{{user}}}{password}").as_bytes()).into();
-        // Compared whole, whether the user exists or not: how long it takes tells nothing.
+        // All of it is compared, also for an unknown user, so that the time it takes reveals nothing.
         let known = self.users.get(user).copied().unwrap_or_default();
         let differs = hash
             .iter()
@@ -212,83 +235,26 @@ impl Book {
     }
 
     fn decrypt(&self, token: &str) -> Option<String> {
-        if token.len() > LONGEST_TOKEN {
+        if token.len() > MAX_TOKEN_CHARS {
             return None;
         }
-        let bytes = base64_decode(token)?;
-        let mut random = random().ok()?;
-        // Blinded, so that how long it takes does not tell of the key.
-        let plain = self
-            .key
-            .decrypt_blinded(&mut random, Oaep::new::<Sha1>(), &bytes)
-            .ok()
-            .or_else(|| {
-                if !self.pkcs1 {
-                    return None;
-                }
-                self.key
-                    .decrypt_blinded(&mut random, Pkcs1v15Encrypt, &bytes)
-                    .ok()
-            })?;
+        let bytes = decode_token(token)?;
+        let plain = self.padding.decrypt(&self.key, &bytes)?;
         let text = String::from_utf8(plain).ok()?;
         Some(text.trim_end_matches('\0').to_owned())
     }
 }
 
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let digits = text.as_bytes();
-    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
+fn hash_from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash).ok()?;
+    Some(hash)
 }
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Base 64 with padding and without line breaks (RFC 4648, section 4).
-fn base64_encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for part in bytes.chunks(3) {
-        let at = |nth: usize| u32::from(part.get(nth).copied().unwrap_or(0));
-        let word = at(0) << 16 | at(1) << 8 | at(2);
-        for nth in 0..4 {
-            if nth <= part.len() {
-                let sextet = (word >> (18 - 6 * nth)) & 63;
-                text.push(char::from(BASE64[sextet as usize]));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
-}
-
-/// Reads base 64, with or without padding and white space; `None` for anything else.
-fn base64_decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut word, mut bits) = (0_u32, 0);
-    let mut padded = false;
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
-        if byte == b'=' {
-            padded = true;
-            continue;
-        }
-        if padded {
-            return None;
-        }
-        let sextet = BASE64.iter().position(|known| *known == byte)?;
-        word = (word << 6 | sextet as u32) & 0xff_ffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((word >> bits) as u8);
-        }
-    }
-    Some(bytes)
+/// Decodes base 64 (RFC 4648, section 4), with or without padding and white space; `None` for anything else.
+fn decode_token(text: &str) -> Option<Vec<u8>> {
+    let digits: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    Base64Unpadded::decode_vec(digits.trim_end_matches('=')).ok()
 }
 
 #[cfg(test)]
@@ -307,32 +273,31 @@ mod tests {
             ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
         ] {
-            assert_eq!(base64_encode(plain.as_bytes()), coded);
-            assert_eq!(base64_decode(coded), Some(plain.as_bytes().to_vec()));
+            assert_eq!(Base64::encode_string(plain.as_bytes()), coded);
+            assert_eq!(decode_token(coded), Some(plain.as_bytes().to_vec()));
         }
-        assert_eq!(base64_decode("Zg==Zg"), None);
-        assert_eq!(base64_decode("Z*"), None);
+        assert_eq!(decode_token("Zg==Zg"), None);
+        assert_eq!(decode_token("Z*"), None);
     }
 
     #[test]
     fn only_a_user_with_the_right_password_is_admitted_and_only_in_time() {
-        let mut random = random().unwrap();
-        let key = RsaPrivateKey::new(&mut random, 1024).unwrap();
+        let key = RsaPrivateKey::new(&mut KernelRandom, 1024).unwrap();
         let public = key.to_public_key();
         let hash: [u8; 32] = Sha256::digest(b"{ann}secret").into();
-        let book = |pkcs1| Book {
+        let users = |padding| AuthorizedUsers {
             key: key.clone(),
             users: HashMap::from([("ann".to_owned(), hash)]),
             skew: Duration::from_secs(10),
-            pkcs1,
+            padding,
         };
-        let mut login = |user: &str, password: &str, at: u64| {
-            let plain = plain(user, password, at);
-            let bytes = public
-                .encrypt(&mut random, Oaep::new::<Sha1>(), plain.as_bytes())
-                .unwrap();
-            base64_encode(&bytes)
+        let encrypted = |padding: LoginPadding, user: &str, password: &str, at: u64| {
+            let plain = plain_login(user, password, at);
+            let bytes = padding.encrypt(&public, plain.as_bytes()).unwrap();
+            Base64::encode_string(&bytes)
         };
+        let login =
+            |user: &str, password: &str, at: u64| encrypted(LoginPadding::Oaep, user, password, at);
         let now = 1_800_000_000;
         let cases = [
             (login("ann", "secret", now), true),
@@ -347,16 +312,14 @@ mod tests {
             ("A".repeat(10_000), false),
         ];
         for (token, expected) in &cases {
-            assert_eq!(book(false).admits_at(token, now), *expected, "{token}");
+            assert_eq!(
+                users(LoginPadding::Oaep).admits_at(token, now),
+                *expected,
+                "{token}"
+            );
         }
-        let old = public
-            .encrypt(
-                &mut random,
-                Pkcs1v15Encrypt,
-                plain("ann", "secret", now).as_bytes(),
-            )
-            .unwrap();
-        let old = base64_encode(&old);
-        assert!(!book(false).admits_at(&old, now) && book(true).admits_at(&old, now));
+        let old = encrypted(LoginPadding::Pkcs1, "ann", "secret", now);
+        assert!(!users(LoginPadding::Oaep).admits_at(&old, now));
+        assert!(users(LoginPadding::Pkcs1).admits_at(&old, now));
     }
 }

@@ -1,29 +1,35 @@
-//! Where the output goes: standard output or a file, each line with what it is to begin with.
+//! The output: standard output or a file, each line with its prefix.
 
-use super::options::Look;
-use crate::exit::on_one_line;
+use super::options::OutputSettings;
+use caudal_core::text::on_one_line;
 use caudal_sys::clock::{format_time, realtime_ns};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 
-pub(super) struct Printer {
+/// The output of the program.
+pub(super) struct Iperf3Printer {
     file: Option<File>,
     timestamps: Option<String>,
     title: Option<String>,
     json: bool,
 }
 
-impl Printer {
-    pub(super) fn open(look: &Look) -> io::Result<Self> {
-        let file = match &look.log_file {
-            Some(path) => Some(OpenOptions::new().create(true).append(true).open(path)?),
-            None => None,
-        };
+impl Iperf3Printer {
+    /// The output with these settings.
+    ///
+    /// # Errors
+    /// The text of the error when the log file cannot be opened.
+    pub(super) fn open(settings: &OutputSettings) -> Result<Self, String> {
+        let open = |path| OpenOptions::new().create(true).append(true).open(path);
+        let file = settings.log_file.as_ref().map(open).transpose();
+        let file = file.map_err(|cause| {
+            format!("unable to open log file: {cause}; name another with --logfile")
+        })?;
         Ok(Self {
             file,
-            timestamps: look.timestamps.clone(),
-            title: look.title.clone(),
-            json: look.json,
+            timestamps: settings.timestamps.clone(),
+            title: settings.title.clone(),
+            json: settings.json,
         })
     }
 
@@ -34,8 +40,8 @@ impl Printer {
         }
         let mut whole = String::new();
         if let Some(format) = &self.timestamps {
-            let now = realtime_ns() / 1_000_000_000;
-            whole.push_str(&format_time(now, format, false).unwrap_or_default());
+            let now_s = realtime_ns() / 1_000_000_000;
+            whole.push_str(&format_time(now_s, format, false).unwrap_or_default());
         }
         if let Some(title) = &self.title {
             whole.push_str(title);
@@ -45,28 +51,19 @@ impl Printer {
         self.raw(&whole);
     }
 
-    pub(super) fn lines(&mut self, lines: &[String]) {
-        for line in lines {
-            self.line(line);
-        }
-    }
-
-    /// Prints a line as it is.
-    pub(super) fn raw(&mut self, line: &str) {
-        // Output nobody reads any more ends the program's output, not its test.
-        let text = format!("{line}\n");
+    /// Prints text as it is, and the end of its line.
+    pub(super) fn raw(&mut self, text: &str) {
+        // Output that nobody reads any more does not end the test.
+        let text = format!("{text}\n");
         let _ = match &mut self.file {
             Some(file) => file.write_all(text.as_bytes()),
             None => io::stdout().lock().write_all(text.as_bytes()),
         };
     }
 
-    /// Says what went wrong, where errors are read.
-    pub(super) fn error(&mut self, message: &str) {
-        let line: String = message
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
+    /// Prints an error, in the log file where there is one.
+    pub(super) fn error(&mut self, error: &str) {
+        let line = format!("iperf3: {}", on_one_line(error));
         if self.file.is_some() {
             self.raw(&line);
         } else {

@@ -1,83 +1,88 @@
 //! The output of iperf3 as people know it, line for line.
 
-use super::report::{Figures, Group, Report, Row};
+use super::figures::StreamFigures;
+use super::report::{IntervalFigures, StreamGroup, TestReport};
 use super::units::{bytes, percent, rate};
-use caudal_engine::iperf3::{Iperf3Event, Output, Scribe};
-use caudal_wire::iperf3::Protocol;
+use caudal_core::event::{CpuPercent, DataConnection, Event};
+use caudal_core::sample::Role;
+use caudal_wire::iperf3::TransportProtocol;
 
 const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
-/// The line around a server's banner.
-pub const DASHES: &str = "-----------------------------------------------------------";
-
-/// Makes lines of what happens.
+/// The lines that show a test.
 #[derive(Debug, Clone)]
-pub struct Text {
-    /// What has happened.
-    pub report: Report,
+pub struct Iperf3Text {
+    /// The test.
+    pub report: TestReport,
     /// The unit of rates.
-    pub format: char,
-    /// Whether more is told.
-    pub verbose: bool,
+    format: char,
+    /// `true` when more is shown.
+    verbose: bool,
+    /// The number of intervals shown.
     intervals: u32,
 }
 
-impl Text {
+impl Iperf3Text {
     /// The output of a test that has not begun.
     #[must_use]
-    pub const fn new(report: Report, format: Option<char>, verbose: bool) -> Self {
+    pub fn new(report: TestReport, format: Option<char>, verbose: bool) -> Self {
         Self {
             report,
-            format: match format {
-                Some(format) => format,
-                None => 'a',
-            },
+            format: format.unwrap_or('a'),
             verbose,
             intervals: 0,
         }
     }
 
-    /// The lines an event makes.
-    pub fn note(&mut self, event: &Iperf3Event) -> Vec<String> {
-        let row = self.report.note(event);
-        let mut lines = Vec::new();
-        match event {
-            Iperf3Event::Agreed { peer, cookie, .. } => {
-                if self.report.is_server {
-                    lines.push(format!(
-                        "Accepted connection from {}, port {}",
-                        peer.ip(),
-                        peer.port()
-                    ));
-                }
-                if self.verbose {
-                    lines.push(format!("      Cookie: {}", cookie.text()));
-                    lines.extend(self.target());
-                }
-            }
-            Iperf3Event::Opened { streams } => {
-                lines.extend(streams.iter().map(|stream| {
-                    format!(
-                        "[{:3}] local {} port {} connected to {} port {}",
-                        stream.descriptor,
-                        stream.local.ip(),
-                        stream.local.port(),
-                        stream.remote.ip(),
-                        stream.remote.port()
-                    )
-                }));
-                if self.verbose {
-                    lines.push(self.starting());
-                }
-                lines.push(self.header());
-            }
-            Iperf3Event::Sampled { .. } => {}
-            Iperf3Event::Ended(_) => {}
+    /// The lines that show an event.
+    pub fn lines(&mut self, event: &Event) -> Vec<String> {
+        let interval = self.report.take(event);
+        let mut lines = match event {
+            Event::Agreed(_) => self.agreed(),
+            Event::Opened(stream) => self.opened(stream),
+            _ => Vec::new(),
+        };
+        if let Some(interval) = interval {
+            lines.extend(self.interval(&interval));
         }
-        if let Some(row) = row {
-            lines.extend(self.interval(&row));
-        }
-        if let Iperf3Event::Ended(_) = event {
+        if let Event::Ended(_) = event {
             lines.extend(self.summary());
+        }
+        lines
+    }
+
+    fn agreed(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let Some(session) = &self.report.session else {
+            return lines;
+        };
+        if self.report.is_server {
+            lines.push(format!(
+                "Accepted connection from {}, port {}",
+                session.peer.ip(),
+                session.peer.port()
+            ));
+        }
+        if self.verbose {
+            lines.push(format!("      Cookie: {}", session.cookie.text()));
+            lines.extend(self.target());
+        }
+        lines
+    }
+
+    fn opened(&self, stream: &DataConnection) -> Vec<String> {
+        let mut lines = vec![format!(
+            "[{:3}] local {} port {} connected to {} port {}",
+            stream.descriptor,
+            stream.local.ip(),
+            stream.local.port(),
+            stream.peer.ip(),
+            stream.peer.port()
+        )];
+        if self.report.is_open() {
+            if self.verbose {
+                lines.push(self.starting());
+            }
+            lines.push(self.header());
         }
         lines
     }
@@ -85,8 +90,9 @@ impl Text {
     fn target(&self) -> Vec<String> {
         let parameters = &self.report.parameters;
         let mut lines = Vec::new();
-        if parameters.protocol == Protocol::Tcp {
-            lines.push(match (parameters.mss, self.report.mss) {
+        if parameters.protocol == TransportProtocol::Tcp {
+            let mss = self.report.session.as_ref().and_then(|session| session.mss);
+            lines.push(match (parameters.mss, mss) {
                 (Some(mss), _) => format!("      TCP MSS: {mss}"),
                 (None, mss) => format!("      TCP MSS: {} (default)", mss.unwrap_or(0)),
             });
@@ -115,11 +121,12 @@ impl Text {
     }
 
     fn is_udp(&self) -> bool {
-        self.report.parameters.protocol == Protocol::Udp
+        self.report.is_udp()
     }
 
     fn sends(&self) -> bool {
-        self.report.streams.iter().any(|stream| stream.sends)
+        let mut streams = self.report.streams.iter();
+        streams.any(|stream| stream.role == Role::Sender)
     }
 
     fn id(&self) -> &'static str {
@@ -148,10 +155,10 @@ impl Text {
         )
     }
 
-    fn start(&self, name: &str, group: Group, figures: &Figures) -> String {
+    fn start(&self, name: &str, group: StreamGroup, figures: &StreamFigures) -> String {
         format!(
             "[{name:>3}]{} {:6.2}-{:<6.2} sec  {}  {}",
-            self.report.role(group),
+            self.report.role_mark(group),
             figures.start_s,
             figures.end_s,
             bytes(figures.bytes as f64),
@@ -159,7 +166,7 @@ impl Text {
         )
     }
 
-    fn interval(&mut self, row: &Row) -> Vec<String> {
+    fn interval(&mut self, row: &IntervalFigures) -> Vec<String> {
         let mut lines = Vec::new();
         if self.intervals > 0 && self.report.parameters.parallel > 1 {
             lines.push(SEPARATOR.to_owned());
@@ -177,20 +184,26 @@ impl Text {
                 }
             }
             if members.len() > 1 {
-                let all: Vec<Figures> = members
+                let all: Vec<StreamFigures> = members
                     .iter()
                     .filter_map(|nth| row.streams.get(*nth).copied())
                     .collect();
-                lines.push(self.interval_line("SUM", group, &Figures::sum(&all), omitted));
+                lines.push(self.interval_line("SUM", group, &StreamFigures::sum(&all), omitted));
             }
         }
         lines
     }
 
-    fn interval_line(&self, name: &str, group: Group, figures: &Figures, omitted: &str) -> String {
+    fn interval_line(
+        &self,
+        name: &str,
+        group: StreamGroup,
+        figures: &StreamFigures,
+        omitted: &str,
+    ) -> String {
         let start = self.start(name, group, figures);
         match (self.is_udp(), group) {
-            (true, Group::Sending) => {
+            (true, StreamGroup::Sending) => {
                 let blank = if self.report.parameters.bidirectional {
                     "          "
                 } else {
@@ -198,8 +211,8 @@ impl Text {
                 };
                 format!("{start} {blank} {}  {omitted}", figures.packets)
             }
-            (true, Group::Receiving) => self.datagrams(&start, figures, omitted),
-            (false, Group::Sending) => match (figures.retransmits, figures.tcp) {
+            (true, StreamGroup::Receiving) => Self::datagrams(&start, figures, omitted),
+            (false, StreamGroup::Sending) => match (figures.retransmits, figures.tcp) {
                 (Some(retransmits), Some(tcp)) => format!(
                     "{start}  {retransmits:3}   {}       {omitted}",
                     bytes(tcp.cwnd_bytes as f64)
@@ -209,12 +222,11 @@ impl Text {
                 }
                 (None, _) => format!("{start}                  {omitted}"),
             },
-            (false, Group::Receiving) => format!("{start}                  {omitted}"),
+            (false, StreamGroup::Receiving) => format!("{start}                  {omitted}"),
         }
     }
 
-    #[expect(clippy::unused_self, reason = "one of a family of lines")]
-    fn datagrams(&self, start: &str, figures: &Figures, last: &str) -> String {
+    fn datagrams(start: &str, figures: &StreamFigures, last: &str) -> String {
         format!(
             "{start}  {:5.3} ms  {}/{} ({}%)  {last}",
             figures.jitter_s * 1e3,
@@ -255,16 +267,20 @@ impl Text {
     }
 
     /// What is shown of a stream: a server does not show what it was told.
-    fn shown(&self, group: Group, nth: usize) -> (Option<Figures>, Option<Figures>) {
+    fn shown(
+        &self,
+        group: StreamGroup,
+        nth: usize,
+    ) -> (Option<StreamFigures>, Option<StreamFigures>) {
         let account = self.report.account(nth);
         match (self.report.is_server, group) {
             (false, _) => (account.sent, account.received),
-            (true, Group::Sending) => (account.sent, None),
-            (true, Group::Receiving) => (None, account.received),
+            (true, StreamGroup::Sending) => (account.sent, None),
+            (true, StreamGroup::Receiving) => (None, account.received),
         }
     }
 
-    fn summary_of(&self, group: Group) -> Vec<String> {
+    fn summary_of(&self, group: StreamGroup) -> Vec<String> {
         let mut lines = Vec::new();
         let members = self.report.members(group);
         let (mut all_sent, mut all_received) = (Vec::new(), Vec::new());
@@ -288,10 +304,10 @@ impl Text {
         }
         if members.len() > 1 {
             if !all_sent.is_empty() {
-                lines.push(self.sender_line("SUM", group, &Figures::sum(&all_sent)));
+                lines.push(self.sender_line("SUM", group, &StreamFigures::sum(&all_sent)));
             }
             if !all_received.is_empty() {
-                let sum = Figures::sum(&all_received);
+                let sum = StreamFigures::sum(&all_received);
                 lines.push(self.receiver_line("SUM", group, &sum));
                 if sum.out_of_order > 0 {
                     lines.push(out_of_order("SUM", &sum));
@@ -301,128 +317,114 @@ impl Text {
         lines
     }
 
-    fn sender_line(&self, name: &str, group: Group, sent: &Figures) -> String {
+    fn sender_line(&self, name: &str, group: StreamGroup, sent: &StreamFigures) -> String {
         let start = self.start(name, group, sent);
         match (self.is_udp(), sent.retransmits) {
             (true, _) => {
-                let sent = Figures {
+                let sent = StreamFigures {
                     lost: 0,
                     jitter_s: 0.0,
                     ..*sent
                 };
-                self.datagrams(&start, &sent, "sender")
+                Self::datagrams(&start, &sent, "sender")
             }
             (false, Some(retransmits)) => format!("{start}  {retransmits:3}             sender"),
             (false, None) => format!("{start}                  sender"),
         }
     }
 
-    fn receiver_line(&self, name: &str, group: Group, received: &Figures) -> String {
+    fn receiver_line(&self, name: &str, group: StreamGroup, received: &StreamFigures) -> String {
         let start = self.start(name, group, received);
         if self.is_udp() {
-            self.datagrams(&start, received, "receiver")
+            Self::datagrams(&start, received, "receiver")
         } else {
             format!("{start}                  receiver")
         }
     }
 
-    fn closing(&self, is_first: bool, group: Group) -> Vec<String> {
+    /// The lines below the summary of a group, where more is shown.
+    fn closing(&self, is_first: bool, group: StreamGroup) -> Vec<String> {
         let mut lines = Vec::new();
-        let Some(ending) = &self.report.ending else {
+        if self.report.closing.is_none() {
             return lines;
-        };
-        let theirs = ending.theirs.as_ref();
-        if group == Group::Sending && is_first {
-            let roles: &[(&str, &str)] = if self.report.parameters.bidirectional {
-                &[("sender", "receiver"), ("receiver", "sender")]
-            } else {
-                &[("sender", "receiver")]
-            };
-            for (local, remote) in roles {
-                let [all, user, system] = ending.ours.cpu_percent;
-                let [their_all, their_user, their_system] =
-                    theirs.map_or([0.0; 3], |theirs| theirs.cpu_percent);
-                lines.push(format!(
-                    "CPU Utilization: local/{local} {all:.1}% ({user:.1}%u/{system:.1}%s), \
-                     remote/{remote} {their_all:.1}% ({their_user:.1}%u/{their_system:.1}%s)"
-                ));
-            }
+        }
+        if group == StreamGroup::Sending && is_first {
+            lines.extend(self.cpu_lines());
         }
         if !self.is_udp() {
-            let ours = ending.ours.congestion.as_ref();
-            let theirs = theirs.and_then(|theirs| theirs.congestion.as_ref());
-            let (sender, receiver) = if group == Group::Sending {
-                (ours, theirs)
-            } else {
-                (theirs, ours)
-            };
-            for (side, name) in [("snd", sender), ("rcv", receiver)] {
-                if let Some(name) = name {
-                    lines.push(format!("{side}_tcp_congestion {name}"));
-                }
-            }
+            lines.extend(self.congestion_lines(group));
         }
         lines
     }
+
+    fn cpu_lines(&self) -> Vec<String> {
+        let roles: &[(&str, &str)] = if self.report.parameters.bidirectional {
+            &[("sender", "receiver"), ("receiver", "sender")]
+        } else {
+            &[("sender", "receiver")]
+        };
+        let percents =
+            |cpu: CpuPercent| format!("{:.1}% ({:.1}%u/{:.1}%s)", cpu.total, cpu.user, cpu.system);
+        let [local, remote] = [self.report.local_report(), self.report.peer_report()]
+            .map(|report| percents(report.and_then(|report| report.cpu).unwrap_or_default()));
+        roles
+            .iter()
+            .map(|(here, there)| {
+                format!("CPU Utilization: local/{here} {local}, remote/{there} {remote}")
+            })
+            .collect()
+    }
+
+    fn congestion_lines(&self, group: StreamGroup) -> Vec<String> {
+        let [local, peer] = [self.report.local_report(), self.report.peer_report()]
+            .map(|report| report.and_then(|report| report.congestion.as_ref()));
+        let (sender, receiver) = match group {
+            StreamGroup::Sending => (local, peer),
+            StreamGroup::Receiving => (peer, local),
+        };
+        [("snd", sender), ("rcv", receiver)]
+            .into_iter()
+            .filter_map(|(side, name)| Some(format!("{side}_tcp_congestion {}", name?)))
+            .collect()
+    }
 }
 
-fn out_of_order(name: &str, figures: &Figures) -> String {
+fn out_of_order(name: &str, figures: &StreamFigures) -> String {
     format!(
         "[{name}] {:4.1}-{:4.1} sec  {} datagrams received out-of-order",
         figures.start_s, figures.end_s, figures.out_of_order
     )
 }
 
-/// Writes down on a server what a client asks for as the server's output.
-pub struct Transcript {
-    text: Text,
-    lines: String,
-}
-
-impl Transcript {
-    /// An empty transcript.
-    #[must_use]
-    pub const fn new(text: Text) -> Self {
-        Self {
-            text,
-            lines: String::new(),
-        }
-    }
-}
-
-impl Scribe for Transcript {
-    fn note(&mut self, event: &Iperf3Event) {
-        for line in self.text.note(event) {
-            self.lines.push_str(&line);
-            self.lines.push('\n');
-        }
-    }
-
-    fn output(&self) -> Output {
-        Output::Text(self.lines.clone())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::plan::Direction;
-    use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpSnapshot};
-    use caudal_engine::iperf3::{Ending, Stream};
-    use caudal_wire::iperf3::{Cookie, Parameters, Results, StreamResult, stream_id};
+    use caudal_core::event::{
+        Agreement, EndReport, EndedFlow, EndedTest, FlowTotals, ReportingEnd,
+    };
+    use caudal_core::plan::{Direction, PlanRecord, PlannedFlow, Transport};
+    use caudal_core::sample::{
+        Counters, FlowEnd, ReceiverCounters, Sample, SenderCounters, TcpSnapshot,
+    };
+    use caudal_engine::peer::iperf3::Iperf3Session;
+    use caudal_wire::iperf3::{Cookie, Parameters};
     use std::time::Duration;
 
-    fn stream(flow: u32, descriptor: i32, sends: bool, direction: Direction) -> Stream {
-        Stream {
-            flow,
-            id: stream_id(flow),
-            descriptor,
+    fn stream(id: u32, descriptor: i32, role: Role, direction: Direction) -> DataConnection {
+        DataConnection {
+            flow: PlannedFlow { id, direction },
+            number: id + 1,
+            role,
+            transport: Transport::Tcp,
             local: "127.0.0.1:41764".parse().unwrap(),
-            remote: "127.0.0.1:5201".parse().unwrap(),
-            direction,
-            sends,
+            peer: "127.0.0.1:5201".parse().unwrap(),
+            descriptor,
+            send_buffer_bytes: 16_384,
+            receive_buffer_bytes: 131_072,
             mss: None,
-            buffers: (16_384, 131_072),
+            initial_window_bytes: None,
+            handshake_rtt_us: None,
+            connect_us: None,
         }
     }
 
@@ -459,72 +461,75 @@ mod tests {
         }
     }
 
-    fn result(flow: u32, bytes: u64, packets: u64, errors: u64) -> StreamResult {
-        StreamResult {
-            id: stream_id(flow),
+    fn totals(flow: u32, role: Role, bytes: u64, packets: u64, lost: u64) -> FlowTotals {
+        FlowTotals {
+            flow,
+            role,
+            elapsed_s: 1.0,
             bytes,
-            jitter_s: 0.000_023,
-            errors,
-            packets,
-            omitted_errors: Some(0),
-            omitted_packets: Some(0),
-            end_s: Some(1.0),
             retransmits: None,
-            start_s: Some(0.0),
+            datagrams: Some(packets),
+            lost: Some(lost),
+            reordered: None,
+            jitter_s: Some(0.000_023),
+            transit: None,
         }
     }
 
     /// The lines of a test of one second.
     fn lines(
-        is_server: bool,
+        report: TestReport,
         parameters: Parameters,
-        streams: &[Stream],
+        streams: &[DataConnection],
         begin: &[Sample],
         end: &[Sample],
-        theirs: Vec<StreamResult>,
+        reported: Vec<FlowTotals>,
     ) -> String {
-        let report = Report::new(is_server, Some(Duration::from_secs(1)));
-        let mut text = Text::new(report, None, false);
-        let events = [
-            Iperf3Event::Agreed {
-                peer: "127.0.0.1:41754".parse().unwrap(),
-                cookie: Cookie::from_random([0; 36]),
-                parameters: Box::new(parameters),
-                mss: Some(32_768),
-            },
-            Iperf3Event::Opened {
-                streams: streams.to_vec(),
-            },
-            Iperf3Event::Sampled {
-                samples: begin.to_vec(),
-                omitted: false,
-            },
-            Iperf3Event::Sampled {
-                samples: end.to_vec(),
-                omitted: false,
-            },
-            Iperf3Event::Ended(Box::new(Ending {
-                last: end.to_vec(),
-                theirs: Some(Results {
-                    streams: theirs,
-                    ..Results::default()
-                }),
-                ..Ending::default()
-            })),
-        ];
-        let all: Vec<String> = events.iter().flat_map(|event| text.note(event)).collect();
+        let mut text = Iperf3Text::new(report, None, false);
+        text.report.agree(&Iperf3Session {
+            peer: "127.0.0.1:41754".parse().unwrap(),
+            cookie: Cookie::from_random([0; 36]),
+            parameters,
+            mss: Some(32_768),
+        });
+        let mut events = vec![Event::Agreed(Agreement {
+            repeat: None,
+            plan: PlanRecord::default(),
+            changed: Vec::new(),
+        })];
+        events.extend(streams.iter().cloned().map(Event::Opened));
+        events.extend(begin.iter().chain(end).copied().map(Event::Sampled));
+        events.extend(end.iter().map(|sample| {
+            Event::FlowEnded(EndedFlow {
+                end: FlowEnd::from_counters(sample.flow, sample.counters),
+                at_ns: sample.at_ns,
+            })
+        }));
+        events.push(Event::Reported(EndReport {
+            end: ReportingEnd::Peer,
+            flows: reported,
+            cpu: None,
+            congestion: None,
+            output: None,
+        }));
+        events.push(Event::Ended(EndedTest::default()));
+        let all: Vec<String> = events.iter().flat_map(|event| text.lines(event)).collect();
         all.join("\n")
+    }
+
+    fn at_client() -> TestReport {
+        TestReport::at_client(Some(Duration::from_secs(1)))
     }
 
     #[test]
     fn a_tcp_upload_looks_as_it_does_in_iperf3() {
         let shown = lines(
-            false,
+            at_client(),
             Parameters::default(),
-            &[stream(0, 5, true, Direction::Up)],
+            &[stream(0, 5, Role::Sender, Direction::Up)],
             &[sent(0, 0, 0, 0, true)],
             &[sent(0, 1, 2_530_000_000, 0, true)],
-            vec![result(0, 2_529_000_000, 0, 0)],
+            vec![totals(0, Role::Receiver, 2_529_000_000, 0, 0)],
         );
         let expected = "\
 [  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
@@ -540,20 +545,23 @@ mod tests {
     #[test]
     fn parallel_udp_streams_are_summed_as_in_iperf3() {
         let parameters = Parameters {
-            protocol: Protocol::Udp,
+            protocol: TransportProtocol::Udp,
             parallel: 2,
             ..Parameters::default()
         };
         let shown = lines(
-            false,
+            at_client(),
             parameters,
             &[
-                stream(0, 5, true, Direction::Up),
-                stream(1, 7, true, Direction::Up),
+                stream(0, 5, Role::Sender, Direction::Up),
+                stream(1, 7, Role::Sender, Direction::Up),
             ],
             &[sent(0, 0, 0, 0, false), sent(1, 0, 0, 0, false)],
             &[sent(0, 1, 131_072, 4, false), sent(1, 1, 131_072, 4, false)],
-            vec![result(0, 131_072, 4, 0), result(1, 98_304, 4, 1)],
+            vec![
+                totals(0, Role::Receiver, 131_072, 4, 0),
+                totals(1, Role::Receiver, 98_304, 4, 1),
+            ],
         );
         let expected = "\
 [  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
@@ -576,20 +584,23 @@ mod tests {
     #[test]
     fn both_directions_name_their_roles_as_in_iperf3() {
         let parameters = Parameters {
-            protocol: Protocol::Udp,
+            protocol: TransportProtocol::Udp,
             bidirectional: true,
             ..Parameters::default()
         };
         let shown = lines(
-            false,
+            at_client(),
             parameters,
             &[
-                stream(0, 5, true, Direction::Up),
-                stream(1, 7, false, Direction::Down),
+                stream(0, 5, Role::Sender, Direction::Up),
+                stream(1, 7, Role::Receiver, Direction::Down),
             ],
             &[sent(0, 0, 0, 0, false), received(1, 0, 0, 0, 0)],
             &[sent(0, 1, 131_072, 4, false), received(1, 1, 163_840, 5, 0)],
-            vec![result(0, 131_072, 4, 0), result(1, 163_840, 5, 0)],
+            vec![
+                totals(0, Role::Receiver, 131_072, 4, 0),
+                totals(1, Role::Receiver, 163_840, 5, 0),
+            ],
         );
         let expected = "\
 [  5] local 127.0.0.1 port 41764 connected to 127.0.0.1 port 5201
@@ -609,12 +620,12 @@ mod tests {
     #[test]
     fn a_server_shows_what_it_has_counted_itself() {
         let shown = lines(
-            true,
+            TestReport::at_server(Some(Duration::from_secs(1))),
             Parameters::default(),
-            &[stream(0, 5, false, Direction::Up)],
+            &[stream(0, 5, Role::Receiver, Direction::Up)],
             &[received(0, 0, 0, 0, 0)],
             &[received(0, 1, 2_530_000_000, 0, 0)],
-            vec![result(0, 2_530_000_000, 0, 0)],
+            vec![totals(0, Role::Receiver, 2_530_000_000, 0, 0)],
         );
         let expected = "\
 Accepted connection from 127.0.0.1, port 41754
