@@ -3,13 +3,14 @@
 use super::control::read_line;
 use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
 use super::error::NttcpError;
+use super::peer_report::peer_totals;
 use super::transfer::{Transfer, TransferLimits, TransferSettings, Transferred, client_flow};
 use crate::error::RunError;
 use crate::interrupt::UserInterrupt;
-use crate::socket::{SocketSettings, canonical, connect};
+use crate::socket::{SocketSettings, canonical, connect, data_connection};
 use crate::target::LocalBinding;
-use caudal_core::event::Event;
-use caudal_core::sample::FlowEnd;
+use caudal_core::event::{EndReport, Event, FlowTotals, PeerOutput, ReportingEnd};
+use caudal_core::sample::{FlowEnd, Role};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, ResultRow, TransferRequest};
@@ -31,6 +32,8 @@ pub struct NttcpOutcome {
     pub local: ResultRow,
     /// The lines of the other end.
     pub remote: Vec<String>,
+    /// The totals of the other end, where its row has a number of bytes.
+    pub peer: Option<FlowTotals>,
     /// The final report of this end.
     pub end: FlowEnd,
     /// The time it took to connect.
@@ -103,9 +106,21 @@ impl NttcpClient {
         ask(&control, request, more)?;
         let transferred = self.transfer(&control, request, settings, events)?;
         events(Event::Ending);
+        let remote = self.read_lines(&control);
+        let peer = peer_totals(request, more, &transferred.row, &remote);
+        if !remote.is_empty() {
+            events(Event::Reported(EndReport {
+                end: ReportingEnd::Peer,
+                flows: peer.into_iter().collect(),
+                cpu: None,
+                congestion: None,
+                output: Some(PeerOutput::Text(remote.join("\n"))),
+            }));
+        }
         Ok(NttcpOutcome {
             local: transferred.row,
-            remote: self.read_lines(&control),
+            remote,
+            peer,
             is_stopped: transferred.reason == Some(crate::watch::StopReason::Stopped),
             end: transferred.end,
             connect_time,
@@ -137,13 +152,21 @@ impl NttcpClient {
         } else {
             dialogue.accept(PORT + 1)?
         };
+        let flow = client_flow(request);
+        let role = if request.transmit {
+            Role::Sender
+        } else {
+            Role::Receiver
+        };
+        let connection = data_connection(flow, 1, role, &socket, self.peer);
+        events(Event::Opened(connection));
         let transfer = Transfer {
             request,
             limits: &limits,
             settings: &settings.transfer,
             peer: dialogue.peer,
         };
-        transfer.run(client_flow(request), socket, events)
+        transfer.run(flow, socket, events)
     }
 
     /// The lines of the other end.
@@ -159,7 +182,11 @@ impl NttcpClient {
 }
 
 /// Asks for the other end's part of a transfer.
-fn ask(mut control: &TcpStream, request: &TransferRequest, more: &[String]) -> Result<(), RunError> {
+fn ask(
+    mut control: &TcpStream,
+    request: &TransferRequest,
+    more: &[String],
+) -> Result<(), RunError> {
     let lost = |cause| RunError::Lost {
         doing: "asking for a test",
         cause,
