@@ -4,6 +4,7 @@ mod environment;
 mod flow;
 mod import;
 mod machine;
+mod recorder;
 mod repeat;
 mod replay;
 #[expect(
@@ -18,6 +19,7 @@ pub use environment::{Environment, Tool};
 pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
 pub use import::{Import, ImportSide};
 pub use machine::{CpuShares, Machine, MachineInterface, MachineLoad};
+pub use recorder::RunRecorder;
 pub use repeat::{DirectionRepeats, Repeat, RepeatDirection};
 pub use replay::TimedEvent;
 pub use run::{Run, RunHeader, SCHEMA};

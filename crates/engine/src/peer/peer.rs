@@ -5,6 +5,7 @@ use crate::options::LocalOptions;
 use crate::protocol::Protocol;
 use crate::workload::Outcome;
 use caudal_core::event::Event;
+use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
@@ -32,6 +33,30 @@ pub struct PeerInfo {
     pub is_same_machine: bool,
     /// The account it gives of what it receives.
     pub server_account: ServerAccount,
+}
+
+impl PeerInfo {
+    /// The time it took to connect, µs.
+    #[must_use]
+    pub fn connect_us(&self) -> f64 {
+        self.connect_time.as_secs_f64() * 1e6
+    }
+
+    /// `true` when traffic to the peer stays on a loopback interface.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.client.interface.as_deref() == Some("lo")
+    }
+
+    /// The IP version between both ends.
+    #[must_use]
+    pub const fn ip_version(&self) -> IpVersion {
+        if self.address.is_ipv4() {
+            IpVersion::V4
+        } else {
+            IpVersion::V6
+        }
+    }
 }
 
 /// The other end of tests, which may be carried out one after another.

@@ -1,0 +1,270 @@
+//! The run of a bulk transfer, made from what both ends measured.
+
+use crate::peer::{Peer, PeerInfo};
+use crate::workload::BulkOutcome;
+use caudal_core::event::Event;
+use caudal_core::interval::{IntervalRow, ServerAccount};
+use caudal_core::plan::{BulkPlan, Plan, PlanRecord};
+use caudal_core::run::{
+    CpuReport, Environment, FlowReport, Run, RunHeader, Summary, ThroughputSummary,
+};
+use caudal_core::sample::FlowRecord;
+use caudal_core::summary::{BulkSummary, Context, summarise};
+use caudal_core::timeline::Timeline;
+use caudal_core::units::BitRate;
+use caudal_core::warning::{Warning, WarningCode};
+use caudal_sys::clock::realtime_ns;
+
+/// The settings a summary is made with.
+#[derive(Debug, Clone, Copy)]
+pub struct SummaryOptions {
+    /// The rate of the link, where the user gave it.
+    pub link_rate: Option<BitRate>,
+    /// The confidence of intervals.
+    pub confidence: f64,
+}
+
+/// A bulk transfer as it happens: its readings, paired into intervals.
+#[derive(Debug)]
+pub struct BulkRecorder {
+    account: ServerAccount,
+    timeline: Option<Timeline>,
+    began_ns: Option<u64>,
+}
+
+impl BulkRecorder {
+    /// A recorder of a transfer with this plan, unless an event has another.
+    #[must_use]
+    pub fn new(plan: &Plan, account: ServerAccount) -> Self {
+        Self {
+            account,
+            timeline: new_timeline(plan, account),
+            began_ns: None,
+        }
+    }
+
+    /// Takes an event: the intervals that are complete with it.
+    pub fn event(&mut self, event: &Event) -> Vec<IntervalRow> {
+        match event {
+            // The server may allow less than was asked for.
+            Event::Agreed(agreement) => {
+                if let Ok(plan) = Plan::try_from(&agreement.plan)
+                    && plan.bulk().is_some()
+                {
+                    self.timeline = new_timeline(&plan, self.account);
+                }
+                Vec::new()
+            }
+            Event::Started { .. } => {
+                self.began_ns = Some(realtime_ns());
+                Vec::new()
+            }
+            Event::Sampled(sample) => {
+                let Some(timeline) = &mut self.timeline else {
+                    return Vec::new();
+                };
+                timeline.push(sample);
+                std::iter::from_fn(|| timeline.next_row()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The recorded transfer, and the intervals that were complete only at its end; `None` for any other workload.
+    #[must_use]
+    pub fn finish(
+        self,
+        outcome: BulkOutcome,
+        info: &PeerInfo,
+        options: SummaryOptions,
+    ) -> Option<(RecordedBulk, Vec<IntervalRow>)> {
+        let mut timeline = self.timeline?;
+        for record in &outcome.flows {
+            timeline.close(record, outcome.cut_short.is_none());
+        }
+        let rows = timeline.remaining_rows();
+        let cut_short = outcome.cut_short.as_ref().map(ToString::to_string);
+        let mut summary = summarise(&Context {
+            plan: &outcome.plan,
+            bulk: outcome.plan.bulk()?,
+            records: &outcome.flows,
+            timeline: &timeline,
+            client: &info.client,
+            server: &info.server,
+            client_usage: &outcome.client_usage,
+            server_usage: outcome.server_usage.as_ref(),
+            ip: info.ip_version(),
+            loopback: info.is_loopback(),
+            link_rate: options.link_rate,
+            confidence: options.confidence,
+            cut_short: cut_short.as_deref(),
+            changed: &outcome.changed,
+        });
+        summary.warnings.extend(foreign_server(info));
+        let recorded = RecordedBulk {
+            outcome,
+            timeline,
+            summary,
+            began_ns: self.began_ns,
+            cut_short,
+            options,
+        };
+        Some((recorded, rows))
+    }
+}
+
+fn new_timeline(plan: &Plan, account: ServerAccount) -> Option<Timeline> {
+    let bulk: &BulkPlan = plan.bulk()?;
+    Some(Timeline::new(
+        bulk.flows(),
+        &bulk.ticks(),
+        plan.transport(),
+        account,
+    ))
+}
+
+/// A bulk transfer that was carried out, with its arithmetic done.
+#[derive(Debug)]
+pub struct RecordedBulk {
+    /// The measurements.
+    pub outcome: BulkOutcome,
+    /// The readings.
+    pub timeline: Timeline,
+    /// The summary.
+    pub summary: BulkSummary,
+    /// The time traffic began, ns since 1970; `None` when it did not.
+    pub began_ns: Option<u64>,
+    /// The reason why it ended before its plan did.
+    pub cut_short: Option<String>,
+    options: SummaryOptions,
+}
+
+impl RecordedBulk {
+    /// `true` unless it was cut short.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.outcome.cut_short.is_none()
+    }
+
+    /// `true` when it was completed and carried not a byte.
+    #[must_use]
+    pub fn sent_nothing(&self) -> bool {
+        let sent = self.outcome.flows.iter().filter_map(FlowRecord::sent);
+        self.is_complete() && sent.map(|sent| sent.bytes).sum::<u64>() == 0
+    }
+
+    /// The measurements and their conditions, to compare with predictions; `None` for any other workload.
+    #[must_use]
+    pub fn context<'a>(&'a self, info: &'a PeerInfo) -> Option<Context<'a>> {
+        let outcome = &self.outcome;
+        Some(Context {
+            plan: &outcome.plan,
+            bulk: outcome.plan.bulk()?,
+            records: &outcome.flows,
+            timeline: &self.timeline,
+            client: &info.client,
+            server: &info.server,
+            client_usage: &outcome.client_usage,
+            server_usage: outcome.server_usage.as_ref(),
+            ip: info.ip_version(),
+            loopback: info.is_loopback(),
+            link_rate: self.options.link_rate,
+            confidence: self.options.confidence,
+            cut_short: self.cut_short.as_deref(),
+            changed: &outcome.changed,
+        })
+    }
+
+    /// The run, without predictions.
+    #[must_use]
+    pub fn into_run(self, header: RunHeader, info: &PeerInfo) -> Run {
+        let Self {
+            outcome,
+            timeline,
+            summary,
+            ..
+        } = self;
+        let goodput_bps = match summary.directions.as_slice() {
+            [only] => only.goodput_bps,
+            _ => None,
+        };
+        let flows = outcome.flows.iter().map(|record| {
+            let intervals = timeline.intervals(record.flow.id);
+            FlowReport::from_record(record, intervals, timeline.server_account())
+        });
+        let plan = PlanRecord {
+            peer: Some(info.address.to_string()),
+            ..PlanRecord::from(&outcome.plan)
+        };
+        Run {
+            began_s: self.began_ns.map(seconds_to_the_microsecond),
+            environment: Some(info.environment()),
+            flows: Some(flows.collect()),
+            summary: Some(Summary::Throughput(Box::new(ThroughputSummary {
+                goodput_bps,
+                directions: summary.directions,
+                idle_rtt_us: info.idle_rtt_us,
+                connect_us: Some(info.connect_us()),
+                cpu: Some(CpuReport {
+                    client: Some(outcome.client_usage),
+                    server: outcome.server_usage,
+                }),
+            }))),
+            warnings: summary.warnings,
+            ..Run::new(header, plan)
+        }
+    }
+}
+
+/// The run of a bulk transfer with `peer` that has ended, without predictions and without the time it began.
+///
+/// `None` when the outcome is of any other workload.
+#[must_use]
+pub fn bulk_run(
+    header: RunHeader,
+    peer: &dyn Peer,
+    outcome: BulkOutcome,
+    options: SummaryOptions,
+) -> Option<Run> {
+    let info = peer.info();
+    let mut recorder = BulkRecorder::new(&outcome.plan, info.server_account);
+    for sample in &outcome.samples {
+        recorder.event(&Event::Sampled(*sample));
+    }
+    let (recorded, _) = recorder.finish(outcome, info, options)?;
+    Some(recorded.into_run(header, info))
+}
+
+/// Seconds of nanoseconds, to the microsecond.
+#[must_use]
+pub fn seconds_to_the_microsecond(ns: u64) -> f64 {
+    (ns / 1000) as f64 / 1e6
+}
+
+/// The warning about a server of another program.
+fn foreign_server(info: &PeerInfo) -> Option<Warning> {
+    let ServerAccount::Totals { reordered } = info.server_account else {
+        return None;
+    };
+    Some(Warning::new(
+        WarningCode::ForeignServer,
+        format!(
+            "the server is {}'s: it reports totals of what it receives, at the end, without duplicates, {}its CPU or \
+             its socket's drops; intervals of a TCP upload are what its kernel acknowledged",
+            info.server.tool,
+            if reordered { "" } else { "reordering, " }
+        ),
+    ))
+}
+
+impl PeerInfo {
+    /// The machines of a run.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        Environment {
+            client: Some(self.client.clone()),
+            server: Some(self.server.clone()),
+            ..Environment::default()
+        }
+    }
+}
