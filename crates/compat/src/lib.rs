@@ -7,3 +7,5 @@ pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;
 pub mod personality;
+mod program;
+mod recording;

@@ -1,22 +1,20 @@
-//! Other programs this one stands in for, when it is called by their names.
+//! The programs this one is when it is called by their names.
 
-use crate::exit::{Exit, on_one_line};
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs with the words behind the program's name.
+/// Runs a program with its arguments.
 pub type Personality = fn(Vec<String>) -> ExitCode;
 
-/// The names it may be called by, through a link, and what it does then.
+/// The programs, by the name of a link to this one.
 const PERSONALITIES: [(&str, Personality); 3] = [
     ("iperf", |words| crate::iperf2::main(&words)),
     ("iperf3", crate::iperf3::main),
     ("nttcp", |words| crate::nttcp::main(&words)),
 ];
 
-/// What the program is to be when it is called by `name`; `None` for itself.
+/// The program that is called by `name`; `None` for caudal itself.
 #[must_use]
 pub fn called(name: &OsStr) -> Option<Personality> {
     let name = Path::new(name).file_name()?;
@@ -26,20 +24,13 @@ pub fn called(name: &OsStr) -> Option<Personality> {
         .map(|(_, personality)| *personality)
 }
 
-/// Words of a command line as text.
+/// The arguments of a command line as text.
 #[must_use]
 pub fn plain(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
     words
         .into_iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
-}
-
-/// Says in the name of `program` why it fails.
-#[must_use]
-pub fn fail(program: &str, why: &str) -> Exit {
-    let _ = writeln!(std::io::stderr(), "{program}: {}", on_one_line(why));
-    Exit::Failed
 }
 
 #[cfg(test)]
