@@ -1,14 +1,97 @@
 //! The recording of a run in the store: after its result was shown, and never at its expense.
 
+use caudal_core::event::{Event, View};
+use caudal_core::plan::PlanRecord;
+use caudal_core::run::{Environment, RunRecorder};
 use caudal_core::text::on_one_line;
-use caudal_store::{Recording, RecordingError, StoreError, StoredRun};
+use caudal_engine::machine::MachineMonitor;
+use caudal_engine::{StartedRun, TOOL, describe_host, this_tool};
+use caudal_store::{Recording, RecordingError, RunOutcome, StoreError, StoredRun};
 use std::io::Write;
+use std::net::IpAddr;
 
 /// The remedy where no file can be used: these programs have no flags for the store.
 const OTHER_FILE: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STORE=none";
 
+/// How a client's test ended, as its run is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientEnd<'a> {
+    /// It was completed.
+    Complete,
+    /// It ended before its time, without an error.
+    CutShort,
+    /// It ended in this error.
+    Failed(&'a str),
+}
+
+/// The recording of a client's test, from before it begins.
+pub struct ClientRecording {
+    recording: Recording,
+    monitor: MachineMonitor,
+    started: StartedRun,
+    recorder: RunRecorder,
+    title: Option<String>,
+}
+
+impl ClientRecording {
+    /// Begins the recording of a test that is run by `command`, a command line of the tool `compatible_with`.
+    #[must_use]
+    pub fn start(compatible_with: &str, command: String) -> Self {
+        Self {
+            recording: Recording::new(None),
+            monitor: MachineMonitor::start(),
+            started: StartedRun::now(this_tool(Some(compatible_with)), command),
+            recorder: RunRecorder::new(PlanRecord::default()),
+            title: None,
+        }
+    }
+
+    /// Sets the title of the run.
+    pub fn set_title(&mut self, title: Option<String>) {
+        self.title = title;
+    }
+
+    /// Records the test, unless nothing was counted in it; `peer` is the address of the other end. A failure is one line on
+    /// standard error.
+    pub fn finish(mut self, peer: Option<IpAddr>, end: ClientEnd<'_>) {
+        if !self.recording.is_enabled() {
+            return;
+        }
+        if let ClientEnd::Failed(error) = end {
+            self.recorder.failed(error);
+        }
+        let outcome = match end {
+            ClientEnd::Complete if !self.recorder.is_cut_short() => RunOutcome::Done,
+            ClientEnd::Complete | ClientEnd::CutShort => RunOutcome::CutShort,
+            ClientEnd::Failed(_) => RunOutcome::Failed,
+        };
+        let StartedRun { header, started_ns } = self.started;
+        let client = describe_host(TOOL, peer);
+        let Some(run) = self.recorder.into_run(header, client) else {
+            return;
+        };
+        let environment = Environment {
+            machine: Some(self.monitor.machine(peer)),
+            ..run.environment.clone().unwrap_or_default()
+        };
+        let started_ns = i64::try_from(started_ns).unwrap_or(i64::MAX);
+        let run = StoredRun {
+            title: self.title,
+            environment,
+            ..StoredRun::new(run, started_ns, outcome)
+        };
+        record(&self.recording, &run);
+    }
+}
+
+impl View for ClientRecording {
+    fn event(&mut self, event: &Event) {
+        self.recorder.event(event);
+    }
+}
+
 /// Records a run. A failure is one line on standard error.
-pub fn record(recording: &Recording, run: &StoredRun) {
+fn record(recording: &Recording, run: &StoredRun) {
     if let Err(error) = recording.record(run) {
         let line = format!("the run is not kept: {error}; {}", remedy(&error));
         let _ = writeln!(

@@ -202,6 +202,7 @@ impl Peer for Iperf2Peer {
         plan.check()?;
         let address = self.info.address;
         let request = request_from_plan(plan, address, &self.binding, options)?;
+        options.wait_for_start();
         events(Event::Agreed(Agreement::new(plan, address, &[])));
         let connections = connect_all(&request, events)?;
         let connect_times = connections.iter().map(|one| one.connect_time);

@@ -178,6 +178,7 @@ impl Peer for NttcpPeer {
     ) -> Result<Outcome, RunError> {
         plan.check()?;
         let request = request_from_plan(plan, options)?;
+        options.wait_for_start();
         let address = self.info.address;
         events(Event::Agreed(Agreement::new(plan, address, &[])));
         let meter = UsageMeter::start(address.ip());
