@@ -1,144 +1,199 @@
-//! A client's test of iperf 2 as it is kept: what its legs told, each end's count for itself.
+//! The recording of a client's test: one run of its own flows and of those in which the server connected back.
 
-use crate::import::log::{Count, End, Flow, Format, Log, Side};
-use caudal_core::plan::{Direction, Transport};
-use caudal_core::sample::Role;
-use caudal_engine::iperf2::{ClientOptions, Event, Figures, LegInfo};
+use crate::recording::{ClientEnd, ClientRecording};
+use caudal_core::event::{Agreement, CutShort, EndReport, EndedFlow, EndedTest, Event, View};
+use caudal_core::plan::{Directions, PlanKind, PlanRecord, Rate, TestEnd, Transport};
+use caudal_core::sample::{Counters, ReceiverCounters, Role, Sample, SenderCounters};
+use caudal_core::units::{BitRate, ByteCount};
+use caudal_engine::peer::iperf2::{Iperf2Request, Iperf2Session};
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::iperf2::TestMode;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-/// A client's test, written down as it happens.
-#[derive(Debug)]
-pub struct Book {
-    log: Log,
-    /// Connections of the client's own; those above were made by the server.
-    own: u32,
+/// The recording of a client's test.
+pub(super) struct TestRecording {
+    recording: ClientRecording,
+    peer: IpAddr,
+    has_intervals: bool,
+    took_turns: bool,
     began_ns: u64,
-    /// When each connection of the server's was there, seconds after the test began.
-    back_s: BTreeMap<u32, f64>,
-    /// Where the leg of a connection and a role stands among the flows.
-    places: BTreeMap<(u32, bool), usize>,
+    /// The flows, by session and by number in it.
+    flows: BTreeMap<(u32, u32), RecordedFlow>,
 }
 
-impl Book {
-    /// A test that begins at `now_ns` of the monotonic clock and `realtime_ns` of the wall clock.
-    #[must_use]
-    pub fn open(options: &ClientOptions, now_ns: u64, realtime_ns: u64) -> Self {
-        // Its figures are exact, as none of iperf 2's forms tells them.
-        let mut log = Log::new(Format::Iperf2Csv);
-        log.side = Some(Side::Client);
-        log.protocol = Some(if options.udp {
-            Transport::Udp
-        } else {
-            Transport::Tcp
-        });
-        log.peer = Some(options.peer.to_string());
-        log.started_ns = i64::try_from(realtime_ns).ok();
-        log.length = Some(options.block() as f64);
-        log.rate = options.rate.map(|rate| rate as f64);
-        log.bytes = options.bytes.map(|bytes| bytes as f64);
-        log.time_s = options.time.map(|time| time.as_secs_f64());
-        log.congestion.clone_from(&options.congestion);
+/// A flow of the recorded run.
+#[derive(Debug, Clone, Copy)]
+struct RecordedFlow {
+    /// Its number in the run.
+    id: u32,
+    /// Its start, ns after that of the test.
+    start_ns: u64,
+    /// Its last reading.
+    last: Sample,
+}
+
+/// The end of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TestOutcome<'a> {
+    /// It was completed.
+    Complete,
+    /// The user interrupted it.
+    Interrupted,
+    /// It ended in this error.
+    Failed(&'a str),
+}
+
+impl TestRecording {
+    /// Begins the recording of the test of a request, which `command` runs.
+    pub(super) fn start(request: &Iperf2Request, command: String) -> Self {
+        let mut recording = ClientRecording::start("iperf", command);
+        recording.event(&Event::Agreed(Agreement {
+            repeat: None,
+            plan: plan_record(request),
+            changed: Vec::new(),
+        }));
         Self {
-            log,
-            own: options.parallel,
-            began_ns: now_ns,
-            back_s: BTreeMap::new(),
-            places: BTreeMap::new(),
+            recording,
+            peer: request.peer.ip().to_canonical(),
+            has_intervals: request.interval.is_some(),
+            took_turns: request.mode == TestMode::Tradeoff,
+            began_ns: monotonic_ns(),
+            flows: BTreeMap::new(),
         }
     }
 
-    /// Takes note of what happened at `now_ns`.
-    pub fn take(&mut self, event: &Event, now_ns: u64) {
+    /// Takes an event of a session: that of the test, or one in which the server connected back.
+    pub(super) fn take(&mut self, session: &Iperf2Session, event: &Event) {
         match event {
-            Event::Connected(info) if info.number > self.own => {
-                let since = now_ns.saturating_sub(self.began_ns);
-                self.back_s.insert(info.number, since as f64 / 1e9);
+            Event::Opened(connection) => {
+                let start_ns = match session.number {
+                    0 => 0,
+                    _ => monotonic_ns().saturating_sub(self.began_ns),
+                };
+                let key = (session.number, connection.flow.id);
+                self.open(key, connection.role, start_ns);
             }
-            Event::Interval(info, figures) => {
-                let count = self.count(info, figures, end_of(info));
-                self.flow(info).intervals.push(count);
+            Event::Sampled(sample) => {
+                let key = (session.number, sample.flow);
+                self.push(key, sample.tick, sample.at_ns, sample.counters);
             }
-            Event::Ended(info, figures) => {
-                let end = end_of(info);
-                let mut count = self.count(info, figures, end);
-                let flow = self.flow(info);
-                if !flow.intervals.is_empty() {
-                    // What TCP said over time says more than what it said last.
-                    count.rtt_us = None;
-                }
-                *flow.end_mut(end) = Some(count);
-            }
-            Event::Reported(info, figures) => {
-                let count = self.count(info, figures, End::Receiver);
-                self.flow(info).receiver = Some(count);
-            }
+            Event::FlowEnded(ended) => self.end((session.number, ended.end.flow), ended),
+            Event::Reported(report) => self.report(session.number, report),
             _ => {}
         }
     }
 
-    /// The whole test; `error` says why it did not go its whole way, unless it was ended from here.
-    #[must_use]
-    pub fn close(mut self, error: Option<&str>, was_ended: bool) -> Log {
-        self.log.error = error.filter(|_| !was_ended).map(str::to_owned);
-        self.log.is_complete = error.is_none() && !was_ended;
-        self.log
+    fn open(&mut self, key: (u32, u32), role: Role, start_ns: u64) {
+        let id = self.flows.len() as u32;
+        let counters = match role {
+            Role::Sender => Counters::Sender(SenderCounters::default()),
+            Role::Receiver => Counters::Receiver(ReceiverCounters::default()),
+        };
+        let last = Sample {
+            flow: id,
+            tick: 0,
+            at_ns: start_ns,
+            counters,
+        };
+        self.flows.insert(key, RecordedFlow { id, start_ns, last });
+        self.recording.event(&Event::Sampled(last));
     }
 
-    fn flow(&mut self, info: &LegInfo) -> &mut Flow {
-        let flows = &mut self.log.flows;
-        let sends = info.role == Role::Sender;
-        let at = *self.places.entry((info.number, sends)).or_insert_with(|| {
-            let direction = if sends {
-                Direction::Up
-            } else {
-                Direction::Down
-            };
-            flows.push(Flow::new(direction, end_of(info)));
-            flows.len() - 1
-        });
-        &mut self.log.flows[at]
+    /// Records a reading that was made `at_ns` after the start of the flow.
+    fn push(&mut self, key: (u32, u32), tick: u64, at_ns: u64, counters: Counters) {
+        let Some(flow) = self.flows.get_mut(&key) else {
+            return;
+        };
+        flow.last = Sample {
+            flow: flow.id,
+            tick,
+            at_ns: flow.start_ns + at_ns,
+            counters,
+        };
+        self.recording.event(&Event::Sampled(flow.last));
     }
 
-    /// What an end of a leg has counted. A leg's time begins with itself: one that the server began stands where
-    /// it was in the test.
-    fn count(&self, info: &LegInfo, figures: &Figures, end: End) -> Count {
-        let after_s = self.back_s.get(&info.number).copied().unwrap_or(0.0);
-        let took = figures.end_s - figures.start_s;
-        let (sent, arrived) = (end == End::Sender, end == End::Receiver);
-        let udp = figures.udp.filter(|_| arrived);
-        Count {
-            start_s: after_s + figures.start_s,
-            end_s: after_s + figures.end_s,
-            bytes: Some(figures.bytes as f64),
-            bps: (took > 0.0).then(|| figures.bps()),
-            retransmits: figures
-                .tcp
-                .filter(|_| sent)
-                .map(|_| figures.retransmits as f64),
-            cwnd_bytes: figures
-                .tcp
-                .filter(|_| sent)
-                .map(|tcp| tcp.cwnd_bytes as f64),
-            rtt_us: figures
-                .tcp
-                .filter(|_| sent)
-                .map(|tcp| f64::from(tcp.rtt_us)),
-            datagrams: match udp {
-                Some(udp) => Some(udp.total as f64),
-                None => (info.udp && sent).then_some(figures.datagrams as f64),
-            },
-            // Copies of datagrams may make up for more than was lost.
-            lost: udp.filter(|udp| udp.lost >= 0).map(|udp| udp.lost as f64),
-            reordered: udp.map(|udp| udp.out_of_order as f64),
-            jitter_ms: udp.map(|udp| udp.jitter_ms),
-            ..Count::default()
+    fn end(&mut self, key: (u32, u32), ended: &EndedFlow) {
+        let Some(flow) = self.flows.get(&key).copied() else {
+            return;
+        };
+        let counters = ended.end.counters;
+        let is_rest = self.has_intervals
+            && flow.last.tick > 0
+            && received_bytes(&counters) > received_bytes(&flow.last.counters);
+        // Directions that took turns are told apart by the times of their intervals.
+        if is_rest || self.took_turns && !self.has_intervals {
+            self.push(key, flow.last.tick + 1, ended.at_ns, counters);
         }
+        let mut ended = ended.clone();
+        ended.end.flow = flow.id;
+        self.recording.event(&Event::FlowEnded(ended));
+    }
+
+    fn report(&mut self, session: u32, report: &EndReport) {
+        let mut report = report.clone();
+        let flows = &self.flows;
+        report
+            .flows
+            .retain_mut(|totals| match flows.get(&(session, totals.flow)) {
+                Some(flow) => {
+                    totals.flow = flow.id;
+                    true
+                }
+                None => false,
+            });
+        self.recording.event(&Event::Reported(report));
+    }
+
+    /// Records the test.
+    pub(super) fn finish(mut self, outcome: TestOutcome<'_>) {
+        let end = match outcome {
+            TestOutcome::Complete => ClientEnd::Complete,
+            TestOutcome::Failed(error) => ClientEnd::Failed(error),
+            TestOutcome::Interrupted => {
+                self.recording.event(&Event::Ended(EndedTest {
+                    cut_short: Some(CutShort::Interrupted),
+                    ..EndedTest::default()
+                }));
+                ClientEnd::CutShort
+            }
+        };
+        self.recording.finish(Some(self.peer), end);
     }
 }
 
-fn end_of(info: &LegInfo) -> End {
-    match info.role {
-        Role::Sender => End::Sender,
-        Role::Receiver => End::Receiver,
+const fn received_bytes(counters: &Counters) -> u64 {
+    match counters {
+        Counters::Sender(_) => 0,
+        Counters::Receiver(received) => received.bytes,
+    }
+}
+
+/// The plan of a request.
+fn plan_record(request: &Iperf2Request) -> PlanRecord {
+    PlanRecord {
+        kind: Some(match request.transport {
+            Transport::Tcp => PlanKind::Tcp,
+            Transport::Udp => PlanKind::Udp,
+        }),
+        transport: Some(request.transport),
+        peer: Some(request.peer.to_string()),
+        directions: Some(match request.mode {
+            TestMode::Up => Directions::Up,
+            TestMode::Reverse => Directions::Down,
+            TestMode::FullDuplex | TestMode::Dual | TestMode::Tradeoff => Directions::Both,
+        }),
+        parallel: Some(request.parallel),
+        end: match (request.bytes, request.time) {
+            (Some(bytes), _) => Some(TestEnd::Bytes(ByteCount::new(bytes))),
+            (None, time) => time.map(TestEnd::Time),
+        },
+        rate: request
+            .rate
+            .map(|rate| Rate::Limit(BitRate::from_bps(rate))),
+        length: Some(u64::from(request.block_length())),
+        congestion: request.congestion.clone().map(Some),
+        ..PlanRecord::default()
     }
 }

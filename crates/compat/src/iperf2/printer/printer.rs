@@ -26,9 +26,9 @@ use std::rc::Rc;
 /// A flow: the number of its session, and its number there.
 type FlowKey = (u32, u32);
 
-/// A flow that is open, with its last reading.
+/// A flow that was opened, with its last reading.
 #[derive(Debug)]
-struct OpenFlow {
+struct PrintedFlow {
     flow: Rc<ShownFlow>,
     last: FlowReading,
     /// The segments retransmitted, when the kernel last said.
@@ -46,7 +46,7 @@ enum Span {
 pub struct Iperf2Printer {
     options: Options,
     text: HeadedText,
-    flows: BTreeMap<FlowKey, OpenFlow>,
+    flows: BTreeMap<FlowKey, PrintedFlow>,
     /// The sums of intervals that are not complete: by group, and by the end of the interval in ms.
     interval_sums: BTreeMap<(u64, u64), GroupSum>,
     final_sums: BTreeMap<u64, GroupSum>,
@@ -110,6 +110,11 @@ impl Iperf2Printer {
         }
     }
 
+    /// Takes the options once their defaults are known.
+    pub fn set_options(&mut self, options: &Options) {
+        self.options = options.clone();
+    }
+
     /// The view of a session.
     pub const fn session<'a>(&'a mut self, session: &'a Iperf2Session) -> SessionPrinter<'a> {
         SessionPrinter {
@@ -156,7 +161,7 @@ impl Iperf2Printer {
         let is_known = self.flows.iter().any(|((number, _), open)| {
             *number == session.number && open.flow.number == connection.number
         });
-        let open = OpenFlow {
+        let open = PrintedFlow {
             flow: Rc::clone(&flow),
             last: FlowReading::default(),
             retransmits: 0,
@@ -236,7 +241,8 @@ impl Iperf2Printer {
         counts.retransmits = reading.retransmits().unwrap_or(open.retransmits);
         self.counted(&flow, &counts, Span::WholeTest);
         // A sender of datagrams may still be reported on.
-        if session.number != 0 && !(flow.is_udp() && flow.role == Role::Sender) {
+        let awaits_report = flow.is_udp() && flow.role == Role::Sender && !flow.no_udp_fin;
+        if !awaits_report {
             self.flows.remove(&key);
         }
     }
@@ -327,8 +333,7 @@ impl Iperf2Printer {
 
     /// Prints the other end's report on a flow in which this end sent.
     fn reported(&mut self, session: &Iperf2Session, totals: &FlowTotals) {
-        let key = (session.number, totals.flow);
-        let Some(open) = self.flows.get(&key) else {
+        let Some(open) = self.flows.remove(&(session.number, totals.flow)) else {
             return;
         };
         if !self.shows('V') || self.options.sum_only {
@@ -356,7 +361,7 @@ impl Iperf2Printer {
     }
 
     fn not_reported(&mut self, session: &Iperf2Session, flow: u32, attempts: u32) {
-        if let Some(open) = self.flows.get(&(session.number, flow)) {
+        if let Some(open) = self.flows.remove(&(session.number, flow)) {
             let line = format!(
                 "[{:>3}] WARNING: did not receive ack of last datagram after {attempts} tries.",
                 open.flow.number
