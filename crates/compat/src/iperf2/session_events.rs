@@ -45,7 +45,10 @@ impl SessionView for EventForwarder {}
 pub(super) fn forwarding_views(events: Sender<Iperf2Event>) -> SessionViews<Iperf2Session> {
     let events = Mutex::new(events);
     SessionViews(Arc::new(move |session: &Iperf2Session| {
-        let events = events.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let events = events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         Box::new(EventForwarder::new(session.clone(), events))
     }))
 }

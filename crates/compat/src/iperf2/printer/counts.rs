@@ -125,7 +125,8 @@ impl SpanCounts {
         for (count, before) in reads.iter_mut().zip(before) {
             *count = count.saturating_sub(before);
         }
-        let total = |counters: &ReceiverCounters| counters.datagrams + counters.late + counters.lost;
+        let total =
+            |counters: &ReceiverCounters| counters.datagrams + counters.late + counters.lost;
         let out_of_order = |counters: &ReceiverCounters| counters.reordered + counters.late;
         let transit = later.transit.unwrap_or_default();
         Self {

@@ -26,7 +26,9 @@ impl ColumnHeader {
                 "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr\n"
             }
             Self::TcpRead => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
-            Self::UdpWrite => "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n",
+            Self::UdpWrite => {
+                "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n"
+            }
             Self::UdpRead => {
                 "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  NetPwr\n"
             }
