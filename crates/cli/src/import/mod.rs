@@ -14,7 +14,8 @@ mod line;
 pub(crate) mod log;
 mod nttcp;
 
-use crate::output::document::{rfc3339, this_tool};
+use caudal_core::date::rfc3339;
+use caudal_engine::this_tool;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::run::{Import, ImportSide, Run, RunHeader, SCHEMA, Tool};
 use caudal_core::units::BitRate;
@@ -386,7 +387,7 @@ pub(crate) fn made_here(log: Log, id: &str) -> Option<Imported> {
     if !log.has_counts() {
         return None;
     }
-    let this = this_tool();
+    let this = this_tool(None);
     let tool = log.format.tool();
     let version = this.version.as_deref().unwrap_or_default();
     let account = Account {

@@ -4,7 +4,7 @@
 use super::{AnswerArgs, list};
 use crate::exit::Failure;
 use crate::output::closing;
-use crate::output::document::rfc3339;
+use caudal_core::date::rfc3339;
 use crate::output::interval_table::Detail;
 use crate::output::round_trips;
 use crate::output::search_table;

@@ -19,9 +19,10 @@ use super::progress::{self, Progress, about};
 use super::report;
 use super::trial::{SCHEMA, Trial};
 use crate::exit::{Exit, Failure};
-use crate::machine::Watch;
-use crate::output::document::{StartedRun, rfc3339};
-use crate::peer::TOOL;
+use caudal_engine::machine::MachineMonitor;
+use crate::invocation::started_run;
+use caudal_core::date::rfc3339;
+use caudal_engine::TOOL;
 use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
 
 /// A study under way.
@@ -59,8 +60,8 @@ impl Study {
     /// Begins a study: what is expected of it is worked out, and the store told.
     #[must_use]
     pub fn begin(prepared: Prepared, args: &StudyOutputArgs) -> Self {
-        let started = StartedRun::now();
-        let watch = Watch::start();
+        let started = started_run();
+        let watch = MachineMonitor::start();
         let (expected, unsimulated) = forecast::of(
             &prepared.campaign.cases,
             &prepared.places,
@@ -327,7 +328,7 @@ impl Study {
     ) -> Result<(), Trouble> {
         let case = self.prepared.campaign.cases[index].clone();
         let place = self.prepared.places[index].clone();
-        let started = StartedRun::now();
+        let started = started_run();
         let position = self.trials.len() as u64 + 1;
         let (left, time) = self.left();
         progress.begin(position, position - 1 + left, &case.key, time);
@@ -352,7 +353,7 @@ impl Study {
                 .filter(|_| case.capture)
                 .map(|at| at.join(format!("{position}"))),
         };
-        let watch = Watch::start();
+        let watch = MachineMonitor::start();
         let mut carried = carry::carry(&stage, interrupt)?;
         progress.end(self.prepared.trial_time(index));
         let metrics = metrics::of(&case, &place, &carried);

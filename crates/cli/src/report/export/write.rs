@@ -4,7 +4,7 @@ use super::{
     FIGURES, FINDINGS, Format, Material, Page, RUN, csv, files, html, json, markdown, run, study,
 };
 use crate::exit::{Exit, Failure};
-use crate::output::document::rfc3339;
+use caudal_core::date::rfc3339;
 use crate::output::sink::Sink;
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
