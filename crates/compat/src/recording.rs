@@ -94,11 +94,7 @@ impl View for ClientRecording {
 fn record(recording: &Recording, run: &StoredRun) {
     if let Err(error) = recording.record(run) {
         let line = format!("the run is not kept: {error}; {}", remedy(&error));
-        let _ = writeln!(
-            std::io::stderr(),
-            "caudal: warning: {}",
-            on_one_line(&line)
-        );
+        let _ = writeln!(std::io::stderr(), "caudal: warning: {}", on_one_line(&line));
     }
 }
 

@@ -726,7 +726,10 @@ mod tests {
         assert!(options.udp);
         assert_eq!(options.rate, Some(1_500_000));
         assert_eq!(options.time, Some(Duration::from_secs(5)));
-        assert_eq!((options.mode, options.listen_port), (TestMode::Dual, Some(6002)));
+        assert_eq!(
+            (options.mode, options.listen_port),
+            (TestMode::Dual, Some(6002))
+        );
         assert_eq!(
             read("-c h%eth0 -B [::1]:5006%lo").unwrap().bind_port,
             Some(5006)

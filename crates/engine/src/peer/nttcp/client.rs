@@ -3,7 +3,7 @@
 use super::control::read_line;
 use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
 use super::error::NttcpError;
-use super::peer_report::peer_totals;
+use super::peer_report::{own_totals, peer_totals};
 use super::transfer::{Transfer, TransferLimits, TransferSettings, Transferred, client_flow};
 use crate::error::RunError;
 use crate::interrupt::UserInterrupt;
@@ -13,7 +13,7 @@ use caudal_core::event::{EndReport, Event, FlowTotals, PeerOutput, ReportingEnd}
 use caudal_core::sample::{FlowEnd, Role};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
-use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, ResultRow, TransferRequest};
+use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, TransferRequest};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -22,14 +22,14 @@ use std::time::Duration;
 const ROW_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time without a byte after which a transfer is given up.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(80);
+/// The mark before the row of this end.
+const OWN_MARK: char = 'l';
 /// The maximum number of the other end's lines that are read.
 const MAX_LINES: usize = 1000;
 
 /// The measurements of a transfer.
 #[derive(Debug, Clone)]
 pub struct NttcpOutcome {
-    /// The row of this end.
-    pub local: ResultRow,
     /// The lines of the other end.
     pub remote: Vec<String>,
     /// The totals of the other end, where its row has a number of bytes.
@@ -108,6 +108,15 @@ impl NttcpClient {
         events(Event::Ending);
         let remote = self.read_lines(&control);
         let peer = peer_totals(request, more, &transferred.row, &remote);
+        events(Event::Reported(EndReport {
+            end: ReportingEnd::Local,
+            flows: vec![own_totals(request, more, &transferred.row, peer.as_ref())],
+            cpu: None,
+            congestion: None,
+            output: Some(PeerOutput::Text(
+                transferred.row.show(OWN_MARK, &request.format),
+            )),
+        }));
         if !remote.is_empty() {
             events(Event::Reported(EndReport {
                 end: ReportingEnd::Peer,
@@ -118,7 +127,6 @@ impl NttcpClient {
             }));
         }
         Ok(NttcpOutcome {
-            local: transferred.row,
             remote,
             peer,
             is_stopped: transferred.reason == Some(crate::watch::StopReason::Stopped),

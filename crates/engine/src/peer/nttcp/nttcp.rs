@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 use crate::socket::SocketSettings;
 use crate::target::{LocalBinding, Target};
 use crate::workload::{BulkOutcome, Outcome, flow_records};
-use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
+use caudal_core::event::{Agreement, CutShort, Event, FlowTotals, ReportingEnd};
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
@@ -225,6 +225,9 @@ impl TestRecord<'_> {
             }
             Event::FlowEnded(ended) => self.ended_ns = ended.at_ns,
             Event::Reported(report) => {
+                if report.end != ReportingEnd::Peer {
+                    return;
+                }
                 // All that is known of a UDP upload is its end: one interval.
                 let received = report.flows.iter().filter_map(receiver_counters).next();
                 if let (Some(received), Transport::Udp) = (received, self.plan.transport()) {

@@ -1,4 +1,4 @@
-//! The row of figures that the other end prints, as its report.
+//! The rows of both ends as their reports.
 
 use super::datagram_sender::END_MARKS;
 use caudal_core::event::FlowTotals;
@@ -30,14 +30,60 @@ pub(super) fn peer_totals(
         .iter()
         .find_map(|line| ReportedRow::read(without_name(line), &peer.format))?;
     let bytes = row.bytes?;
-    let mut totals = FlowTotals {
+    let mut totals = totals(role(&peer), elapsed_s(&row, bytes), bytes);
+    if request.udp && peer.transmit {
+        totals.datagrams = row.calls.and_then(|calls| calls.checked_sub(END_MARKS));
+    } else if request.udp {
+        count_received(
+            &mut totals,
+            own.calls.checked_sub(END_MARKS),
+            sender_length(request, &peer),
+        );
+    }
+    Some(totals)
+}
+
+/// The length of the buffers that are sent.
+const fn sender_length(request: &TransferRequest, peer: &TransferRequest) -> u32 {
+    if request.transmit {
+        request.length
+    } else {
+        peer.length
+    }
+}
+
+/// The totals of this end, whose row is `own`; `peer` are those of the other end.
+pub(super) fn own_totals(
+    request: &TransferRequest,
+    more: &[String],
+    own: &ResultRow,
+    peer: Option<&FlowTotals>,
+) -> FlowTotals {
+    let length = sender_length(request, &request_of_peer(request, more));
+    let mut totals = totals(role(request), own.real_s, own.bytes);
+    if request.udp && request.transmit {
+        totals.datagrams = own.calls.checked_sub(END_MARKS);
+    } else if request.udp {
+        let sent = peer.and_then(|peer| peer.datagrams);
+        count_received(&mut totals, sent, length);
+    }
+    totals
+}
+
+const fn role(request: &TransferRequest) -> Role {
+    if request.transmit {
+        Role::Sender
+    } else {
+        Role::Receiver
+    }
+}
+
+/// The totals that a row has.
+const fn totals(role: Role, elapsed_s: f64, bytes: u64) -> FlowTotals {
+    FlowTotals {
         flow: 0,
-        role: if peer.transmit {
-            Role::Sender
-        } else {
-            Role::Receiver
-        },
-        elapsed_s: elapsed_s(&row, bytes),
+        role,
+        elapsed_s,
         bytes,
         retransmits: None,
         datagrams: None,
@@ -45,11 +91,7 @@ pub(super) fn peer_totals(
         reordered: None,
         jitter_s: None,
         transit: None,
-    };
-    if request.udp {
-        count_datagrams(&mut totals, request, own, &row);
     }
-    Some(totals)
 }
 
 /// A line without the name that a verbose peer puts before it.
@@ -68,19 +110,10 @@ fn elapsed_s(row: &ReportedRow, bytes: u64) -> f64 {
     }
 }
 
-/// Counts datagrams: all are of one length, so that the bytes give the number that arrived.
-fn count_datagrams(
-    totals: &mut FlowTotals,
-    request: &TransferRequest,
-    own: &ResultRow,
-    row: &ReportedRow,
-) {
-    if totals.role == Role::Sender {
-        totals.datagrams = row.calls.and_then(|calls| calls.checked_sub(END_MARKS));
-        return;
-    }
-    let sent = own.calls.checked_sub(END_MARKS);
-    let arrived = received_datagrams(totals.bytes, request.length);
+/// Counts the datagrams of a receiver, of which `sent` were sent: all are of one length, so that the bytes give the number that
+/// arrived.
+fn count_received(totals: &mut FlowTotals, sent: Option<u64>, length: u32) {
+    let arrived = received_datagrams(totals.bytes, length);
     if let (Some(sent), Some(arrived)) = (sent, arrived)
         && arrived <= sent
     {
@@ -109,7 +142,7 @@ mod tests {
         cpu_s: 0.001,
     };
 
-    fn totals(options: &str, own: ResultRow, line: &str, more: &[&str]) -> FlowTotals {
+    fn totals_of_peer(options: &str, own: ResultRow, line: &str, more: &[&str]) -> FlowTotals {
         let request = TransferRequest::decode(&format!("nttcp@{options}")).unwrap();
         let more: Vec<String> = more.iter().map(|word| (*word).to_owned()).collect();
         peer_totals(&request, &more, &own, &[line.to_owned()]).unwrap()
@@ -117,14 +150,14 @@ mod tests {
 
     #[test]
     fn a_row_gives_the_totals_of_the_other_end() {
-        let up = totals("-t", ROW, &ROW.show('1', FORMAT), &[]);
+        let up = totals_of_peer("-t", ROW, &ROW.show('1', FORMAT), &[]);
         assert_eq!((up.role, up.bytes), (Role::Receiver, 20_000));
         assert!((up.elapsed_s - 0.02).abs() < 1e-9);
         let verbose = format!("nttcp-1: {}", ROW.show('1', FORMAT));
-        let down = totals("-r", ROW, &verbose, &[]);
+        let down = totals_of_peer("-r", ROW, &verbose, &[]);
         assert_eq!((down.role, down.datagrams), (Role::Sender, None));
         let format = "%9b%8c";
-        let short = totals("-t", ROW, &ROW.show('1', format), &["-f", format]);
+        let short = totals_of_peer("-t", ROW, &ROW.show('1', format), &["-f", format]);
         assert!(short.elapsed_s.abs() < 1e-12, "its row has no time");
     }
 
@@ -135,9 +168,12 @@ mod tests {
             calls: 19,
             ..ROW
         };
-        let up = totals("-t@-u@-l1000", ROW, &arrived.show('1', FORMAT), &[]);
+        let up = totals_of_peer("-t@-u@-l1000", ROW, &arrived.show('1', FORMAT), &[]);
         assert_eq!((up.datagrams, up.lost), (Some(20), Some(2)));
-        let down = totals("-r@-u@-l1000", arrived, &ROW.show('1', FORMAT), &[]);
+        let down = totals_of_peer("-r@-u@-l1000", arrived, &ROW.show('1', FORMAT), &[]);
         assert_eq!((down.datagrams, down.lost), (Some(20), None));
+        let request = TransferRequest::decode("nttcp@-r@-u@-l1000").unwrap();
+        let own = own_totals(&request, &[], &arrived, Some(&down));
+        assert_eq!((own.datagrams, own.lost), (Some(20), Some(2)));
     }
 }
