@@ -17,6 +17,7 @@ pub mod rtt;
 pub mod serve;
 mod server_log;
 mod store_advice;
+mod stored_value;
 pub mod study;
 pub mod throughput;
 pub mod topology;

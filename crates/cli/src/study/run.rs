@@ -23,7 +23,9 @@ use crate::invocation::started_run;
 use caudal_core::date::rfc3339;
 use caudal_engine::TOOL;
 use caudal_engine::machine::MachineMonitor;
-use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
+use caudal_store::{
+    RunKind, RunOutcome, SampleSeries, StoredDocument, StoredRun, StoredStudy, StudyTrial,
+};
 
 /// A study under way.
 pub struct Study {
@@ -69,7 +71,7 @@ impl Study {
         );
         let mut warnings = prepared.doubts();
         warnings.extend(unsimulated);
-        let environment = json!({ "machine": watch.read(None) });
+        let environment = json!({ "machine": watch.machine(None) });
         let expectations: BTreeMap<&String, Value> = expected
             .iter()
             .map(|(key, one)| {
@@ -94,7 +96,7 @@ impl Study {
                 "quick": prepared.campaign.quick,
                 "cases": prepared.campaign.cases,
             }),
-            environment: environment.clone(),
+            environment: crate::stored_value::environment_from(&environment),
             events: vec![
                 (now, "begun".to_owned(), json!({})),
                 (now, "expected".to_owned(), json!(expectations)),
@@ -357,7 +359,7 @@ impl Study {
         let mut carried = carry::carry(&stage, interrupt)?;
         progress.end(self.prepared.trial_time(index));
         let metrics = metrics::of(&case, &place, &carried);
-        let environment = environment(&carried, &watch.read(None));
+        let environment = environment(&carried, &json!(watch.machine(None)));
         let predicted = self
             .expected
             .get(&case.key)
@@ -386,18 +388,17 @@ impl Study {
         };
         self.archive.keep(StoredRun {
             id: started.header.id,
-            kind: "trial".to_owned(),
+            kind: RunKind::Trial,
             started_ns: i64::try_from(carried.zero_ns).unwrap_or(i64::MAX),
             tool: TOOL.to_owned(),
             peer: None,
             title: Some(format!("{}: {}", self.prepared.source.name, case.key)),
             command: self.command.clone(),
             outcome: if trial.spoiled.is_some() {
-                "failed"
+                RunOutcome::Failed
             } else {
-                "done"
-            }
-            .to_owned(),
+                RunOutcome::Done
+            },
             trial: Some(StudyTrial {
                 study: self.id.clone(),
                 case: case.key.clone(),
@@ -406,8 +407,8 @@ impl Study {
                 baseline: case.alone.is_some(),
             }),
             headline: metrics::headline(&trial.flows, &trial.metrics),
-            environment,
-            document: json!(trial),
+            environment: crate::stored_value::environment_from(&environment),
+            document: StoredDocument::Trial(json!(trial).to_string()),
             series: series(&carried),
         });
         self.trials.push(trial);
