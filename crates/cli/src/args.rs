@@ -2,8 +2,9 @@
 
 use crate::exit::Failure;
 use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
-use caudal_engine::allow::Network;
+use caudal_engine::{Network, Protocol};
 use caudal_sys::signal::Interrupt;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -235,9 +236,9 @@ pub struct TrafficArgs {
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
-    /// Speak another program's language with its server; without it that is found out where it is iperf3's
-    #[arg(long = "as", value_name = "PROGRAM")]
-    pub language: Option<crate::peer::Language>,
+    /// Speak another program's protocol with its server; without it that is found out where it is iperf3's
+    #[arg(long = "as", value_name = "PROGRAM", value_parser = foreign_protocol())]
+    pub protocol: Option<Protocol>,
     /// Begin to send at this moment: seconds since 1970, or from now on as +2s; at once when it is past
     #[arg(long, value_name = "TIME", value_parser = moment, conflicts_with_all = ["repeat", "until"])]
     pub at: Option<Moment>,
@@ -547,6 +548,20 @@ pub fn moment(text: &str) -> Result<Moment, String> {
         .checked_mul(1_000_000_000)
         .and_then(|ns| ns.checked_add(nanos));
     at.map(Moment).ok_or_else(wrong)
+}
+
+/// Reads the name of another program as the protocol it speaks.
+fn foreign_protocol() -> impl TypedValueParser<Value = Protocol> {
+    let names = [
+        PossibleValue::new("iperf2").help("iperf 2's, on port 5001 unless another is given"),
+        PossibleValue::new("iperf3").help("iperf3's"),
+        PossibleValue::new("nttcp").help("nttcp's, on port 5037 unless another is given"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "iperf2" => Protocol::Iperf2,
+        "nttcp" => Protocol::Nttcp,
+        _ => Protocol::Iperf3,
+    })
 }
 
 fn omit(text: &str) -> Result<OmitArg, String> {

@@ -1,6 +1,8 @@
 //! What every kind of failure means to a script, and what a person can do about it: one line, one code.
 
-use caudal_engine::RunError;
+use crate::flag::flag;
+use caudal_core::text::on_one_line;
+use caudal_engine::{RunError, Unsupported};
 use caudal_wire::message::Refusal;
 use std::fmt;
 use std::process::ExitCode;
@@ -105,14 +107,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The text as one line, whatever it holds: a peer's words must not pass for ours, nor move the cursor.
-#[must_use]
-pub fn on_one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
-
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let (exit, advice) = match &error {
@@ -167,6 +161,10 @@ impl From<RunError> for Failure {
             ),
             RunError::Flows(_) => (Exit::Failed, "see whether a firewall cuts connections"),
             RunError::Plan(_) => (Exit::Usage, "see --help"),
+            RunError::Unsupported { .. } => (
+                Exit::Usage,
+                "leave it out, or measure with a server of caudal",
+            ),
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {
@@ -175,6 +173,14 @@ impl From<RunError> for Failure {
                 reason: Refusal::Host,
                 message,
             } => format!("the server refused, because of its own kernel: {message}"),
+            RunError::Unsupported {
+                protocol,
+                what: Unsupported::Setting { quantity, detail },
+            } => {
+                let detail = detail.iter().map(|detail| format!(": {detail}"));
+                let detail: String = detail.collect();
+                format!("{protocol} does not support {}{detail}", flag(*quantity))
+            }
             _ => error.to_string(),
         };
         Self::new(exit, message, advice)

@@ -25,6 +25,8 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::ReplyTimeout => "--timeout",
         Quantity::Period => "--every",
         Quantity::Verification => "--verify",
+        Quantity::Multipath => "--mptcp",
+        Quantity::ZeroCopy => "--zerocopy",
     }
 }
 

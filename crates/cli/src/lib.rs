@@ -2,31 +2,28 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
-mod dialects;
-mod digits;
 pub mod exit;
 mod flag;
-pub mod getopt;
+mod foreign_servers;
 pub mod import;
-pub mod iperf2;
-pub mod iperf3;
+mod invocation;
 pub mod lab;
-pub mod machine;
-pub mod nttcp;
 pub mod output;
 pub mod peer;
-pub mod personality;
 pub mod predict;
 pub mod recording;
 pub mod report;
 pub mod rtt;
 pub mod serve;
+mod server_log;
 mod store_advice;
+mod stored_value;
 pub mod study;
 pub mod throughput;
 pub mod topology;
 
 use args::{Cli, Command};
+use caudal_compat::{iperf2, iperf3, nttcp, personality};
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
 use clap::Parser;
 use exit::{Exit, Failure};

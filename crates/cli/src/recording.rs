@@ -1,20 +1,14 @@
-//! The recording of a run: after its result was shown, and never at its expense.
+//! The recording of a command's run: after its result was shown, and never at its expense.
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::import::{self, log::Log};
-use crate::machine::Watch;
-use crate::output::document::{StartedRun, new_id};
-use crate::peer::{Peer, TOOL};
 use crate::store_advice::store_advice;
-use caudal_core::plan::PlanKind;
 use caudal_core::run::{Environment, Run};
-use caudal_engine::describe;
-use caudal_store::{Headline, SampleSeries, Store, StoreError, StoredRun};
-use serde_json::{Value, json};
+use caudal_engine::StartedRun;
+use caudal_engine::machine::MachineMonitor;
+use caudal_store::{Recording, RecordingError, RunOutcome, SampleSeries, StoreError, StoredRun};
 use std::io::Write;
 use std::net::IpAddr;
-use std::path::PathBuf;
 
 /// Digits of an id that people are shown: enough to tell any runs of a lifetime apart.
 pub const SHOWN: usize = 8;
@@ -25,204 +19,89 @@ pub fn short(id: &str) -> &str {
     id.get(..SHOWN).unwrap_or(id)
 }
 
-/// The outcome of a run, as the store has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunOutcome {
-    /// It was completed.
-    Done,
-    /// It ended before its time.
-    CutShort,
-    /// It was completed without a result.
-    Failed,
-}
-
-impl RunOutcome {
-    /// The outcome of a run whose command ends with this exit code.
-    #[must_use]
-    pub fn new(exit: Exit, cut_short: bool) -> Self {
-        match exit {
-            _ if cut_short => Self::CutShort,
-            Exit::Done => Self::Done,
-            _ => Self::Failed,
-        }
-    }
-
-    /// The outcome as the store writes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::CutShort => "cut short",
-            Self::Failed => "failed",
-        }
+/// The outcome of a run whose command ends with this exit code.
+#[must_use]
+pub const fn run_outcome(exit: Exit, is_cut_short: bool) -> RunOutcome {
+    match exit {
+        _ if is_cut_short => RunOutcome::CutShort,
+        Exit::Done => RunOutcome::Done,
+        _ => RunOutcome::Failed,
     }
 }
 
-/// The place a command's run will be recorded at, and the machine from before the run on.
+/// The recording of a command's run, from before it begins.
 #[derive(Debug)]
-pub struct Recording {
-    place: StorePlace,
-    /// `true` when the command has flags for the store.
-    has_flags: bool,
-    watch: Watch,
+pub struct CommandRecording {
+    recording: Recording,
+    /// `true` when a flag names the file.
+    is_named_by_flag: bool,
+    monitor: MachineMonitor,
 }
 
-#[derive(Debug)]
-enum StorePlace {
-    /// Nothing is to be recorded.
-    Nowhere,
-    /// There is no place for the store.
-    Unknown,
-    /// This file; `true` when a flag named it.
-    At(PathBuf, bool),
-}
-
-impl Recording {
+impl CommandRecording {
     /// Prepares to record the run that begins now.
     #[must_use]
     pub fn start(args: &StoreArgs) -> Self {
-        let flag = args.store.as_deref();
-        let place = if args.no_store {
-            StorePlace::Nowhere
-        } else {
-            match Store::locate(flag) {
-                Some(at) => StorePlace::At(at, flag.is_some()),
-                None if std::env::var_os("CAUDAL_STORE").is_some() => StorePlace::Nowhere,
-                None => StorePlace::Unknown,
-            }
-        };
         Self {
-            place,
-            has_flags: true,
-            watch: Watch::start(),
+            recording: if args.no_store {
+                Recording::Disabled
+            } else {
+                Recording::new(args.store.as_deref())
+            },
+            is_named_by_flag: args.store.is_some(),
+            monitor: MachineMonitor::start(),
         }
     }
 
-    /// Prepares to record the run of a command with another tool's flags: the environment alone names the store.
-    #[must_use]
-    pub fn by_environment() -> Self {
-        Self {
-            has_flags: false,
-            ..Self::start(&StoreArgs::default())
-        }
-    }
-
-    /// `true` when the run is to be recorded.
-    #[must_use]
-    pub const fn is_wanted(&self) -> bool {
-        matches!(self.place, StorePlace::At(..))
-    }
-
-    /// Records a run that has been shown. A failure is one line on standard error.
+    /// Records a run that has been shown, with `peer` the other end's address. A failure is one line on standard error.
     ///
     /// The line that shows people its id; `None` when the run is not recorded.
     pub fn record(
         &self,
-        peer: &Peer,
+        peer: IpAddr,
         started: &StartedRun,
         run: &Run,
         outcome: RunOutcome,
         samples: impl FnOnce() -> Vec<SampleSeries>,
     ) -> Option<String> {
-        if matches!(self.place, StorePlace::Nowhere) {
+        if !self.recording.is_enabled() {
             return None;
         }
-        let kind = match run.kind() {
-            _ if run.search.is_some() => "find-rate",
-            Some(PlanKind::Tcp) | None => "tcp",
-            Some(PlanKind::Udp) => "udp",
-            Some(PlanKind::Rtt) => "rtt",
-        };
-        let mut environment = json!(run.environment);
-        if let Value::Object(map) = &mut environment {
-            let machine = self.watch.read(Some(peer.address().ip()));
-            map.insert("machine".to_owned(), machine);
-        }
+        let started_ns = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
         let stored = StoredRun {
-            id: run.header.id.clone(),
-            kind: kind.to_owned(),
-            started_ns: i64::try_from(started.started_ns).unwrap_or(i64::MAX),
-            tool: TOOL.to_owned(),
-            peer: Some(peer.address().to_string()),
-            title: None,
-            command: run.header.command.clone().unwrap_or_default(),
-            outcome: outcome.name().to_owned(),
-            trial: None,
-            headline: Headline::from(run),
-            environment,
-            document: json!(run),
+            environment: Environment {
+                machine: Some(self.monitor.machine(Some(peer))),
+                ..run.environment.clone().unwrap_or_default()
+            },
             series: samples(),
+            ..StoredRun::new(run.clone(), started_ns, outcome)
         };
-        let by_flag = self.put(&stored)?;
+        match self.recording.record(&stored) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => {
+                warn(&not_recorded(&error));
+                return None;
+            }
+        }
         let id = short(&stored.id);
-        Some(if by_flag {
+        Some(if self.is_named_by_flag {
             format!("saved as {id}")
         } else {
             format!("saved as {id} (caudal report show {id})")
         })
     }
-
-    /// Records a test that was run with another tool's command line and has been shown in that tool's format. A failure is
-    /// one line on standard error.
-    ///
-    /// `towards` is the address of the other end. A test in which nothing was measured is not recorded.
-    pub fn record_log(&self, log: Log, towards: Option<IpAddr>) {
-        if matches!(self.place, StorePlace::Nowhere) {
-            return;
-        }
-        let Some(mut made) = import::made_here(log, &new_id()) else {
-            return;
-        };
-        let client = describe(TOOL, towards);
-        made.run.environment = Some(Environment {
-            client: Some(client.clone()),
-            server: None,
-        });
-        self.put(&StoredRun {
-            environment: json!({"client": client, "machine": self.watch.read(towards)}),
-            ..made.into()
-        });
-    }
-
-    /// Puts a run into the store, and says so when that cannot be; whether a flag has named it.
-    fn put(&self, run: &StoredRun) -> Option<bool> {
-        let (at, by_flag) = match &self.place {
-            StorePlace::Nowhere => return None,
-            StorePlace::Unknown => {
-                let remedy = if self.has_flags {
-                    "name a file with --store FILE, or use --no-store"
-                } else {
-                    BY_ENVIRONMENT
-                };
-                let what = "the run is not kept: this user has no home directory";
-                warn(&Failure::new(Exit::Done, what, remedy));
-                return None;
-            }
-            StorePlace::At(at, by_flag) => (at, *by_flag),
-        };
-        match Store::open(at).and_then(|mut store| store.record(run)) {
-            Ok(()) => Some(by_flag),
-            Err(error) => {
-                warn(&not_kept(&error, self.has_flags));
-                None
-            }
-        }
-    }
 }
 
-/// What there is to do where no flag is.
-const BY_ENVIRONMENT: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STORE=none";
-
-fn not_kept(error: &StoreError, has_flags: bool) -> Failure {
-    let remedy = match (error, has_flags) {
-        (StoreError::Open { .. }, true) => {
-            "name another place with --store FILE, or use --no-store".to_owned()
+fn not_recorded(error: &RecordingError) -> Failure {
+    let advice = match error {
+        RecordingError::NoDirectory => "name a file with --store FILE, or use --no-store",
+        RecordingError::Store(StoreError::Open { .. }) => {
+            "name another place with --store FILE, or use --no-store"
         }
-        (StoreError::Open { .. }, false) => BY_ENVIRONMENT.to_owned(),
-        (other, true) => store_advice(other).to_owned(),
-        (other, false) => store_advice(other).replace("--store FILE", "CAUDAL_STORE=FILE"),
+        RecordingError::Store(error) => store_advice(error),
     };
-    Failure::new(Exit::Done, format!("the run is not kept: {error}"), remedy)
+    Failure::new(Exit::Done, format!("the run is not kept: {error}"), advice)
 }
 
 fn warn(failure: &Failure) {
@@ -237,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_run_that_was_cut_short_is_not_taken_for_one_that_failed() {
-        assert_eq!(RunOutcome::new(Exit::Done, false).name(), "done");
-        assert_eq!(RunOutcome::new(Exit::Failed, false).name(), "failed");
-        assert_eq!(RunOutcome::new(Exit::Failed, true).name(), "cut short");
-        assert_eq!(RunOutcome::new(Exit::Peer, true).name(), "cut short");
+        assert_eq!(run_outcome(Exit::Done, false), RunOutcome::Done);
+        assert_eq!(run_outcome(Exit::Failed, false), RunOutcome::Failed);
+        assert_eq!(run_outcome(Exit::Failed, true), RunOutcome::CutShort);
+        assert_eq!(run_outcome(Exit::Peer, true), RunOutcome::CutShort);
     }
 }

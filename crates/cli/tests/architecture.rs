@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("caudal-stats", &[]),
     ("caudal-core", &["caudal-stats"]),
     ("caudal-topology", &["caudal-core"]),
@@ -22,15 +22,15 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("caudal-plot", &[]),
     ("caudal-store", &["caudal-core"]),
     ("caudal-experiment", &["caudal-predict"]),
+    ("caudal-compat", &["caudal-engine", "caudal-store"]),
     (
         "caudal",
         &[
-            "caudal-engine",
+            "caudal-compat",
             "caudal-experiment",
             "caudal-lab",
             "caudal-plot",
             "caudal-simulate",
-            "caudal-store",
         ],
     ),
 ];

@@ -1,5 +1,6 @@
 //! The settings of a test that concern this end alone.
 
+use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +22,13 @@ pub struct LocalOptions {
 }
 
 impl LocalOptions {
+    /// Waits until traffic is to begin, for a protocol that leaves no time between opening connections and the start.
+    pub(crate) fn wait_for_start(&self) {
+        if let Some(start_at_ns) = self.start_at_ns {
+            sleep_until(monotonic_ns() + start_at_ns.saturating_sub(realtime_ns()));
+        }
+    }
+
     /// The processor for the thread of the flow at position `nth`.
     pub(crate) fn cpu(&self, nth: usize) -> Option<usize> {
         let position = nth % self.affinity.len().max(1);

@@ -1,5 +1,6 @@
 //! The protocols a peer may speak.
 
+use caudal_wire::{iperf2, nttcp};
 use std::fmt;
 
 /// The protocol between the two ends of a test.
@@ -13,6 +14,18 @@ pub enum Protocol {
     Iperf2,
     /// That of nttcp.
     Nttcp,
+}
+
+impl Protocol {
+    /// The port on which its servers listen unless another is given.
+    #[must_use]
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Native | Self::Iperf3 => crate::server::PORT,
+            Self::Iperf2 => iperf2::PORT,
+            Self::Nttcp => nttcp::PORT,
+        }
+    }
 }
 
 impl fmt::Display for Protocol {

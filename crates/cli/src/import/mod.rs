@@ -14,7 +14,7 @@ mod line;
 pub(crate) mod log;
 mod nttcp;
 
-use crate::output::document::{rfc3339, this_tool};
+use caudal_core::date::rfc3339;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::run::{Import, ImportSide, Run, RunHeader, SCHEMA, Tool};
 use caudal_core::units::BitRate;
@@ -377,81 +377,6 @@ fn imported(log: Log, name: &str, sha: &str, nth: usize) -> Imported {
         ),
     };
     of_log(log, account)
-}
-
-/// A test that this program has just made in the ways of another, as it is to be kept under `id`; `None` when nothing
-/// was measured in it.
-#[must_use]
-pub(crate) fn made_here(log: Log, id: &str) -> Option<Imported> {
-    if !log.has_counts() {
-        return None;
-    }
-    let this = this_tool();
-    let tool = log.format.tool();
-    let version = this.version.as_deref().unwrap_or_default();
-    let account = Account {
-        id: id.to_owned(),
-        tool: format!("{} {version} (as {tool})", this.name),
-        named: Tool {
-            compatible_with: Some(tool.to_owned()),
-            ..this
-        },
-        source: None,
-        cut_short: Warning::new(WarningCode::CutShort, "the test ended before its time")
-            .with_remedy(""),
-    };
-    let started_ns = log.started_ns.unwrap_or(0);
-    let together = both_at_once(&log);
-    let mut made = of_log(log, account).starting(started_ns);
-    if let Some((goodput, loss)) = together {
-        (made.goodput_bps, made.loss) = (goodput, loss);
-    }
-    Some(made)
-}
-
-/// What both directions add up to, goodput and the fraction lost; `None` for one direction, and for two that took turns.
-fn both_at_once(log: &Log) -> Option<(Option<f64>, Option<f64>)> {
-    let directions = document::directions(log);
-    if directions.len() < 2 {
-        return None;
-    }
-    let counts = |direction: Direction| {
-        let flows = log.flows.iter();
-        let flows = flows.filter(move |flow| flow.direction == direction);
-        flows.flat_map(|flow| {
-            flow.sender
-                .iter()
-                .chain(&flow.receiver)
-                .chain(&flow.intervals)
-        })
-    };
-    let spans = directions.iter().map(|direction| {
-        let starts = counts(*direction).map(|count| count.start_s);
-        let ends = counts(*direction).map(|count| count.end_s);
-        (
-            starts.fold(f64::INFINITY, f64::min),
-            ends.fold(0.0, f64::max),
-        )
-    });
-    let (start, end) = spans.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)))?;
-    // Turns may touch, where clocks are read a little late.
-    if end - start < end / 2.0 {
-        return None;
-    }
-    let totals: Vec<document::Totals> = directions
-        .iter()
-        .map(|direction| document::totals(log, *direction))
-        .collect();
-    let goodput = totals.iter().map(|totals| totals.goodput_bps).sum();
-    let losses = totals.iter().map(|totals| totals.losses);
-    let losses: Option<Vec<(f64, f64)>> = losses.collect();
-    let loss = losses.and_then(|losses| {
-        let (all, lost) = losses
-            .iter()
-            .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        (all > 0.0).then(|| lost / all)
-    });
-    Some((goodput, loss))
 }
 
 fn of_log(log: Log, account: Account) -> Imported {

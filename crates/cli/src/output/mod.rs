@@ -2,7 +2,6 @@
 
 pub mod closing;
 pub mod csv;
-pub mod document;
 pub mod interval_table;
 pub mod json_lines;
 pub mod progress;

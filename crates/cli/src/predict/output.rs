@@ -4,11 +4,12 @@ use super::sweep::Kind;
 use super::{Answered, Answers, Parameter, Question, ShowArgs};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
-use crate::output::document::{command_line, this_tool};
+use crate::invocation::command_line;
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text::{WIDTH, fold};
 use caudal_core::prediction::{Method, Prediction};
 use caudal_core::quantity::Unit;
+use caudal_engine::this_tool;
 use caudal_plot::{Axis, Figure, Layer, Quantity, Scale};
 use serde_json::{Value, json};
 
@@ -392,7 +393,7 @@ fn to_json(question: &dyn Question, answered: &Answered) -> Value {
     }
     let mut value = json!({
         "schema": SCHEMA,
-        "tool": this_tool(),
+        "tool": this_tool(None),
         "command": command_line(),
         "question": question.name(),
         "words": question.words(),

@@ -24,9 +24,10 @@ use super::ShowArgs;
 use super::output;
 use super::simulated::value as simulated;
 use crate::exit::{Exit, Failure};
-use crate::output::document::{command_line, this_tool};
+use crate::invocation::command_line;
 use crate::output::text::fold;
 use crate::topology::WhatArgs;
+use caudal_engine::this_tool;
 
 /// Frames and timers after which a simulation is cut short: some seconds of work.
 const EVENT_LIMIT: u64 = 20_000_000;
@@ -831,7 +832,7 @@ impl Told<'_> {
         let all: Vec<&Prediction> = self.all().collect();
         json!({
             "schema": output::SCHEMA,
-            "tool": this_tool(),
+            "tool": this_tool(None),
             "command": command_line(),
             "question": "topology",
             "words": format!("What flows get over {}", self.args.what.what),

@@ -3,9 +3,9 @@
 use crate::exit::{Exit, Failure};
 use crate::import::{self, Imported, MOST_BYTES};
 use crate::output::sink::Sink;
-use caudal_store::{Headline, Store, StoreError, StoredRun};
+use caudal_core::run::Environment;
+use caudal_store::{Headline, RunKind, RunOutcome, Store, StoreError, StoredDocument, StoredRun};
 use clap::Args;
-use serde_json::json;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -33,13 +33,13 @@ impl From<Imported> for StoredRun {
     fn from(run: Imported) -> Self {
         Self {
             id: run.id,
-            kind: run.kind,
+            kind: run.kind.parse().unwrap_or(RunKind::Tcp),
             started_ns: run.started_ns.unwrap_or(0),
             tool: run.tool,
             peer: run.peer,
             title: run.title,
             command: run.command,
-            outcome: run.outcome.to_owned(),
+            outcome: run.outcome.parse().unwrap_or(RunOutcome::Done),
             trial: None,
             headline: Headline {
                 goodput_bps: run.goodput_bps,
@@ -47,8 +47,8 @@ impl From<Imported> for StoredRun {
                 rtt_us: run.rtt_us,
                 retransmits: run.retransmits,
             },
-            environment: json!({}),
-            document: json!(run.run),
+            environment: Environment::default(),
+            document: StoredDocument::Run(Box::new(run.run)),
             series: Vec::new(),
         }
     }

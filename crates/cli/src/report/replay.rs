@@ -62,7 +62,9 @@ pub(super) fn replay(
             "name one of its trials' flows with `caudal report export`, or a run",
         ));
     };
-    let Some(StoredDocument::Run(run)) = StoredDocument::parse(&stored.document) else {
+    let Some(StoredDocument::Run(run)) =
+        StoredDocument::parse(&crate::stored_value::document_value(&stored.document))
+    else {
         return Err(Failure::usage(
             format!("{} is no run by itself", args.id),
             "name a run of caudal tcp, udp or rtt, or an imported one",

@@ -4,7 +4,6 @@
 use super::{AnswerArgs, list};
 use crate::exit::Failure;
 use crate::output::closing;
-use crate::output::document::rfc3339;
 use crate::output::interval_table::Detail;
 use crate::output::round_trips;
 use crate::output::search_table;
@@ -13,6 +12,7 @@ use crate::output::views::TextForm;
 use crate::recording::short;
 use crate::report::document::StoredDocument;
 use crate::study::trial::Trial;
+use caudal_core::date::rfc3339;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{FlowReport, Run};
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
@@ -37,20 +37,24 @@ pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
     let kept = store.find(&args.id)?;
     let tags = store.tags(kept.id())?;
     let (lines, document) = match kept {
-        StoredItem::Run(run) => (run_lines(&run, &tags), run.document),
+        StoredItem::Run(run) => (
+            run_lines(&run, &tags),
+            crate::stored_value::document_text(&run.document),
+        ),
         StoredItem::Study(study) => {
             let trials = store.list(&Filter {
                 study: Some(study.id.clone()),
                 ..Filter::default()
             })?;
             let lines = study_lines(&study, &trials, &tags);
-            (lines, study_json(&study, &trials, &tags))
+            let document = study_json(&study, &trials, &tags);
+            (
+                lines,
+                serde_json::to_string_pretty(&document).unwrap_or_default(),
+            )
         }
     };
-    let data = args
-        .answer
-        .json
-        .then(|| serde_json::to_string_pretty(&document).unwrap_or_default());
+    let data = args.answer.json.then_some(document);
     let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
     args.answer.deliver(&lines, data.as_deref())
 }
@@ -110,12 +114,14 @@ fn run_lines(run: &StoredRun, tags: &[String]) -> Vec<String> {
             short(&of.study)
         ));
     }
-    match StoredDocument::parse(&run.document) {
+    match StoredDocument::parse(&crate::stored_value::document_value(&run.document)) {
         Some(StoredDocument::Run(run)) => lines.extend(result_lines(&run)),
         Some(StoredDocument::Trial(trial)) => lines.extend(trial_lines(&trial)),
         None => lines.push("its document cannot be read".to_owned()),
     }
-    lines.extend(machines(&run.environment));
+    lines.extend(machines(&crate::stored_value::environment_value(
+        &run.environment,
+    )));
     if !run.series.is_empty() {
         let values: usize = run.series.iter().map(|series| series.values.len()).sum();
         lines.push(format!(
@@ -336,7 +342,9 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> V
         };
         lines.push(text::fold(&format!("{}: {event}{detail}", moment(*at)), 4));
     }
-    lines.extend(machines(&study.environment));
+    lines.extend(machines(&crate::stored_value::environment_value(
+        &study.environment,
+    )));
     lines
 }
 
@@ -370,12 +378,12 @@ fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Va
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use caudal_store::Headline;
+    use caudal_store::{Headline, RunKind, RunOutcome};
 
     fn kept(document: Value) -> StoredRun {
         StoredRun {
             id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
-            kind: "tcp".into(),
+            kind: RunKind::Tcp,
             started_ns: 1_795_295_439_123_000_000,
             tool: "iperf3 3.12 (imported)".into(),
             peer: Some("192.0.2.1:5201".into()),
@@ -383,15 +391,19 @@ mod tests {
                 "A title that goes on and on, beyond what one line of a terminal holds".into(),
             ),
             command: "iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into(),
-            outcome: "done".into(),
+            outcome: RunOutcome::Done,
             trial: None,
             headline: Headline::default(),
-            environment: json!({
+            environment: serde_json::from_value(json!({
                 "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
                 "machine": {"meanwhile": {"load_average_before": [0.5, 0, 0], "load_average_after": [1.5, 0, 0],
                     "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
-            }),
-            document,
+            }))
+            .unwrap(),
+            document: serde_json::from_value(document.clone()).map_or_else(
+                |_| caudal_store::StoredDocument::Trial(document.to_string()),
+                |run| caudal_store::StoredDocument::Run(Box::new(run)),
+            ),
             series: Vec::new(),
         }
     }
@@ -458,7 +470,7 @@ mod tests {
             command: "caudal study run starvation".into(),
             experiment: Value::Null,
             campaign: json!({"cases": [{"key": "udp=0"}, {"key": "udp=100"}]}),
-            environment: Value::Null,
+            environment: caudal_core::run::Environment::default(),
             events: vec![
                 (1_795_295_439_123_000_000, "begun".into(), Value::Null),
                 (

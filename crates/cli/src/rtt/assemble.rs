@@ -2,18 +2,15 @@
 
 use super::args::RttArgs;
 use super::warnings::warnings;
-use crate::output::document::StartedRun;
-use crate::peer::Peer;
-use crate::throughput::reason;
 use caudal_core::echo::SizeSummary;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
 use caudal_core::prediction::PredictionCheck;
-use caudal_core::run::{
-    ClockReport, CpuReport, Environment, FlowReport, RoundTripSummary, Run, Summary,
-};
-use caudal_engine::EchoRun;
+use caudal_core::run::{ClockReport, CpuReport, FlowReport, RoundTripSummary, Run, Summary};
+use caudal_engine::peer::PeerInfo;
+use caudal_engine::record::seconds_to_the_microsecond;
+use caudal_engine::{EchoOutcome, StartedRun};
 use caudal_predict::echo::EchoPath;
 use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
@@ -25,9 +22,9 @@ const PROBE_BYTES: u32 = 64;
 /// The measurements of a round-trip test and the conditions they were made under.
 pub(super) struct Measured<'a> {
     pub(super) args: &'a RttArgs,
-    pub(super) peer: &'a Peer,
+    pub(super) peer: &'a PeerInfo,
     pub(super) started: &'a StartedRun,
-    pub(super) echo: &'a EchoRun,
+    pub(super) echo: &'a EchoOutcome,
     pub(super) sizes: &'a [SizeSummary],
     /// The time the first message was sent, ns since 1970.
     pub(super) began_ns: Option<u64>,
@@ -41,7 +38,7 @@ pub(super) struct Measured<'a> {
 pub(super) fn assemble(measured: &Measured<'_>) -> Run {
     let Measured { echo, peer, .. } = measured;
     let plan = PlanRecord {
-        peer: Some(peer.address().to_string()),
+        peer: Some(peer.address.to_string()),
         seed: match echo.plan.schedule {
             EchoSchedule::Every { poisson: true, .. } => Some(measured.seed),
             _ => None,
@@ -49,11 +46,8 @@ pub(super) fn assemble(measured: &Measured<'_>) -> Run {
         ..PlanRecord::from(&Plan::Echo(echo.plan.clone()))
     };
     Run {
-        began_s: measured.began_ns.map(|ns| (ns / 1000) as f64 / 1e6),
-        environment: Some(Environment {
-            client: Some(peer.here().clone()),
-            server: Some(peer.there().clone()),
-        }),
+        began_s: measured.began_ns.map(seconds_to_the_microsecond),
+        environment: Some(peer.environment()),
         flows: Some(connections(echo)),
         summary: Some(Summary::RoundTrips(Box::new(summary(measured)))),
         predictions: Some(predictions(measured)),
@@ -62,11 +56,11 @@ pub(super) fn assemble(measured: &Measured<'_>) -> Run {
     }
 }
 
-fn connections(echo: &EchoRun) -> Vec<FlowReport> {
+fn connections(echo: &EchoOutcome) -> Vec<FlowReport> {
     echo.connections
         .iter()
         .map(|connection| FlowReport {
-            connect_us: connection.connecting.map(|took| took.as_secs_f64() * 1e6),
+            connect_us: connection.connect_time.map(|took| took.as_secs_f64() * 1e6),
             granted: Some(connection.granted.clone()),
             server_granted: connection.server.as_ref().map(|end| end.granted.clone()),
             failure: connection.failure.clone(),
@@ -96,16 +90,16 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
         messages,
         lost,
         loss: wilson(lost, messages, measured.args.output.confidence),
-        elapsed_s: echo.took.as_secs_f64(),
-        idle_rtt_us: peer.idle_rtt_us(),
+        elapsed_s: echo.elapsed.as_secs_f64(),
+        idle_rtt_us: peer.idle_rtt_us,
         connect_us: Some(peer.connect_us()),
-        kernel_stamps_missing: echo.unstamped.clone(),
+        kernel_stamps_missing: echo.timestamps_missing.clone(),
         clock: echo.record.clock.map(ClockReport::from),
         cpu: Some(CpuReport {
             client: Some(echo.client_usage),
             server: echo.server_usage,
         }),
-        cut_short: echo.cut_short.as_ref().map(reason),
+        cut_short: echo.cut_short.as_ref().map(ToString::to_string),
     }
 }
 
@@ -114,21 +108,21 @@ fn predictions(measured: &Measured<'_>) -> Vec<PredictionCheck> {
     let Measured {
         args, peer, echo, ..
     } = measured;
-    let (here, there) = (peer.here(), peer.there());
-    let Ok((rate, source)) = link_rate(args.link_rate, here, there, peer.is_loopback()) else {
+    let (client, server) = (&peer.client, &peer.server);
+    let Ok((rate, source)) = link_rate(args.link_rate, client, server, peer.is_loopback()) else {
         return Vec::new();
     };
     let framing = Framing {
-        mtu: link_mtu(here, there),
-        ip: peer.ip(),
-        timestamps: timestamps(here),
+        mtu: link_mtu(client, server),
+        ip: peer.ip_version(),
+        timestamps: timestamps(client),
         ..Framing::default()
     };
     let clients = match echo.plan.schedule {
         EchoSchedule::StopAndWait => echo.plan.clients,
         EchoSchedule::Every { .. } => 1,
     };
-    let idle = peer.idle_rtt_us().and_then(|us| {
+    let idle = peer.idle_rtt_us.and_then(|us| {
         let rtt = Duration::try_from_secs_f64(us / 1e6).ok()?;
         Some((rtt, PROBE_BYTES))
     });

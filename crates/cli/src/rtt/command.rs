@@ -4,19 +4,19 @@ use super::args::RttArgs;
 use super::assemble::{Measured, assemble};
 use super::plan::plan;
 use crate::exit::{Exit, Failure};
-use crate::output::document::StartedRun;
+use crate::invocation::started_run;
 use crate::output::round_trips;
 use crate::output::sink::Sink;
 use crate::output::text;
 use crate::output::views::Views;
-use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
+use crate::peer::CommandPeer;
+use crate::recording::{CommandRecording, run_outcome};
 use crate::throughput::check_link_rate;
 use caudal_core::echo::EchoSummaryOptions;
-use caudal_core::event::{Event, View};
-use caudal_core::plan::{EchoPlan, EchoSchedule};
+use caudal_core::event::{CutShort, Event, View};
+use caudal_core::plan::{EchoPlan, EchoSchedule, Plan};
 use caudal_core::units::format_duration;
-use caudal_engine::{CutShort, EchoManner, EchoRun, RunError};
+use caudal_engine::{EchoLocalOptions, EchoOutcome, LocalOptions, RunError};
 use caudal_sys::affinity;
 use caudal_sys::signal::Interrupt;
 
@@ -35,21 +35,24 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
             format!("it may use {available:?}"),
         ));
     }
-    let local = EchoManner {
+    let local = LocalOptions {
         affinity: args.affinity.clone(),
-        seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
-        at_ns: args.at.map(|at| at.0),
-        time: args.time,
-        kernel_stamps: args.time.is_none(),
+        start_at_ns: args.at.map(|at| at.0),
+        echo: EchoLocalOptions {
+            seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
+            time: args.time,
+            kernel_timestamps: args.time.is_none(),
+        },
+        ..LocalOptions::default()
     };
     if let Some(at) = args.at {
         at.approach(interrupt)?;
     }
     let mut views = Views::open(&args.output, args.table)?;
     let mut raw = args.raw.as_deref().map(Sink::file).transpose()?;
-    let mut peer = Peer::connect(&args.target, interrupt)?;
-    let started = StartedRun::now();
-    let recording = Recording::start(&args.output.store);
+    let mut peer = CommandPeer::connect(&args.target, interrupt)?;
+    let started = started_run();
+    let recording = CommandRecording::start(&args.output.store);
     views.note(&headline(&peer, &plan, args));
     let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
     let sizes = echo.record.summarise(EchoSummaryOptions {
@@ -67,22 +70,24 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         Some(_) => Exit::Failed,
         None => Exit::Done,
     };
-    let outcome = RunOutcome::new(exit, echo.cut_short.is_some());
+    let outcome = run_outcome(exit, echo.cut_short.is_some());
     let run = assemble(&Measured {
         args,
-        peer: &peer,
+        peer: peer.info(),
         started: &started,
         echo: &echo,
         sizes: &sizes,
         began_ns,
-        seed: local.seed,
+        seed: local.echo.seed,
         left_out: &left_out,
     });
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished {
         let samples = || round_trips::series(&echo.record);
-        if let Some(note) = recording.record(&peer, &started, run, outcome, samples) {
+        if let Some(note) =
+            recording.record(peer.info().address.ip(), &started, run, outcome, samples)
+        {
             views.note(&note);
         }
     }
@@ -98,7 +103,7 @@ fn plural(count: u64, noun: &str) -> String {
 }
 
 /// The test in a line: what is sent, to whom, when.
-fn headline(peer: &Peer, plan: &EchoPlan, args: &RttArgs) -> String {
+fn headline(peer: &CommandPeer, plan: &EchoPlan, args: &RttArgs) -> String {
     let number = match (args.time, args.count) {
         (Some(time), None) => format!("for {}, messages", format_duration(time)),
         (Some(time), Some(count)) => format!(
@@ -136,20 +141,25 @@ fn headline(peer: &Peer, plan: &EchoPlan, args: &RttArgs) -> String {
 
 /// Carries the plan out; the measurements, and the time the first message was sent, ns since 1970.
 fn carry_out(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     plan: &EchoPlan,
-    local: &EchoManner,
+    local: &LocalOptions,
     views: &mut Views,
-) -> Result<(EchoRun, Option<u64>), RunError> {
+) -> Result<(EchoOutcome, Option<u64>), RunError> {
     let mut began_ns = None;
-    let outcome = peer.native()?.echo(plan, local, &mut |event| {
-        if matches!(event, Event::Started { .. }) {
-            began_ns = Some(caudal_sys::clock::realtime_ns());
-        }
-        views.event(&event);
-    });
+    let outcome = peer
+        .as_mut()
+        .run(&Plan::Echo(plan.clone()), local, &mut |event| {
+            if matches!(event, Event::Started { .. }) {
+                began_ns = Some(caudal_sys::clock::realtime_ns());
+            }
+            views.event(&event);
+        });
     if outcome.is_err() {
         views.abandon();
     }
-    Ok((outcome?, began_ns))
+    let outcome = outcome?
+        .into_echo()
+        .ok_or_else(|| RunError::Protocol("no round-trip test".to_owned()))?;
+    Ok((outcome, began_ns))
 }

@@ -2,7 +2,6 @@
 
 use super::assemble::Measured;
 use crate::output::text;
-use crate::throughput::reason;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::warning::{Warning, WarningCode};
 
@@ -18,7 +17,7 @@ pub(super) fn warnings(measured: &Measured<'_>) -> Vec<Warning> {
     match &echo.cut_short {
         Some(cut) => warnings.push(Warning::new(
             WarningCode::CutShort,
-            format!("the test ended early: {}", reason(cut)),
+            format!("the test ended early: {cut}"),
         )),
         None => {
             let failures = echo
@@ -54,8 +53,8 @@ fn list(sizes: &[u32]) -> String {
 
 fn fragmented(measured: &Measured<'_>) -> Option<Warning> {
     let (plan, peer) = (&measured.echo.plan, measured.peer);
-    let headers = peer.ip().header_bytes() as u32 + 8;
-    let room = peer.path_mtu()?.saturating_sub(headers);
+    let headers = peer.ip_version().header_bytes() as u32 + 8;
+    let room = peer.path_mtu?.saturating_sub(headers);
     let larger: Vec<u32> = plan
         .sizes
         .iter()
@@ -117,7 +116,7 @@ fn too_short(measured: &Measured<'_>) -> Option<Warning> {
 
 fn stolen_cpu(measured: &Measured<'_>) -> Option<Warning> {
     let echo = measured.echo;
-    let cpus = f64::from(measured.peer.here().cpus.max(1));
+    let cpus = f64::from(measured.peer.client.cpus.max(1));
     let stolen = [Some(&echo.client_usage), echo.server_usage.as_ref()]
         .into_iter()
         .flatten()

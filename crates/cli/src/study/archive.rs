@@ -101,16 +101,18 @@ pub fn trials(store: &Store, study: &str) -> Result<Vec<Trial>, Failure> {
     let kept = store.trials(study).map_err(|error| failure(&error))?;
     kept.into_iter()
         .map(|run| {
-            serde_json::from_value(run.document).map_err(|error| {
-                Failure::new(
-                    Exit::Failed,
-                    format!(
-                        "trial {} in the store is not one of this version: {error}",
-                        run.id
-                    ),
-                    "resume it with the version that began it",
-                )
-            })
+            serde_json::from_value(crate::stored_value::document_value(&run.document)).map_err(
+                |error| {
+                    Failure::new(
+                        Exit::Failed,
+                        format!(
+                            "trial {} in the store is not one of this version: {error}",
+                            run.id
+                        ),
+                        "resume it with the version that began it",
+                    )
+                },
+            )
         })
         .collect()
 }

@@ -12,7 +12,7 @@ use super::prepare::Prepared;
 use super::run::Study;
 use super::source::Source;
 use crate::exit::{Exit, Failure};
-use crate::output::document::rfc3339;
+use caudal_core::date::rfc3339;
 use caudal_store::{Store, StoredItem, StoredStudy};
 
 /// Goes on with a study: its experiment and its trials are in the store, its file need not be there any more.
@@ -63,7 +63,7 @@ pub fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result<Exit, 
         command: kept.command.clone(),
         expected: expected(&kept),
         warnings,
-        environment: kept.environment.clone(),
+        environment: crate::stored_value::environment_value(&kept.environment),
         trials,
         archive: Archive::resume(store, kept.id),
         complete: false,

@@ -19,10 +19,13 @@ use super::progress::{self, Progress, about};
 use super::report;
 use super::trial::{SCHEMA, Trial};
 use crate::exit::{Exit, Failure};
-use crate::machine::Watch;
-use crate::output::document::{StartedRun, rfc3339};
-use crate::peer::TOOL;
-use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
+use crate::invocation::started_run;
+use caudal_core::date::rfc3339;
+use caudal_engine::TOOL;
+use caudal_engine::machine::MachineMonitor;
+use caudal_store::{
+    RunKind, RunOutcome, SampleSeries, StoredDocument, StoredRun, StoredStudy, StudyTrial,
+};
 
 /// A study under way.
 pub struct Study {
@@ -59,8 +62,8 @@ impl Study {
     /// Begins a study: what is expected of it is worked out, and the store told.
     #[must_use]
     pub fn begin(prepared: Prepared, args: &StudyOutputArgs) -> Self {
-        let started = StartedRun::now();
-        let watch = Watch::start();
+        let started = started_run();
+        let watch = MachineMonitor::start();
         let (expected, unsimulated) = forecast::of(
             &prepared.campaign.cases,
             &prepared.places,
@@ -68,7 +71,7 @@ impl Study {
         );
         let mut warnings = prepared.doubts();
         warnings.extend(unsimulated);
-        let environment = json!({ "machine": watch.read(None) });
+        let environment = json!({ "machine": watch.machine(None) });
         let expectations: BTreeMap<&String, Value> = expected
             .iter()
             .map(|(key, one)| {
@@ -93,7 +96,7 @@ impl Study {
                 "quick": prepared.campaign.quick,
                 "cases": prepared.campaign.cases,
             }),
-            environment: environment.clone(),
+            environment: crate::stored_value::environment_from(&environment),
             events: vec![
                 (now, "begun".to_owned(), json!({})),
                 (now, "expected".to_owned(), json!(expectations)),
@@ -327,7 +330,7 @@ impl Study {
     ) -> Result<(), Trouble> {
         let case = self.prepared.campaign.cases[index].clone();
         let place = self.prepared.places[index].clone();
-        let started = StartedRun::now();
+        let started = started_run();
         let position = self.trials.len() as u64 + 1;
         let (left, time) = self.left();
         progress.begin(position, position - 1 + left, &case.key, time);
@@ -352,11 +355,11 @@ impl Study {
                 .filter(|_| case.capture)
                 .map(|at| at.join(format!("{position}"))),
         };
-        let watch = Watch::start();
+        let watch = MachineMonitor::start();
         let mut carried = carry::carry(&stage, interrupt)?;
         progress.end(self.prepared.trial_time(index));
         let metrics = metrics::of(&case, &place, &carried);
-        let environment = environment(&carried, &watch.read(None));
+        let environment = environment(&carried, &json!(watch.machine(None)));
         let predicted = self
             .expected
             .get(&case.key)
@@ -385,18 +388,17 @@ impl Study {
         };
         self.archive.keep(StoredRun {
             id: started.header.id,
-            kind: "trial".to_owned(),
+            kind: RunKind::Trial,
             started_ns: i64::try_from(carried.zero_ns).unwrap_or(i64::MAX),
             tool: TOOL.to_owned(),
             peer: None,
             title: Some(format!("{}: {}", self.prepared.source.name, case.key)),
             command: self.command.clone(),
             outcome: if trial.spoiled.is_some() {
-                "failed"
+                RunOutcome::Failed
             } else {
-                "done"
-            }
-            .to_owned(),
+                RunOutcome::Done
+            },
             trial: Some(StudyTrial {
                 study: self.id.clone(),
                 case: case.key.clone(),
@@ -405,8 +407,8 @@ impl Study {
                 baseline: case.alone.is_some(),
             }),
             headline: metrics::headline(&trial.flows, &trial.metrics),
-            environment,
-            document: json!(trial),
+            environment: crate::stored_value::environment_from(&environment),
+            document: StoredDocument::Trial(json!(trial).to_string()),
             series: series(&carried),
         });
         self.trials.push(trial);

@@ -1,19 +1,16 @@
 //! The document of one or more runs of a bulk transfer.
 
 use super::plan::Settings;
-use super::recorder::{RecordedRun, reason};
+use super::recorder::RecordedRun;
 use crate::exit::{Exit, Failure};
-use crate::output::document::StartedRun;
 use crate::output::text;
-use crate::peer::Peer;
-use caudal_core::plan::{Direction, PlanRecord};
-use caudal_core::run::{
-    CpuReport, DirectionRepeats, Environment, FlowReport, Repeat, RepeatDirection, Run, Summary,
-    ThroughputSummary,
-};
+use crate::peer::CommandPeer;
+use caudal_core::event::CutShort;
+use caudal_core::plan::Direction;
+use caudal_core::run::{DirectionRepeats, Repeat, RepeatDirection, Run, Summary};
 use caudal_core::summary::over_repeats;
 use caudal_core::warning::{Warning, WarningCode};
-use caudal_engine::CutShort;
+use caudal_engine::StartedRun;
 use caudal_stats::StopDecision;
 use std::collections::BTreeSet;
 
@@ -33,6 +30,7 @@ pub(super) fn goodputs(runs: &[RecordedRun]) -> Vec<(Direction, Vec<f64>)> {
         return Vec::new();
     };
     first
+        .bulk
         .summary
         .directions
         .iter()
@@ -40,8 +38,8 @@ pub(super) fn goodputs(runs: &[RecordedRun]) -> Vec<(Direction, Vec<f64>)> {
         .map(|(at, direction)| {
             let means = runs
                 .iter()
-                .filter(|run| run.is_complete())
-                .filter_map(|run| run.summary.directions.get(at)?.goodput_mean())
+                .filter(|run| run.bulk.is_complete())
+                .filter_map(|run| run.bulk.summary.directions.get(at)?.goodput_mean())
                 .collect();
             (direction.direction, means)
         })
@@ -57,12 +55,12 @@ impl RunSet {
         let Some(last) = self.runs.last() else {
             return Exit::Failed;
         };
-        match &last.run.cut_short {
+        match &last.bulk.outcome.cut_short {
             Some(CutShort::Lost(_)) => return Exit::Peer,
             Some(_) => return Exit::Failed,
             None => {}
         }
-        let all_failed = last.run.flows.iter().all(|record| {
+        let all_failed = last.bulk.outcome.flows.iter().all(|record| {
             [&record.sender, &record.receiver]
                 .into_iter()
                 .flatten()
@@ -71,7 +69,7 @@ impl RunSet {
         let incomplete = self
             .runs
             .iter()
-            .flat_map(|run| &run.summary.warnings)
+            .flat_map(|run| &run.bulk.summary.warnings)
             .any(|warning| warning.code == WarningCode::NotAllArrived);
         if all_failed || incomplete {
             Exit::Failed
@@ -82,14 +80,14 @@ impl RunSet {
 
     /// `true` when the last of the runs ended before its time.
     pub(super) fn is_cut_short(&self) -> bool {
-        self.lost.is_some() || self.runs.last().is_none_or(|run| !run.is_complete())
+        self.lost.is_some() || self.runs.last().is_none_or(|run| !run.bulk.is_complete())
     }
 
     /// The run whose flows are shown: the last complete one, where there is one.
     fn shown(&self) -> Option<usize> {
         self.runs
             .iter()
-            .rposition(RecordedRun::is_complete)
+            .rposition(|run| run.bulk.is_complete())
             .or_else(|| self.runs.len().checked_sub(1))
     }
 
@@ -116,8 +114,9 @@ impl RunSet {
             .map(|(run, number)| Repeat {
                 run: number,
                 began_s: None,
-                cut_short: run.run.cut_short.as_ref().map(reason),
+                cut_short: run.bulk.cut_short.clone(),
                 directions: run
+                    .bulk
                     .summary
                     .directions
                     .iter()
@@ -134,7 +133,7 @@ impl RunSet {
         let mut warnings: Vec<Warning> = self
             .runs
             .iter()
-            .flat_map(|run| &run.summary.warnings)
+            .flat_map(|run| &run.bulk.summary.warnings)
             .filter(|warning| {
                 let message = match warning.message.split_once(':') {
                     Some((kind, _)) if several => kind,
@@ -178,7 +177,7 @@ impl RunSet {
 
 /// The document of a set of runs; `None` when there is none.
 pub(super) fn assemble(
-    peer: &Peer,
+    peer: &CommandPeer,
     settings: &Settings<'_>,
     started: &StartedRun,
     set: RunSet,
@@ -186,42 +185,21 @@ pub(super) fn assemble(
     let over_repeats = set.over_repeats(settings.output.confidence);
     let (repeats, warnings) = (set.repeats(), set.warnings(settings));
     let shown = set.shown()?;
-    let run = set.runs.into_iter().nth(shown)?;
-    let directions = run.summary.directions;
-    let goodput_bps = match (over_repeats.as_slice(), directions.as_slice()) {
-        ([over], _) => over.goodput_bps,
-        ([], [only]) => only.goodput_bps,
-        _ => None,
-    };
-    let flows = run.run.flows.iter().map(|record| {
-        let intervals = run.timeline.intervals(record.flow.id);
-        FlowReport::from_record(record, intervals, run.timeline.server_account())
-    });
-    let plan = PlanRecord {
-        peer: Some(peer.address().to_string()),
-        ..PlanRecord::from(&run.run.plan)
-    };
+    let shown = set.runs.into_iter().nth(shown)?;
+    let mut run = shown.bulk.into_run(started.header.clone(), peer.info());
+    if !over_repeats.is_empty()
+        && let Some(Summary::Throughput(summary)) = &mut run.summary
+    {
+        summary.goodput_bps = match over_repeats.as_slice() {
+            [over] => over.goodput_bps,
+            _ => None,
+        };
+    }
     Some(Run {
-        began_s: run.began_ns.map(|ns| (ns / 1000) as f64 / 1e6),
-        environment: Some(Environment {
-            client: Some(peer.here().clone()),
-            server: Some(peer.there().clone()),
-        }),
-        flows: Some(flows.collect()),
-        summary: Some(Summary::Throughput(Box::new(ThroughputSummary {
-            goodput_bps,
-            directions,
-            idle_rtt_us: peer.idle_rtt_us(),
-            connect_us: Some(peer.connect_us()),
-            cpu: Some(CpuReport {
-                client: Some(run.run.client_usage),
-                server: run.run.server_usage,
-            }),
-        }))),
-        predictions: Some(run.predictions),
+        predictions: Some(shown.predictions),
         warnings,
         repeats,
         over_repeats,
-        ..Run::new(started.header.clone(), plan)
+        ..run
     })
 }

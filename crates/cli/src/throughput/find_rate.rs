@@ -2,21 +2,20 @@
 
 use super::measure::headline;
 use super::plan::Settings;
-use super::recorder::{RecordedRun, reason, record};
+use super::recorder::{RecordedRun, record};
 use crate::args::RateArg;
 use crate::exit::{Exit, Failure};
-use crate::output::document::StartedRun;
+use crate::invocation::started_run;
 use crate::output::text;
 use crate::output::views::Views;
-use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
-use caudal_core::event::{Event, View};
+use crate::peer::CommandPeer;
+use crate::recording::{CommandRecording, run_outcome};
+use caudal_core::event::{CutShort, Event, View};
 use caudal_core::plan::{MIN_INTERVAL, Omit, Plan, PlanRecord, Rate, TestEnd, UdpPlan};
-use caudal_core::run::{Environment, Run, SearchResult};
+use caudal_core::run::{Run, SearchResult};
 use caudal_core::search::{Search, TrialObservation, undelivered_fraction};
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
-use caudal_engine::CutShort;
 use caudal_sys::signal::Interrupt;
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ const READINGS: u32 = 20;
 
 /// Searches for the highest rate with at most `limit` of the datagrams lost.
 pub(super) fn find_rate(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     mut plan: UdpPlan,
     settings: &Settings<'_>,
     limit: f64,
@@ -36,9 +35,9 @@ pub(super) fn find_rate(
     mut views: Views,
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
-    let started = StartedRun::now();
-    let recording = Recording::start(&settings.output.store);
-    plan.bulk.same_machine = peer.is_same_machine();
+    let started = started_run();
+    let recording = CommandRecording::start(&settings.output.store);
+    plan.bulk.same_machine = peer.info().is_same_machine;
     let each = plan.bulk.duration().unwrap_or(TRIAL) / READINGS;
     plan.bulk.interval = each.max(MIN_INTERVAL);
     let max = match rate {
@@ -58,16 +57,13 @@ pub(super) fn find_rate(
         Some(CutShort::Lost(_)) => Exit::Peer,
         Some(_) => Exit::Failed,
     };
-    let run_outcome = RunOutcome::new(exit, outcome.cut_short.is_some());
+    let stored_outcome = run_outcome(exit, outcome.cut_short.is_some());
     let plan = PlanRecord {
-        peer: Some(peer.address().to_string()),
+        peer: Some(peer.info().address.to_string()),
         ..PlanRecord::from(&Plan::Udp(plan))
     };
     let run = Run {
-        environment: Some(Environment {
-            client: Some(peer.here().clone()),
-            server: Some(peer.there().clone()),
-        }),
+        environment: Some(peer.info().environment()),
         search: Some(SearchResult {
             loss_limit: limit,
             confidence: settings.output.confidence,
@@ -80,7 +76,13 @@ pub(super) fn find_rate(
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished
-        && let Some(note) = recording.record(peer, &started, run, run_outcome, Vec::new)
+        && let Some(note) = recording.record(
+            peer.info().address.ip(),
+            &started,
+            run,
+            stored_outcome,
+            Vec::new,
+        )
     {
         views.note(&note);
     }
@@ -96,7 +98,7 @@ struct SearchEnd {
 }
 
 fn run_trials(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     plan: &UdpPlan,
     settings: &Settings<'_>,
     search: &mut Search,
@@ -119,8 +121,8 @@ fn run_trials(
                 break;
             }
         };
-        if !run.is_complete() {
-            end.cut_short.clone_from(&run.run.cut_short);
+        if !run.bulk.is_complete() {
+            end.cut_short.clone_from(&run.bulk.outcome.cut_short);
             break;
         }
         let Some(observed) = observed(&run, plan) else {
@@ -142,21 +144,23 @@ fn run_trials(
 
 /// The result of a trial; `None` without the receiver's final report.
 fn observed(run: &RecordedRun, plan: &UdpPlan) -> Option<TrialObservation> {
-    let direction = run.summary.directions.first()?;
+    let direction = run.bulk.summary.directions.first()?;
     let loss = direction.loss.as_ref().filter(|loss| loss.is_complete())?;
-    let flows = run.run.flows.len().max(1) as f64;
+    let flows = run.bulk.outcome.flows.len().max(1) as f64;
     let seconds = plan.bulk.duration().map_or(1.0, |time| time.as_secs_f64());
     Some(TrialObservation {
         sent: loss.sent?,
         lost: loss.lost?,
         reached_bps: direction.sent_bytes.unwrap_or(0) as f64 * 8.0 / seconds / flows,
-        undelivered: undelivered_fraction(&run.run.samples, plan.bulk.length),
+        undelivered: undelivered_fraction(&run.bulk.outcome.samples, plan.bulk.length),
     })
 }
 
 /// The warnings of the last trial that concern the whole search, and the one about its end.
 fn warnings(end: SearchEnd) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = end.last.map_or_else(Vec::new, |run| run.summary.warnings);
+    let mut warnings: Vec<Warning> = end
+        .last
+        .map_or_else(Vec::new, |run| run.bulk.summary.warnings);
     warnings.retain(|warning| {
         !matches!(
             warning.code,
@@ -166,7 +170,7 @@ fn warnings(end: SearchEnd) -> Vec<Warning> {
     if let Some(cut) = &end.cut_short {
         warnings.push(Warning::new(
             WarningCode::CutShort,
-            format!("the search ended early: {}", reason(cut)),
+            format!("the search ended early: {cut}"),
         ));
     }
     warnings
@@ -174,7 +178,7 @@ fn warnings(end: SearchEnd) -> Vec<Warning> {
 
 /// The rate the sender reaches without a limit: the upper bound of a search that was given none.
 fn sending_rate(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     plan: &UdpPlan,
     settings: &Settings<'_>,
 ) -> Result<BitRate, Failure> {
@@ -184,11 +188,12 @@ fn sending_rate(
     plan.bulk.omit = Omit::Nothing;
     let run = record(peer, &Plan::Udp(plan), settings, 0, &mut Views::silent())?;
     let sent: u64 = run
-        .run
+        .bulk
+        .outcome
         .flows
         .iter()
         .filter_map(|record| Some(record.sent()?.bytes))
         .sum();
-    let each = sent as f64 * 8.0 / run.run.flows.len().max(1) as f64;
+    let each = sent as f64 * 8.0 / run.bulk.outcome.flows.len().max(1) as f64;
     Ok(BitRate::from_f64(each).unwrap_or(BitRate::from_bps(1_000_000)))
 }

@@ -2,14 +2,14 @@
 
 use super::assemble::{RunSet, assemble, goodputs};
 use super::plan::Settings;
-use super::recorder::{RecordedRun, record};
+use super::recorder::record;
 use super::tcp::empty_input;
 use crate::exit::{Exit, Failure};
-use crate::output::document::StartedRun;
+use crate::invocation::started_run;
 use crate::output::text;
 use crate::output::views::Views;
-use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
+use crate::peer::CommandPeer;
+use crate::recording::{CommandRecording, run_outcome};
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{Directions, Omit, Plan, Rate, TestEnd, Transport};
 use caudal_core::units::format_duration;
@@ -24,7 +24,7 @@ const MAX_RUNS: u32 = 100;
 const MIN_RUNS: u64 = 10;
 
 /// The test in a line: what is sent, to whom, for how long.
-pub(super) fn headline(peer: &Peer, plan: &Plan) -> String {
+pub(super) fn headline(peer: &CommandPeer, plan: &Plan) -> String {
     let Some(bulk) = plan.bulk() else {
         return String::new();
     };
@@ -102,34 +102,35 @@ impl Runs {
 
 /// Carries a plan out as often as asked for, shows the result and records it.
 pub(super) fn measure(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     mut plan: Plan,
     settings: &Settings<'_>,
     mut views: Views,
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
     if let Some(bulk) = plan.bulk_mut() {
-        bulk.same_machine = peer.is_same_machine();
+        bulk.same_machine = peer.info().is_same_machine;
     }
-    let started = StartedRun::now();
-    let recording = Recording::start(&settings.output.store);
+    let started = started_run();
+    let recording = CommandRecording::start(&settings.output.store);
     views.note(&headline(peer, &plan));
     let set = carry_out(peer, &plan, settings, &mut views, interrupt)?;
     if settings.local.quit.load(Relaxed) {
         return Err(Failure::unread("the test was ended"));
     }
-    if let Some(path) = &settings.local.file
-        && set.runs.iter().all(RecordedRun::sent_nothing)
+    if let Some(path) = &settings.local.tcp.file
+        && set.runs.iter().all(|run| run.bulk.sent_nothing())
     {
         return Err(empty_input(path));
     }
     let exit = set.exit();
-    let outcome = RunOutcome::new(exit, set.is_cut_short());
+    let outcome = run_outcome(exit, set.is_cut_short());
     if let Some(run) = assemble(peer, settings, &started, set) {
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
         if let Event::Finished { run } = &finished
-            && let Some(note) = recording.record(peer, &started, run, outcome, Vec::new)
+            && let Some(note) =
+                recording.record(peer.info().address.ip(), &started, run, outcome, Vec::new)
         {
             views.note(&note);
         }
@@ -139,7 +140,7 @@ pub(super) fn measure(
 }
 
 fn carry_out(
-    peer: &mut Peer,
+    peer: &mut CommandPeer,
     plan: &Plan,
     settings: &Settings<'_>,
     views: &mut Views,
@@ -156,7 +157,7 @@ fn carry_out(
         }
         match record(peer, plan, settings, number, views) {
             Ok(run) => {
-                let is_complete = run.is_complete();
+                let is_complete = run.bulk.is_complete();
                 set.runs.push(run);
                 if !is_complete {
                     break;

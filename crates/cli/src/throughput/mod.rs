@@ -9,6 +9,5 @@ mod tcp;
 mod udp;
 
 pub use plan::check_link_rate;
-pub use recorder::reason;
 pub use tcp::tcp;
 pub use udp::udp;

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::flag::plan_failure;
 use caudal_core::plan::{BulkPlan, Directions, Omit, Plan, Rate, TestEnd};
 use caudal_core::units::{BitRate, ByteCount};
-use caudal_engine::Manner;
+use caudal_engine::LocalOptions;
 use caudal_sys::affinity;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const MAX_REPEAT: u32 = 10_000;
 pub(super) struct Settings<'a> {
     pub(super) traffic: &'a TrafficArgs,
     pub(super) output: &'a OutputArgs,
-    pub(super) local: Manner,
+    pub(super) local: LocalOptions,
 }
 
 /// The settings TCP and UDP share, as the flags give them.

@@ -5,10 +5,10 @@ use super::plan::{Settings, bulk_plan, check, check_local, length};
 use crate::args::TcpArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
-use crate::peer::Peer;
+use crate::peer::CommandPeer;
 use caudal_core::plan::{Plan, TcpPlan, TestEnd};
 use caudal_core::units::ByteCount;
-use caudal_engine::Manner;
+use caudal_engine::{LocalOptions, TcpLocalOptions};
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use std::fs::File;
@@ -58,15 +58,17 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let settings = Settings {
         traffic: &args.traffic,
         output: &args.output,
-        local: Manner {
+        local: LocalOptions {
             affinity: args.traffic.affinity.clone(),
-            file: args.file.clone(),
-            at_ns: args.traffic.at.map(|at| at.0),
-            ..Manner::default()
+            tcp: TcpLocalOptions {
+                file: args.file.clone(),
+            },
+            start_at_ns: args.traffic.at.map(|at| at.0),
+            ..LocalOptions::default()
         },
     };
     let views = Views::open(&args.output, false)?;
-    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
     measure(&mut peer, plan, &settings, views, interrupt)
 }
 

@@ -6,9 +6,9 @@ use super::plan::{Settings, bulk_plan, check, check_local, length};
 use crate::args::UdpArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
-use crate::peer::{Language, Peer};
+use crate::peer::CommandPeer;
 use caudal_core::plan::{MAX_DATAGRAM, MIN_DATAGRAM, Plan, TestEnd, UdpPlan};
-use caudal_engine::Manner;
+use caudal_engine::{LocalOptions, Protocol};
 use caudal_sys::signal::Interrupt;
 
 /// The payload that fits an Ethernet frame after IPv6 and timestamps would be smaller; this fits IPv4 and IPv6, bytes.
@@ -37,18 +37,18 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let settings = Settings {
         traffic: &args.traffic,
         output: &args.output,
-        local: Manner {
+        local: LocalOptions {
             affinity: args.traffic.affinity.clone(),
-            at_ns: args.traffic.at.map(|at| at.0),
-            ..Manner::default()
+            start_at_ns: args.traffic.at.map(|at| at.0),
+            ..LocalOptions::default()
         },
     };
     let views = Views::open(&args.output, false)?;
-    let mut peer = Peer::connect_in(&args.target, args.traffic.language, interrupt)?;
+    let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
     if asked.is_none() {
-        let headers = 8 + peer.ip().header_bytes() as u32;
-        let room = peer.path_mtu().unwrap_or(MTU).saturating_sub(headers);
-        let max = if args.traffic.language == Some(Language::Iperf2) {
+        let headers = 8 + peer.info().ip_version().header_bytes() as u32;
+        let room = peer.info().path_mtu.unwrap_or(MTU).saturating_sub(headers);
+        let max = if args.traffic.protocol == Some(Protocol::Iperf2) {
             IPERF2_DATAGRAM
         } else {
             MAX_DATAGRAM

@@ -1,7 +1,10 @@
 //! `caudal report export` by itself: what it takes from a store, and where it puts it.
 
 use crate::example;
-use caudal_store::{Headline, Store, StoredRun, StoredStudy, StudyTrial};
+use caudal_core::run::Environment;
+use caudal_store::{
+    Headline, RunOutcome, Store, StoredDocument, StoredRun, StoredStudy, StudyTrial,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -42,17 +45,24 @@ impl Drop for Place {
 fn kept(id: &str, kind: &str, of: Option<StudyTrial>, document: Value) -> StoredRun {
     StoredRun {
         id: id.to_owned(),
-        kind: kind.to_owned(),
+        kind: kind.parse().unwrap(),
         started_ns: 1_795_316_400_000_000_000,
         tool: "caudal 0.1.0".to_owned(),
         peer: None,
         title: None,
         command: "caudal rtt".to_owned(),
-        outcome: "done".to_owned(),
+        outcome: RunOutcome::Done,
         trial: of,
         headline: Headline::default(),
-        environment: Value::Null,
-        document,
+        environment: Environment::default(),
+        document: if kind == "trial" {
+            StoredDocument::Trial(document.to_string())
+        } else {
+            serde_json::from_value(document.clone()).map_or_else(
+                |_| StoredDocument::Trial(document.to_string()),
+                |run| StoredDocument::Run(Box::new(run)),
+            )
+        },
         series: Vec::new(),
     }
 }
@@ -76,7 +86,7 @@ fn filled(place: &Place, is_killed: bool) {
         command: findings.command.clone(),
         experiment: Value::Null,
         campaign: Value::Null,
-        environment: Value::Null,
+        environment: Environment::default(),
         events: Vec::new(),
     };
     store.record_study(&study).unwrap();

@@ -3,8 +3,7 @@
 use super::units::{self, Format};
 use crate::getopt::Takes::{self, Maybe, Nothing, Value};
 use crate::getopt::{self, Flag, Unreadable, Word};
-use caudal_engine::iperf2::Source;
-use caudal_wire::iperf2::Way;
+use caudal_wire::iperf2::TestMode;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,7 +28,7 @@ pub struct Options {
     /// How often to report.
     pub interval: Option<Duration>,
     /// Bytes in a block or datagram.
-    pub length: Option<usize>,
+    pub length: Option<u32>,
     /// Whether the segment size is shown.
     pub print_mss: bool,
     /// Where output goes.
@@ -84,8 +83,8 @@ pub struct Options {
     pub connect_only: bool,
     /// How long to hold back before the first write.
     pub delay: Option<Duration>,
-    /// Which way.
-    pub way: Way,
+    /// The directions, and who connects.
+    pub mode: TestMode,
     /// The port to be connected back to.
     pub listen_port: Option<u16>,
     /// Pacing by the kernel, bit/s.
@@ -94,8 +93,8 @@ pub struct Options {
     pub no_udp_fin: bool,
     /// Stamps.
     pub trip_times: bool,
-    /// Where payload comes from.
-    pub source: Source,
+    /// The file that is sent instead of the pattern; `-` for standard input.
+    pub payload: Option<PathBuf>,
     /// Connections; of a server: clients after which it ends.
     pub parallel: Option<u32>,
     /// Time to live of multicast.
@@ -149,12 +148,12 @@ impl Default for Options {
             skip_copy: false,
             connect_only: false,
             delay: None,
-            way: Way::Up,
+            mode: TestMode::Up,
             listen_port: None,
             fq_rate: None,
             no_udp_fin: false,
             trip_times: false,
-            source: Source::Digits,
+            payload: None,
             parallel: None,
             ttl: None,
             detect: false,
@@ -367,7 +366,7 @@ impl Options {
                 "either -s or -c HOST is needed".to_owned()
             });
         }
-        if self.server && matches!(self.way, Way::Reverse | Way::FullDuplex) {
+        if self.server && matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) {
             return Err("-R and --full-duplex are the client's".to_owned());
         }
         if self.udp
@@ -377,7 +376,7 @@ impl Options {
         {
             return Err("-l of a UDP test must lie between 16 and 65507".to_owned());
         }
-        if matches!(self.way, Way::Reverse | Way::FullDuplex) && self.compatible {
+        if matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) && self.compatible {
             return Err(
                 "-C tells the server nothing, so it cannot be asked for -R or --full-duplex"
                     .to_owned(),
@@ -429,16 +428,16 @@ impl Options {
                 self.host = Some(host.to_owned());
                 self.device = device.or_else(|| self.device.take());
             }
-            "dualtest" => self.way = Way::Dual,
-            "tradeoff" => self.way = Way::Tradeoff,
+            "dualtest" => self.mode = TestMode::Dual,
+            "tradeoff" => self.mode = TestMode::Tradeoff,
             "reverse" => {
-                self.way = if self.way == Way::FullDuplex {
-                    self.way
+                self.mode = if self.mode == TestMode::FullDuplex {
+                    self.mode
                 } else {
-                    Way::Reverse
+                    TestMode::Reverse
                 }
             }
-            "full-duplex" => self.way = Way::FullDuplex,
+            "full-duplex" => self.mode = TestMode::FullDuplex,
             "enhanced" => self.enhanced = true,
             "format" => {
                 let letter = text.chars().next().and_then(Format::of);
@@ -459,7 +458,7 @@ impl Options {
                     (interval > 0.0).then(|| Duration::from_secs_f64(interval.max(0.005)));
             }
             "len" => {
-                let length = amount("a number of bytes")? as usize;
+                let length = amount("a number of bytes")?.min(f64::from(u32::MAX)) as u32;
                 if !(1..=64 << 20).contains(&length) {
                     return Err(bad("a length between 1 and 64M"));
                 }
@@ -504,8 +503,8 @@ impl Options {
             "bind" => self.bind_to(text)?,
             "compatibility" => self.compatible = true,
             "daemon" => self.daemon = true,
-            "file_input" => self.source = Source::File(PathBuf::from(text)),
-            "stdin" => self.source = Source::Input,
+            "file_input" => self.payload = Some(PathBuf::from(text)),
+            "stdin" => self.payload = Some(PathBuf::from("-")),
             "ssm-host" => self.source_host = Some(text.parse().map_err(|_| bad("an address"))?),
             "listenport" => self.listen_port = Some(port()?),
             "mss" => {
@@ -727,7 +726,10 @@ mod tests {
         assert!(options.udp);
         assert_eq!(options.rate, Some(1_500_000));
         assert_eq!(options.time, Some(Duration::from_secs(5)));
-        assert_eq!((options.way, options.listen_port), (Way::Dual, Some(6002)));
+        assert_eq!(
+            (options.mode, options.listen_port),
+            (TestMode::Dual, Some(6002))
+        );
         assert_eq!(
             read("-c h%eth0 -B [::1]:5006%lo").unwrap().bind_port,
             Some(5006)

@@ -79,12 +79,6 @@ impl Pacer {
         self
     }
 
-    /// Datagrams in a departure.
-    #[must_use]
-    pub const fn batch(&self) -> u32 {
-        self.batch
-    }
-
     /// The time between departures, ns.
     #[must_use]
     pub fn period_ns(&self) -> f64 {
@@ -212,7 +206,7 @@ mod tests {
     #[test]
     fn slow_datagrams_leave_one_at_a_time() {
         let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
-        assert_eq!(pacer.batch(), 1);
+        assert_eq!(pacer.batch, 1);
         let left = run(&mut pacer, 1_000_000_000, 0);
         assert_eq!(
             left.len(),
@@ -228,8 +222,8 @@ mod tests {
     #[test]
     fn fast_datagrams_leave_in_batches_no_longer_than_the_pace_allows() {
         let pacer = Pacer::new(0, rate(1_000_000_000), 1448, 44);
-        assert_eq!(pacer.batch(), 5, "five datagrams of 11.6 µs cover 50 µs");
-        assert_eq!(Pacer::new(0, rate(100_000_000_000), 1448, 44).batch(), 44);
+        assert_eq!(pacer.batch, 5, "five datagrams of 11.6 µs cover 50 µs");
+        assert_eq!(Pacer::new(0, rate(100_000_000_000), 1448, 44).batch, 44);
     }
 
     #[test]

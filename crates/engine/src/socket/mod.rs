@@ -1,6 +1,7 @@
 //! Sockets: opened, set up as a plan asks for, and queried for what the kernel granted.
 
 mod connect;
+mod data_connection;
 mod data_socket;
 mod granted;
 mod listen;
@@ -8,6 +9,7 @@ mod retry;
 mod settings;
 
 pub(crate) use connect::{CONNECT_TIMEOUT, connect, connect_udp, connect_within};
+pub(crate) use data_connection::data_connection;
 pub(crate) use data_socket::DataSocket;
 pub(crate) use granted::{canonical, granted_batched_udp, granted_tcp, granted_udp};
 pub(crate) use listen::{listen_tcp_and_udp, reply_udp_socket};

@@ -4,7 +4,7 @@ use crate::study::trial;
 use caudal_core::quantity::Unit;
 use caudal_experiment::METRICS;
 use caudal_stats::TimedValue;
-use caudal_store::{Filter, Store, StoredItem, StoredRun};
+use caudal_store::{Filter, RunOutcome, Store, StoredItem, StoredRun};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,9 +95,9 @@ pub fn side(given: &str, store: &Store) -> Result<Side, caudal_store::StoreError
 
 impl Side {
     fn run(&mut self, run: &StoredRun) {
-        self.kinds.insert(run.kind.clone());
-        if run.outcome != "done" {
-            let why = if run.outcome == "failed" {
+        self.kinds.insert(run.kind.to_string());
+        if run.outcome != RunOutcome::Done {
+            let why = if run.outcome == RunOutcome::Failed {
                 "failed"
             } else {
                 "cut short"
@@ -105,9 +105,13 @@ impl Side {
             *self.left_out.entry(why).or_default() += 1;
             return;
         }
-        let document = &run.document;
+        let document = &crate::stored_value::document_value(&run.document);
         self.text("tool", &run.tool);
-        self.condition("", &run.environment, &["client", "server", "machine"]);
+        self.condition(
+            "",
+            &crate::stored_value::environment_value(&run.environment),
+            &["client", "server", "machine"],
+        );
         self.condition("plan", &document["plan"], &[]);
         let began = document["began_s"]
             .as_f64()

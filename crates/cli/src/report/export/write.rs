@@ -4,10 +4,10 @@ use super::{
     FIGURES, FINDINGS, Format, Material, Page, RUN, csv, files, html, json, markdown, run, study,
 };
 use crate::exit::{Exit, Failure};
-use crate::output::document::rfc3339;
 use crate::output::sink::Sink;
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
+use caudal_core::date::rfc3339;
 use caudal_experiment::{Campaign, ExperimentFile};
 use caudal_store::{SampleSeries, Store, StoredItem, StoredRun, StoredStudy};
 use clap::Args;
@@ -157,8 +157,16 @@ fn alone(subject: &Subject, series: &dyn Fn(&str) -> Vec<SampleSeries>, to: Form
         Subject::Run(kept) => match trial_of(kept) {
             Some(trial) => of_trial(&trial, &kept.series, to),
             None => match to {
-                Format::Html => html::html(&run::page(&kept.document, &kept.series, None)),
-                to => super::run(&kept.document, &kept.series, to),
+                Format::Html => html::html(&run::page(
+                    &crate::stored_value::document_value(&kept.document),
+                    &kept.series,
+                    None,
+                )),
+                to => super::run(
+                    &crate::stored_value::document_value(&kept.document),
+                    &kept.series,
+                    to,
+                ),
             },
         },
         Subject::Study(findings, trials) => match to {
@@ -177,8 +185,8 @@ fn alone(subject: &Subject, series: &dyn Fn(&str) -> Vec<SampleSeries>, to: Form
 
 /// A trial kept in a store, as such.
 fn trial_of(kept: &StoredRun) -> Option<Trial> {
-    (kept.kind == "trial")
-        .then(|| serde_json::from_value(kept.document.clone()).ok())
+    (kept.kind == caudal_store::RunKind::Trial)
+        .then(|| serde_json::from_value(crate::stored_value::document_value(&kept.document)).ok())
         .flatten()
 }
 
@@ -217,10 +225,11 @@ fn together(
                 of_study(&findings, std::slice::from_ref(&trial), series, to)
             }
             None => {
-                let page = run::page(&kept.document, &kept.series, Some(RUN));
-                let data = (RUN.to_owned(), json(&kept.document));
+                let document = crate::stored_value::document_value(&kept.document);
+                let page = run::page(&document, &kept.series, Some(RUN));
+                let data = (RUN.to_owned(), json(&document));
                 match to {
-                    Format::Csv => vec![values(csv::run(&kept.document, &kept.series))],
+                    Format::Csv => vec![values(csv::run(&document, &kept.series))],
                     to => laid_out(&page, data, to),
                 }
             }
@@ -282,7 +291,9 @@ fn trials(store: &Store, kept: &StoredStudy) -> Result<Vec<Trial>, Failure> {
     let runs = store.trials(&kept.id)?;
     Ok(runs
         .into_iter()
-        .filter_map(|run| serde_json::from_value(run.document).ok())
+        .filter_map(|run| {
+            serde_json::from_value(crate::stored_value::document_value(&run.document)).ok()
+        })
         .collect())
 }
 
@@ -319,7 +330,7 @@ fn until_now(kept: &StoredStudy, trials: &[Trial]) -> Option<Findings> {
         name: kept.name.clone(),
         started: rfc3339(u64::try_from(kept.started_ns).unwrap_or(0)),
         command: kept.command.clone(),
-        environment: kept.environment.clone(),
+        environment: crate::stored_value::environment_value(&kept.environment),
         complete: false,
         warnings: vec![
             "the study did not end: its trials were added up for this report".to_owned(),

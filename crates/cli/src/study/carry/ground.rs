@@ -15,7 +15,7 @@ use super::Stage;
 use super::process::{Process, cannot_start};
 use crate::exit::{Exit, Failure};
 use crate::lab::keep;
-use crate::peer::TOOL;
+use caudal_engine::TOOL;
 
 /// Where the processes of a trial run.
 pub(super) enum Ground {
@@ -60,7 +60,7 @@ impl Ground {
                     ..ServerOptions::default()
                 };
                 Ok(Self::Loopback(
-                    Server::start(options, None).map_err(Failure::from)?,
+                    Server::start(options, Default::default()).map_err(Failure::from)?,
                 ))
             }
         }

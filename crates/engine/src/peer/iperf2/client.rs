@@ -12,7 +12,6 @@ use crate::error::RunError;
 use crate::flow::{FlowSet, await_close};
 use crate::interrupt::UserInterrupt;
 use crate::options::LocalOptions;
-use crate::server::SessionEventSender;
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{Event, ListeningSocket};
 use caudal_core::plan::{Ticks, Transport};
@@ -185,8 +184,8 @@ impl<'a> Iperf2Client<'a> {
             views: request.views.clone(),
             ..Iperf2Options::default()
         };
-        let server =
-            Iperf2Server::start(options, admission.clone(), SessionEventSender::default())?;
+        let events_of_sessions = request.session_events.clone();
+        let server = Iperf2Server::start(options, admission.clone(), events_of_sessions)?;
         let buffers = server.receive_buffers();
         events(Event::Listening(ListeningSocket {
             transport: request.transport,

@@ -3,10 +3,9 @@
 use super::request::Iperf2Request;
 use crate::error::RunError;
 use crate::flow::role;
-use crate::socket::{DataSocket, canonical};
-use caudal_core::event::{ConnectingSocket, DataConnection, Event};
+use crate::socket::{DataSocket, data_connection};
+use caudal_core::event::{ConnectingSocket, Event};
 use caudal_core::plan::PlannedFlow;
-use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::{buffers, options, tcp, udp};
 use caudal_wire::iperf2::TestMode;
@@ -89,33 +88,6 @@ fn connecting_socket(request: &Iperf2Request, socket: &Socket) -> ConnectingSock
         length: request.block_length(),
         rate_bps: request.rate,
         buffer_bytes: buffer.unwrap_or(0),
-    }
-}
-
-/// One direction of a connection, as it is shown.
-pub(super) fn data_connection(
-    flow: PlannedFlow,
-    number: u32,
-    role: Role,
-    socket: &DataSocket,
-    peer: SocketAddr,
-) -> DataConnection {
-    let info = socket.tcp().and_then(|stream| tcp::tcp_info(stream).ok());
-    let info = info.as_ref();
-    DataConnection {
-        flow,
-        number,
-        role,
-        transport: socket.transport(),
-        local: socket.local_address().map_or(peer, canonical),
-        peer,
-        descriptor: socket.descriptor(),
-        send_buffer_bytes: buffers::send_buffer(socket).unwrap_or(0),
-        receive_buffer_bytes: buffers::receive_buffer(socket).unwrap_or(0),
-        mss: info.map(|info| info.snd_mss),
-        initial_window_bytes: info.map(|info| u64::from(info.snd_cwnd) * u64::from(info.snd_mss)),
-        handshake_rtt_us: info.map(|info| info.rtt_us),
-        connect_us: None,
     }
 }
 

@@ -12,6 +12,8 @@ use crate::error::{RunError, Unsupported};
 use crate::host::{UsageMeter, describe_host};
 use crate::interrupt::UserInterrupt;
 use crate::options::LocalOptions;
+use crate::peer::acknowledged::acknowledged;
+use crate::peer::path_mtu::path_mtu;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::target::{LocalBinding, Target};
@@ -21,16 +23,13 @@ use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
-use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample, SenderCounters,
-};
+use caudal_core::sample::{Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample};
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
-use caudal_sys::udp;
 use caudal_wire::iperf2::TestMode;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -99,17 +98,6 @@ impl Iperf2Peer {
             stop_grace: LATE,
         }
     }
-}
-
-/// The path MTU the kernel knows towards an address, bytes.
-fn path_mtu(peer: SocketAddr) -> Option<u32> {
-    let any = match peer {
-        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-    };
-    let socket = UdpSocket::bind(any).ok()?;
-    socket.connect(peer).ok()?;
-    udp::path_mtu(&socket)
 }
 
 /// The request for a plan.
@@ -214,6 +202,7 @@ impl Peer for Iperf2Peer {
         plan.check()?;
         let address = self.info.address;
         let request = request_from_plan(plan, address, &self.binding, options)?;
+        options.wait_for_start();
         events(Event::Agreed(Agreement::new(plan, address, &[])));
         let connections = connect_all(&request, events)?;
         let connect_times = connections.iter().map(|one| one.connect_time);
@@ -381,17 +370,6 @@ impl<'a> TestRecord<'a> {
             Counters::Receiver(received),
         ))
     }
-}
-
-/// What the server's kernel has acknowledged, which it has therefore received.
-fn acknowledged(sent: &SenderCounters, at_ns: u64) -> Option<ReceiverCounters> {
-    // The opening of a connection counts as a byte.
-    let acknowledged = sent.tcp?.bytes_acked?;
-    Some(ReceiverCounters {
-        bytes: acknowledged.min(sent.bytes),
-        last_ns: at_ns,
-        ..ReceiverCounters::default()
-    })
 }
 
 fn receiver_counters(report: &FlowTotals) -> ReceiverCounters {

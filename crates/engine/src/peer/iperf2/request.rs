@@ -1,7 +1,7 @@
 //! A test that a client of iperf 2 asks a server for.
 
 use super::session_view::Iperf2Session;
-use crate::server::SessionViews;
+use crate::server::{SessionEventSender, SessionViews};
 use crate::socket::CONNECT_TIMEOUT;
 use crate::target::LocalBinding;
 use caudal_core::plan::{Direction, PlannedFlow, Transport};
@@ -76,6 +76,8 @@ pub struct Iperf2Request {
     pub connect_timeout: Duration,
     /// The views of the tests in which the server connects back.
     pub views: Option<SessionViews<Iperf2Session>>,
+    /// The receiver of the events of those tests.
+    pub session_events: SessionEventSender,
 }
 
 impl Iperf2Request {
@@ -112,6 +114,7 @@ impl Iperf2Request {
             connect_only: false,
             connect_timeout: CONNECT_TIMEOUT,
             views: None,
+            session_events: SessionEventSender::default(),
         }
     }
 

@@ -1,6 +1,5 @@
 //! A session of a client of iperf 2: one test, on the connection it made and perhaps one that connects back.
 
-use super::client_sockets::data_connection;
 use super::datagram_sender::EndAnswer;
 use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
@@ -8,7 +7,7 @@ use super::session_view::Iperf2Session;
 use crate::error::RunError;
 use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
 use crate::server::{SessionEventKind, SessionView};
-use crate::socket::{DataSocket, canonical, granted_batched_udp, granted_tcp};
+use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
 use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};

@@ -112,6 +112,7 @@ impl Peer for Iperf3Peer {
         events: &mut dyn FnMut(Event),
     ) -> Result<Outcome, RunError> {
         let parameters = parameters_from_plan(plan, &self.info.client.tool)?;
+        options.wait_for_start();
         let agreed = agreed_plan(plan);
         let bulk = agreed.bulk();
         let mut client = self.client()?;

@@ -3,16 +3,17 @@
 use super::control::read_line;
 use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
 use super::error::NttcpError;
+use super::peer_report::{own_totals, peer_totals};
 use super::transfer::{Transfer, TransferLimits, TransferSettings, Transferred, client_flow};
 use crate::error::RunError;
 use crate::interrupt::UserInterrupt;
-use crate::socket::{SocketSettings, canonical, connect};
+use crate::socket::{SocketSettings, canonical, connect, data_connection};
 use crate::target::LocalBinding;
-use caudal_core::event::Event;
-use caudal_core::sample::FlowEnd;
+use caudal_core::event::{EndReport, Event, FlowTotals, PeerOutput, ReportingEnd};
+use caudal_core::sample::{FlowEnd, Role};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
-use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, ResultRow, TransferRequest};
+use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, TransferRequest};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -21,16 +22,18 @@ use std::time::Duration;
 const ROW_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time without a byte after which a transfer is given up.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(80);
+/// The mark before the row of this end.
+const OWN_MARK: char = 'l';
 /// The maximum number of the other end's lines that are read.
 const MAX_LINES: usize = 1000;
 
 /// The measurements of a transfer.
 #[derive(Debug, Clone)]
 pub struct NttcpOutcome {
-    /// The row of this end.
-    pub local: ResultRow,
     /// The lines of the other end.
     pub remote: Vec<String>,
+    /// The totals of the other end, where its row has a number of bytes.
+    pub peer: Option<FlowTotals>,
     /// The final report of this end.
     pub end: FlowEnd,
     /// The time it took to connect.
@@ -103,9 +106,29 @@ impl NttcpClient {
         ask(&control, request, more)?;
         let transferred = self.transfer(&control, request, settings, events)?;
         events(Event::Ending);
+        let remote = self.read_lines(&control);
+        let peer = peer_totals(request, more, &transferred.row, &remote);
+        events(Event::Reported(EndReport {
+            end: ReportingEnd::Local,
+            flows: vec![own_totals(request, more, &transferred.row, peer.as_ref())],
+            cpu: None,
+            congestion: None,
+            output: Some(PeerOutput::Text(
+                transferred.row.show(OWN_MARK, &request.format),
+            )),
+        }));
+        if !remote.is_empty() {
+            events(Event::Reported(EndReport {
+                end: ReportingEnd::Peer,
+                flows: peer.into_iter().collect(),
+                cpu: None,
+                congestion: None,
+                output: Some(PeerOutput::Text(remote.join("\n"))),
+            }));
+        }
         Ok(NttcpOutcome {
-            local: transferred.row,
-            remote: self.read_lines(&control),
+            remote,
+            peer,
             is_stopped: transferred.reason == Some(crate::watch::StopReason::Stopped),
             end: transferred.end,
             connect_time,
@@ -137,13 +160,21 @@ impl NttcpClient {
         } else {
             dialogue.accept(PORT + 1)?
         };
+        let flow = client_flow(request);
+        let role = if request.transmit {
+            Role::Sender
+        } else {
+            Role::Receiver
+        };
+        let connection = data_connection(flow, 1, role, &socket, self.peer);
+        events(Event::Opened(connection));
         let transfer = Transfer {
             request,
             limits: &limits,
             settings: &settings.transfer,
             peer: dialogue.peer,
         };
-        transfer.run(client_flow(request), socket, events)
+        transfer.run(flow, socket, events)
     }
 
     /// The lines of the other end.
@@ -159,7 +190,11 @@ impl NttcpClient {
 }
 
 /// Asks for the other end's part of a transfer.
-fn ask(mut control: &TcpStream, request: &TransferRequest, more: &[String]) -> Result<(), RunError> {
+fn ask(
+    mut control: &TcpStream,
+    request: &TransferRequest,
+    more: &[String],
+) -> Result<(), RunError> {
     let lost = |cause| RunError::Lost {
         doing: "asking for a test",
         cause,

@@ -5,8 +5,7 @@ use super::error::NttcpError;
 use super::listener::listen;
 use super::transfer::TransferLimits;
 use crate::socket::{
-    CONNECT_TIMEOUT, DataSocket, SocketSettings, UDP_BUFFER, canonical, connect_udp,
-    connect_within,
+    CONNECT_TIMEOUT, DataSocket, SocketSettings, UDP_BUFFER, canonical, connect_udp, connect_within,
 };
 use crate::target::LocalBinding;
 use caudal_core::plan::Transport;
@@ -45,8 +44,8 @@ impl DataDialogue<'_> {
         patience: Duration,
         settings: &SocketSettings,
     ) -> Result<DataSocket, NttcpError> {
-        let line = read_line(self.control, patience, &self.limits.stop)?
-            .ok_or(NttcpError::NoDataPort)?;
+        let line =
+            read_line(self.control, patience, &self.limits.stop)?.ok_or(NttcpError::NoDataPort)?;
         let peer = SocketAddr::new(self.peer, port_of(&line)?);
         let binding = LocalBinding {
             address: Some(self.local),

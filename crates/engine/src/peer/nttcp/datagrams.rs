@@ -1,8 +1,6 @@
 //! The datagrams of nttcp: payload without numbers, between marks of the beginning and of the end.
 
-use crate::flow::{
-    DatagramFormat, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp,
-};
+use crate::flow::{DatagramFormat, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
 use caudal_wire::nttcp::MARK_BYTES;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

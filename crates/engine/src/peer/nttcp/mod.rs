@@ -14,6 +14,7 @@ mod listener;
     reason = "the file is named for its type, NttcpPeer"
 )]
 mod nttcp;
+mod peer_report;
 mod server;
 mod server_session;
 mod server_state;

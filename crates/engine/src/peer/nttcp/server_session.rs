@@ -7,9 +7,12 @@ use super::server_state::NttcpState;
 use super::transfer::{Transfer, TransferLimits, TransferSettings};
 use crate::server::SessionEventKind;
 use crate::socket::{DataSocket, canonical, data_connection};
-use caudal_core::event::Event;
-use caudal_core::plan::{Direction, PlannedFlow};
+use caudal_core::event::{Agreement, EndedTest, Event};
+use caudal_core::plan::{
+    Direction, Directions, PlanKind, PlanRecord, PlannedFlow, TestEnd, Transport,
+};
 use caudal_core::sample::Role;
+use caudal_core::units::ByteCount;
 use caudal_wire::nttcp::{ResultRow, TransferRequest};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -77,7 +80,23 @@ impl NttcpSession<'_> {
         }
         let tool = "nttcp".to_owned();
         self.send_kind(SessionEventKind::Connected { tool });
+        self.send_event(Event::Agreed(Agreement {
+            repeat: None,
+            plan: plan_record(&request, self.peer),
+            changed: Vec::new(),
+        }));
         let row = self.transfer(&request)?;
+        let (received_bytes, sent_bytes) = if request.transmit {
+            (0, row.bytes)
+        } else {
+            (row.bytes, 0)
+        };
+        self.send_event(Event::Ended(EndedTest {
+            received_bytes,
+            sent_bytes,
+            elapsed_s: row.real_s,
+            cut_short: None,
+        }));
         let number = u32::from(request.number.unwrap_or(1));
         let mark = char::from_digit(number, 10).unwrap_or('1');
         Ok(row.show(mark, &request.format))
@@ -134,5 +153,28 @@ impl NttcpSession<'_> {
 
     fn send_kind(&self, kind: SessionEventKind) {
         self.state.send_event(self.number, self.peer, kind);
+    }
+}
+
+/// The plan of a client's request.
+fn plan_record(request: &TransferRequest, peer: SocketAddr) -> PlanRecord {
+    let (kind, transport) = if request.udp {
+        (PlanKind::Udp, Transport::Udp)
+    } else {
+        (PlanKind::Tcp, Transport::Tcp)
+    };
+    PlanRecord {
+        kind: Some(kind),
+        transport: Some(transport),
+        peer: Some(peer.to_string()),
+        directions: Some(if request.transmit {
+            Directions::Down
+        } else {
+            Directions::Up
+        }),
+        parallel: Some(1),
+        end: Some(TestEnd::Bytes(ByteCount::new(request.bytes()))),
+        length: Some(u64::from(request.length)),
+        ..PlanRecord::default()
     }
 }

@@ -188,9 +188,7 @@ impl Transfer<'_> {
                 (received.bytes, calls, received.cpu_ns)
             }
             // The read that finds the end is one.
-            Counters::Receiver(received) => {
-                (received.bytes, received.calls + 1, received.cpu_ns)
-            }
+            Counters::Receiver(received) => (received.bytes, received.calls + 1, received.cpu_ns),
         };
         ResultRow {
             length: request.length,

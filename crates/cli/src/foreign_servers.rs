@@ -1,0 +1,168 @@
+//! The servers of other programs' protocols that `caudal serve` runs beside its own.
+
+use crate::args::ServeArgs;
+use caudal_core::units::BitRate;
+use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
+use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
+use caudal_engine::server::{SessionEvent, SessionEventSender};
+use caudal_engine::{Admission, Protocol, RunError};
+use std::sync::mpsc::Sender;
+
+/// A running server of another program's protocol; stopped when dropped.
+trait ForeignServer {
+    /// The port it listens on.
+    fn port(&self) -> u16;
+
+    /// Ends running tests.
+    fn stop(self: Box<Self>);
+}
+
+impl ForeignServer for Iperf2Server {
+    fn port(&self) -> u16 {
+        Self::port(self)
+    }
+
+    fn stop(self: Box<Self>) {
+        Self::stop(*self);
+    }
+}
+
+impl ForeignServer for NttcpServer {
+    fn port(&self) -> u16 {
+        Self::port(self)
+    }
+
+    fn stop(self: Box<Self>) {
+        Self::stop(*self);
+    }
+}
+
+/// Starts a server that shares the admission of the native one.
+type StartServer =
+    fn(&ServeArgs, Admission, SessionEventSender) -> Result<Box<dyn ForeignServer>, RunError>;
+
+/// The server of a protocol, before it is started.
+struct ServerEntry {
+    protocol: Protocol,
+    is_wanted: fn(&ServeArgs) -> bool,
+    start: StartServer,
+    /// Its sockets beside the port, as people are shown them.
+    sockets: &'static str,
+    /// The flags with which another port is chosen, or the protocol left out.
+    remedy: &'static str,
+}
+
+/// The servers, in the order in which they are started.
+const SERVERS: [ServerEntry; 2] = [
+    ServerEntry {
+        protocol: Protocol::Iperf2,
+        is_wanted: |args| !args.no_iperf2,
+        start: start_iperf2,
+        sockets: "TCP and UDP",
+        remedy: "--iperf2-port, or leave it out with --no-iperf2",
+    },
+    ServerEntry {
+        protocol: Protocol::Nttcp,
+        is_wanted: |args| !args.no_nttcp,
+        start: start_nttcp,
+        sockets: "data on the ports above",
+        remedy: "--nttcp-port, or leave it out with --no-nttcp",
+    },
+];
+
+/// The result of starting a server.
+pub struct StartedServer {
+    /// Its protocol.
+    pub protocol: Protocol,
+    /// The port it listens on; `None` when it could not be started.
+    pub port: Option<u16>,
+    /// The same as people are shown it.
+    pub message: String,
+}
+
+/// The servers that run; stopped when dropped.
+pub struct ForeignServers {
+    running: Vec<Box<dyn ForeignServer>>,
+    /// Each server that was asked for.
+    pub started: Vec<StartedServer>,
+}
+
+impl ForeignServers {
+    /// Starts what the flags ask for; what cannot be started is reported and done without.
+    #[must_use]
+    pub fn start(args: &ServeArgs, admission: &Admission, events: &Sender<SessionEvent>) -> Self {
+        let mut servers = Self {
+            running: Vec::new(),
+            started: Vec::new(),
+        };
+        for entry in SERVERS.iter().filter(|entry| (entry.is_wanted)(args)) {
+            let protocol = entry.protocol;
+            let started = match (entry.start)(args, admission.clone(), events.clone().into()) {
+                Ok(server) => {
+                    let port = server.port();
+                    servers.running.push(server);
+                    StartedServer {
+                        protocol,
+                        port: Some(port),
+                        message: format!("{protocol} on port {port}, {}", entry.sockets),
+                    }
+                }
+                Err(error) => StartedServer {
+                    protocol,
+                    port: None,
+                    message: format!(
+                        "without {protocol}: {error}; choose another port with {}",
+                        entry.remedy
+                    ),
+                },
+            };
+            servers.started.push(started);
+        }
+        servers
+    }
+
+    /// Ends running tests.
+    pub fn stop(self) {
+        for server in self.running {
+            server.stop();
+        }
+    }
+}
+
+fn start_iperf2(
+    args: &ServeArgs,
+    admission: Admission,
+    events: SessionEventSender,
+) -> Result<Box<dyn ForeignServer>, RunError> {
+    let options = Iperf2Options {
+        bind: args.bind,
+        port: args.iperf2_port,
+        max_rate: args.max_rate.map(BitRate::bps),
+        max_time: args.max_time,
+        idle_timeout: args.idle_timeout,
+        connect_back: !args.no_connect_back,
+        trusted: args.iperf2_trust.clone(),
+        groups: args
+            .iperf2_group
+            .iter()
+            .map(|group| (*group, None))
+            .collect(),
+        ..Iperf2Options::default()
+    };
+    Ok(Box::new(Iperf2Server::start(options, admission, events)?))
+}
+
+fn start_nttcp(
+    args: &ServeArgs,
+    admission: Admission,
+    events: SessionEventSender,
+) -> Result<Box<dyn ForeignServer>, RunError> {
+    let options = NttcpOptions {
+        bind: args.bind,
+        port: args.nttcp_port,
+        max_rate: args.max_rate.map(BitRate::bps),
+        max_time: args.max_time,
+        idle_timeout: args.idle_timeout,
+    };
+    Ok(Box::new(NttcpServer::start(options, admission, events)?))
+}

@@ -1,0 +1,272 @@
+//! The log of `caudal serve`: a line of text or of JSON for each event.
+
+use crate::foreign_servers::StartedServer;
+use crate::output::text;
+use caudal_core::date::rfc3339;
+use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
+use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
+use caudal_core::sample::Counters;
+use caudal_core::text::on_one_line;
+use caudal_core::units::format_duration;
+use caudal_engine::server::{SessionEvent, SessionEventKind};
+use caudal_engine::{Protocol, TOOL};
+use caudal_sys::clock::realtime_ns;
+use caudal_wire::preamble::PROTOCOL;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::SocketAddr;
+
+/// The log of a server.
+pub struct ServerLog {
+    is_json: bool,
+    is_quiet: bool,
+    /// The program that each client of another protocol reports to be.
+    tools: HashMap<(Protocol, u64), String>,
+}
+
+impl ServerLog {
+    /// A log on standard output.
+    #[must_use]
+    pub fn new(is_json: bool, is_quiet: bool) -> Self {
+        Self {
+            is_json,
+            is_quiet,
+            tools: HashMap::new(),
+        }
+    }
+
+    /// Shows that the server listens.
+    pub fn listening(&self, local: SocketAddr) {
+        self.write(
+            &format!("listening on {local}, TCP and UDP, {TOOL}, protocol {PROTOCOL}"),
+            || {
+                json!({"event": "listening", "address": local.ip().to_string(), "port": local.port(),
+                       "version": env!("CARGO_PKG_VERSION"), "protocol": PROTOCOL})
+            },
+        );
+    }
+
+    /// Shows that the server of another protocol listens, or could not be started.
+    pub fn started(&self, server: &StartedServer) {
+        let event = match server.port {
+            Some(_) => "listening",
+            None => "without",
+        };
+        self.write(&server.message, || {
+            json!({"event": event, "dialect": server.protocol.to_string(), "port": server.port,
+                   "what": server.message})
+        });
+    }
+
+    /// Shows that the server is being stopped.
+    pub fn stopping(&self) {
+        self.write(
+            "stopping: running tests are ended and reported",
+            || json!({"event": "stopping"}),
+        );
+    }
+
+    /// Shows an event of a session.
+    pub fn event(&mut self, event: &SessionEvent) {
+        match event.protocol {
+            Protocol::Native | Protocol::Iperf3 => self.client_event(event),
+            Protocol::Iperf2 | Protocol::Nttcp => self.foreign_event(event),
+        }
+    }
+
+    fn write(&self, line: &str, value: impl FnOnce() -> Value) {
+        if self.is_quiet {
+            return;
+        }
+        let text = if self.is_json {
+            let mut value = value();
+            if let Value::Object(map) = &mut value {
+                map.insert("time".to_owned(), json!(rfc3339(realtime_ns())));
+            }
+            value.to_string()
+        } else {
+            on_one_line(line)
+        };
+        // A log nobody reads any more must not stop a server that others use.
+        let _ = writeln!(std::io::stdout().lock(), "{text}");
+    }
+
+    /// Shows an event of a session on the native port.
+    fn client_event(&self, event: &SessionEvent) {
+        let client = event.session;
+        let peer = event.peer.map(|peer| peer.to_string()).unwrap_or_default();
+        match &event.kind {
+            SessionEventKind::Connected { tool } => {
+                self.write(
+                    &format!("client {client}: {peer} ({tool})"),
+                    || json!({"event": "connected", "client": client, "peer": peer, "tool": tool}),
+                );
+            }
+            SessionEventKind::Event(event) => match &**event {
+                Event::Agreed(agreement) => {
+                    let plan = &agreement.plan;
+                    self.write(
+                        &format!("client {client}: {}", describe(plan)),
+                        || json!({"event": "started", "client": client, "plan": plan}),
+                    );
+                }
+                Event::Ended(ended) => self.test_ended(client, ended),
+                _ => {}
+            },
+            SessionEventKind::Refused { reason } => {
+                self.write(
+                    &format!("{peer}: turned away: {reason}"),
+                    || json!({"event": "refused", "peer": peer, "why": reason}),
+                );
+            }
+            SessionEventKind::Left => {
+                self.write(
+                    &format!("client {client}: left"),
+                    || json!({"event": "left", "client": client}),
+                );
+            }
+        }
+    }
+
+    fn test_ended(&self, client: u64, ended: &EndedTest) {
+        let stopped = ended.cut_short.as_ref().map(ToString::to_string);
+        let reason = stopped
+            .as_ref()
+            .map_or_else(String::new, |reason| format!("; ended early: {reason}"));
+        let line = format!(
+            "client {client}: done in {:.2} s, {} received, {} sent{reason}",
+            ended.elapsed_s,
+            text::bytes(ended.received_bytes),
+            text::bytes(ended.sent_bytes)
+        );
+        self.write(&line, || {
+            json!({"event": "finished", "client": client, "received_bytes": ended.received_bytes,
+                   "sent_bytes": ended.sent_bytes, "took_s": ended.elapsed_s, "stopped": stopped})
+        });
+    }
+
+    /// Shows an event of a session of another protocol: the beginning and the end of each flow.
+    fn foreign_event(&mut self, event: &SessionEvent) {
+        let session = (event.protocol, event.session);
+        match &event.kind {
+            SessionEventKind::Connected { tool } => {
+                self.tools.insert(session, tool.clone());
+            }
+            SessionEventKind::Event(test) => match &**test {
+                Event::Opened(connection) => {
+                    let tool = self.tools.get(&session).map_or("", String::as_str);
+                    let message = format!("client {tool}: {}", describe_flow(connection));
+                    self.foreign_line(event, "started", &message, None);
+                }
+                Event::FlowEnded(ended) => {
+                    let (message, bytes) = describe_end(ended);
+                    self.foreign_line(event, "finished", &message, Some(bytes));
+                }
+                _ => {}
+            },
+            SessionEventKind::Refused { reason } => {
+                self.foreign_line(event, "refused", reason, None);
+            }
+            SessionEventKind::Left => {
+                self.tools.remove(&session);
+            }
+        }
+    }
+
+    /// Writes a line about a client of another protocol; `bytes` are those received and sent, where a flow has ended.
+    fn foreign_line(
+        &self,
+        event: &SessionEvent,
+        name: &str,
+        message: &str,
+        bytes: Option<(u64, u64)>,
+    ) {
+        let protocol = event.protocol.to_string();
+        let peer = event.peer.map(|peer| peer.to_string());
+        let place = peer
+            .as_ref()
+            .map_or_else(String::new, |peer| format!("{peer}: "));
+        let refused = if name == "refused" {
+            "turned away: "
+        } else {
+            ""
+        };
+        self.write(&format!("{protocol}: {place}{refused}{message}"), || {
+            json!({"event": name, "dialect": protocol, "peer": peer, "what": message,
+                   "received_bytes": bytes.map(|(received, _)| received),
+                   "sent_bytes": bytes.map(|(_, sent)| sent)})
+        });
+    }
+}
+
+fn describe_flow(connection: &DataConnection) -> String {
+    let direction = match connection.flow.direction {
+        Direction::Up => "upload",
+        Direction::Down => "download",
+    };
+    format!("{} {direction}", connection.transport)
+}
+
+/// The end of a flow as a line, and its payload bytes received and sent.
+fn describe_end(ended: &EndedFlow) -> (String, (u64, u64)) {
+    let seconds = ended.at_ns as f64 / 1e9;
+    match ended.end.counters {
+        Counters::Sender(sent) => {
+            let transport = transport_name(sent.datagrams > 0);
+            let line = format!(
+                "{transport} sent, {} in {seconds:.2} s",
+                text::bytes(sent.bytes)
+            );
+            (line, (0, sent.bytes))
+        }
+        Counters::Receiver(received) => {
+            let datagrams = received.datagrams + received.lost;
+            let mut line = format!(
+                "{} received, {} in {seconds:.2} s",
+                transport_name(datagrams > 0),
+                text::bytes(received.bytes)
+            );
+            if datagrams > 0 {
+                line += &format!(", {} of {datagrams} datagrams lost", received.lost);
+            }
+            (line, (received.bytes, 0))
+        }
+    }
+}
+
+fn transport_name(is_udp: bool) -> Transport {
+    if is_udp {
+        Transport::Udp
+    } else {
+        Transport::Tcp
+    }
+}
+
+/// The test in a line.
+fn describe(plan: &PlanRecord) -> String {
+    let Ok(plan) = Plan::try_from(plan) else {
+        return "a test".to_owned();
+    };
+    let transport = plan.transport();
+    if let Plan::Echo(plan) = plan {
+        let sizes = plan.sizes.len();
+        return format!(
+            "echo over {transport}, {} connection(s), {sizes} size(s)",
+            plan.clients
+        );
+    }
+    let Some(bulk) = plan.bulk() else {
+        return transport.to_string();
+    };
+    let directions = match bulk.directions {
+        Directions::Up => "upload",
+        Directions::Down => "download",
+        Directions::Both => "both directions",
+    };
+    let end = match bulk.end {
+        TestEnd::Time(time) => format_duration(time),
+        TestEnd::Bytes(bytes) => bytes.to_string(),
+    };
+    format!("{transport} {directions}, {} flow(s), {end}", bulk.parallel)
+}

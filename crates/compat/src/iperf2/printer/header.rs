@@ -1,0 +1,75 @@
+//! The headers above columns.
+
+/// The header above lines of the same columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ColumnHeader {
+    Plain,
+    Udp,
+    DuplexSum,
+    SumOnly,
+    TcpWrite,
+    TcpRead,
+    UdpWrite,
+    UdpRead,
+}
+
+impl ColumnHeader {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Plain => "[ ID] Interval       Transfer     Bandwidth\n",
+            Self::Udp => {
+                "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams\n"
+            }
+            Self::DuplexSum => "[ ID] Interval       Transfer     Bandwidth    Datagrams   PPS\n",
+            Self::SumOnly => "[SUM-cnt] Interval       Transfer     Bandwidth\n",
+            Self::TcpWrite => {
+                "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr\n"
+            }
+            Self::TcpRead => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
+            Self::UdpWrite => {
+                "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n"
+            }
+            Self::UdpRead => {
+                "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  NetPwr\n"
+            }
+        }
+    }
+}
+
+/// Text in columns, with a header above the first line of each kind.
+#[derive(Debug, Default)]
+pub(super) struct HeadedText {
+    text: String,
+    header: Option<ColumnHeader>,
+}
+
+impl HeadedText {
+    /// Puts this header above the next lines, unless it is above the latest.
+    pub(super) fn head(&mut self, header: ColumnHeader) {
+        if self.header != Some(header) {
+            self.header = Some(header);
+            self.text.push_str(header.text());
+        }
+    }
+
+    /// Puts a header above the next lines, whatever is above the latest.
+    pub(super) const fn forget_header(&mut self) {
+        self.header = None;
+    }
+
+    /// Appends a line.
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Appends lines, each with its end.
+    pub(super) fn lines(&mut self, lines: &str) {
+        self.text.push_str(lines);
+    }
+
+    /// Takes the text so far.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+}

@@ -1,0 +1,21 @@
+//! The output of iperf 2.1, line for line: settings, connections, intervals, sums, reports of a server, and CSV.
+
+mod address;
+mod banner;
+mod connection_line;
+mod counts;
+mod csv;
+mod flow;
+mod header;
+mod line;
+mod mtu;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Iperf2Printer"
+)]
+mod printer;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+pub use printer::{Iperf2Printer, SessionPrinter};

@@ -1,0 +1,372 @@
+//! The printer: takes the events of all sessions of a command, and prints each as iperf 2 does.
+
+use super::banner::{client_banner, server_banner};
+use super::connection_line::connection_line;
+use super::counts::{FlowReading, SpanCounts};
+use super::csv::{CsvSubject, csv_line};
+use super::flow::ShownFlow;
+use super::header::HeadedText;
+use super::line::{write_line, write_out_of_order};
+use super::mtu::mtu_from_mss;
+use super::sum::GroupSum;
+use crate::iperf2::options::Options;
+use caudal_core::event::{
+    ConnectingSocket, DataConnection, EndedFlow, Event, FlowTotals, ListeningSocket, ReportingEnd,
+    View,
+};
+use caudal_core::plan::Transport;
+use caudal_core::sample::{Role, Sample};
+use caudal_engine::peer::iperf2::Iperf2Session;
+use caudal_sys::clock::LocalTime;
+use caudal_wire::iperf2::TestMode;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// A flow: the number of its session, and its number there.
+type FlowKey = (u32, u32);
+
+/// A flow that was opened, with its last reading.
+#[derive(Debug)]
+struct PrintedFlow {
+    flow: Rc<ShownFlow>,
+    last: FlowReading,
+    /// The segments retransmitted, when the kernel last said.
+    retransmits: u64,
+}
+
+/// The part of a flow that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Span {
+    Interval,
+    WholeTest,
+}
+
+/// Prints events as iperf 2 does.
+pub struct Iperf2Printer {
+    options: Options,
+    text: HeadedText,
+    flows: BTreeMap<FlowKey, PrintedFlow>,
+    /// The sums of intervals that are not complete: by group, and by the end of the interval in ms.
+    interval_sums: BTreeMap<(u64, u64), GroupSum>,
+    final_sums: BTreeMap<u64, GroupSum>,
+    /// The number of flows in each group.
+    group_sizes: BTreeMap<u64, u32>,
+    /// The maximum segment sizes that are still to be printed, by connection.
+    mss: BTreeMap<u32, u32>,
+    pid: u32,
+    device: fn(SocketAddr) -> Option<String>,
+    now: fn() -> u64,
+}
+
+/// The printer as the view of one session.
+pub struct SessionPrinter<'a> {
+    printer: &'a mut Iperf2Printer,
+    session: &'a Iperf2Session,
+}
+
+impl View for SessionPrinter<'_> {
+    fn event(&mut self, event: &Event) {
+        let printer = &mut *self.printer;
+        match event {
+            Event::Listening(socket) => printer.listening(socket),
+            Event::Connecting(socket) => printer.connecting(self.session, socket),
+            Event::Opened(connection) => printer.opened(self.session, connection),
+            Event::Sampled(sample) => printer.sampled(self.session, sample),
+            Event::FlowEnded(ended) => printer.ended(self.session, ended),
+            Event::Reported(report) if report.end == ReportingEnd::Peer => {
+                for totals in &report.flows {
+                    printer.reported(self.session, totals);
+                }
+            }
+            Event::NotReported { flow, attempts } => {
+                printer.not_reported(self.session, *flow, *attempts);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Iperf2Printer {
+    /// A printer; `device` names the interface of an address, `now` is the wall clock in seconds.
+    #[must_use]
+    pub fn new(
+        options: &Options,
+        pid: u32,
+        device: fn(SocketAddr) -> Option<String>,
+        now: fn() -> u64,
+    ) -> Self {
+        Self {
+            options: options.clone(),
+            text: HeadedText::default(),
+            flows: BTreeMap::new(),
+            interval_sums: BTreeMap::new(),
+            final_sums: BTreeMap::new(),
+            group_sizes: BTreeMap::new(),
+            mss: BTreeMap::new(),
+            pid,
+            device,
+            now,
+        }
+    }
+
+    /// Takes the options once their defaults are known.
+    pub fn set_options(&mut self, options: &Options) {
+        self.options = options.clone();
+    }
+
+    /// The view of a session.
+    pub const fn session<'a>(&'a mut self, session: &'a Iperf2Session) -> SessionPrinter<'a> {
+        SessionPrinter {
+            printer: self,
+            session,
+        }
+    }
+
+    /// Takes the text that was printed since the last call.
+    pub fn take_text(&mut self) -> String {
+        self.text.take()
+    }
+
+    /// Prints the settings of a server that listens.
+    pub fn listening(&mut self, socket: &ListeningSocket) {
+        if !self.options.csv && self.shows('S') {
+            let banner = server_banner(&self.options, self.pid, socket);
+            self.text.lines(&banner);
+        }
+    }
+
+    fn shows(&self, letter: char) -> bool {
+        !self.options.exclude.contains(letter)
+    }
+
+    fn local_time(&self) -> Option<LocalTime> {
+        LocalTime::at((self.now)(), self.options.utc)
+    }
+
+    fn connecting(&mut self, session: &Iperf2Session, socket: &ConnectingSocket) {
+        if self.options.csv || !self.shows('S') {
+            return;
+        }
+        let host = match &self.options.host {
+            Some(host) if session.number == 0 => host.clone(),
+            _ => socket.peer.ip().to_string(),
+        };
+        let banner = client_banner(&self.options, self.pid, &host, socket);
+        self.text.lines(&banner);
+    }
+
+    fn opened(&mut self, session: &Iperf2Session, connection: &DataConnection) {
+        let flow = Rc::new(ShownFlow::new(session, connection));
+        let is_known = self.flows.iter().any(|((number, _), open)| {
+            *number == session.number && open.flow.number == connection.number
+        });
+        let open = PrintedFlow {
+            flow: Rc::clone(&flow),
+            last: FlowReading::default(),
+            retransmits: 0,
+        };
+        self.flows
+            .insert((session.number, connection.flow.id), open);
+        if is_known {
+            return;
+        }
+        if let Some(opening) = flow.opening {
+            self.mss.insert(flow.number, opening.mss);
+        }
+        let flows = match flow.mode {
+            TestMode::FullDuplex => 2,
+            // The sum has the connection with which this server connects back.
+            TestMode::Dual if self.options.server => 2,
+            _ => 1,
+        };
+        let size = self.group_sizes.entry(flow.group).or_insert(0);
+        *size = (*size).max(flow.members * flows);
+        if self.options.csv || !self.shows('C') || self.options.sum_only {
+            return;
+        }
+        let device = self
+            .options
+            .enhanced
+            .then(|| (self.device)(flow.local))
+            .flatten();
+        let opened_at = self.local_time();
+        let line = connection_line(&self.options, &flow, device.as_deref(), opened_at.as_ref());
+        self.text.line(&line);
+        self.text.forget_header();
+    }
+
+    fn sampled(&mut self, session: &Iperf2Session, sample: &Sample) {
+        let (Some(interval), 1..) = (self.options.interval, sample.tick) else {
+            return;
+        };
+        let at_s = interval.as_secs_f64() * sample.tick as f64;
+        let reading = FlowReading {
+            at_s,
+            counters: Some(sample.counters),
+        };
+        self.interval((session.number, sample.flow), reading);
+    }
+
+    /// Prints the interval of a flow that ends with this reading.
+    fn interval(&mut self, key: FlowKey, reading: FlowReading) {
+        let Some(open) = self.flows.get_mut(&key) else {
+            return;
+        };
+        let counts = SpanCounts::between(&open.last, &reading, open.flow.is_udp());
+        open.last = reading;
+        open.retransmits = reading.retransmits().unwrap_or(open.retransmits);
+        let flow = Rc::clone(&open.flow);
+        self.counted(&flow, &counts, Span::Interval);
+    }
+
+    fn ended(&mut self, session: &Iperf2Session, ended: &EndedFlow) {
+        let key = (session.number, ended.end.flow);
+        let reading = FlowReading {
+            at_s: ended.at_ns as f64 / 1e9,
+            counters: Some(ended.end.counters),
+        };
+        let Some(open) = self.flows.get(&key) else {
+            return;
+        };
+        let is_rest = open.last.counters.is_some() && reading.bytes() > open.last.bytes();
+        if is_rest && open.flow.role == Role::Receiver {
+            self.interval(key, reading);
+        }
+        let Some(open) = self.flows.get(&key) else {
+            return;
+        };
+        let flow = Rc::clone(&open.flow);
+        let mut counts = SpanCounts::between(&FlowReading::default(), &reading, flow.is_udp());
+        counts.retransmits = reading.retransmits().unwrap_or(open.retransmits);
+        self.counted(&flow, &counts, Span::WholeTest);
+        // A sender of datagrams may still be reported on.
+        let awaits_report = flow.is_udp() && flow.role == Role::Sender && !flow.no_udp_fin;
+        if !awaits_report {
+            self.flows.remove(&key);
+        }
+    }
+
+    /// Adds the counts of a flow to the sum of its group: the sum, when it is complete and over more than one flow.
+    fn add_to_sum(
+        &mut self,
+        flow: &ShownFlow,
+        counts: &SpanCounts,
+        span: Span,
+    ) -> Option<GroupSum> {
+        let group = flow.group;
+        let size = self.group_sizes.get(&group).copied().unwrap_or(1);
+        let end_ms = (counts.end_s * 1000.0).round() as u64;
+        let sum = match span {
+            Span::Interval => self.interval_sums.entry((group, end_ms)).or_default(),
+            Span::WholeTest => self.final_sums.entry(group).or_default(),
+        };
+        sum.add(flow, counts);
+        let complete = (sum.flows >= size && size > 1).then(|| sum.clone());
+        if complete.is_some() || size == 1 {
+            match span {
+                Span::Interval => {
+                    self.interval_sums.remove(&(group, end_ms));
+                }
+                Span::WholeTest => {
+                    self.final_sums.remove(&group);
+                    self.group_sizes.remove(&group);
+                    self.interval_sums.retain(|(of, _), _| *of != group);
+                }
+            }
+        }
+        complete
+    }
+
+    /// Prints the counts of a flow, and the sum of its group when it is complete with them.
+    fn counted(&mut self, flow: &ShownFlow, counts: &SpanCounts, span: Span) {
+        let sum = self.add_to_sum(flow, counts, span);
+        if !self.shows('D') {
+            return;
+        }
+        if self.options.csv {
+            if !self.options.sum_only {
+                self.csv(flow, counts, CsvSubject::Flow);
+            }
+            if let Some(sum) = sum {
+                self.csv(flow, &sum.counts(), CsvSubject::Sum);
+            }
+            return;
+        }
+        if !self.options.sum_only {
+            write_line(&mut self.text, &self.options, flow, counts);
+            if span == Span::WholeTest {
+                self.write_totals(flow, counts);
+            }
+        }
+        if let Some(sum) = sum {
+            sum.write(&mut self.text, &self.options, span == Span::WholeTest);
+        }
+    }
+
+    /// Appends the lines that follow that of a whole flow.
+    fn write_totals(&mut self, flow: &ShownFlow, counts: &SpanCounts) {
+        let number = flow.number;
+        if let Some(received) = counts.received {
+            write_out_of_order(&mut self.text, &flow.id(), counts, received.out_of_order);
+        }
+        if flow.is_udp() && flow.role == Role::Sender {
+            let line = format!("[{number:>3}] Sent {} datagrams", counts.datagrams);
+            self.text.line(&line);
+        }
+        if self.options.print_mss
+            && flow.transport == Transport::Tcp
+            && !flow.is_starred
+            && let Some(mss) = self.mss.remove(&number)
+        {
+            let (mtu, kind) = mtu_from_mss(mss);
+            let line = format!("[{number:>3}] MSS size {mss} bytes (MTU {mtu} bytes, {kind})");
+            self.text.line(&line);
+        }
+    }
+
+    fn csv(&mut self, flow: &ShownFlow, counts: &SpanCounts, subject: CsvSubject) {
+        let now = self.local_time();
+        let line = csv_line(&self.options, now.as_ref(), flow, counts, subject);
+        self.text.line(&line);
+    }
+
+    /// Prints the other end's report on a flow in which this end sent.
+    fn reported(&mut self, session: &Iperf2Session, totals: &FlowTotals) {
+        let Some(open) = self.flows.remove(&(session.number, totals.flow)) else {
+            return;
+        };
+        if !self.shows('V') || self.options.sum_only {
+            return;
+        }
+        let flow = ShownFlow {
+            role: Role::Receiver,
+            local: open.flow.peer,
+            peer: open.flow.local,
+            ..ShownFlow::clone(&open.flow)
+        };
+        let counts = SpanCounts::from(totals);
+        if self.options.csv {
+            return self.csv(&flow, &counts, CsvSubject::Flow);
+        }
+        let line = format!("[{:>3}] Server Report:", flow.number);
+        self.text.line(&line);
+        if !self.options.enhanced {
+            self.text.forget_header();
+        }
+        write_line(&mut self.text, &self.options, &flow, &counts);
+        if let Some(received) = counts.received {
+            write_out_of_order(&mut self.text, &flow.id(), &counts, received.out_of_order);
+        }
+    }
+
+    fn not_reported(&mut self, session: &Iperf2Session, flow: u32, attempts: u32) {
+        if let Some(open) = self.flows.remove(&(session.number, flow)) {
+            let line = format!(
+                "[{:>3}] WARNING: did not receive ack of last datagram after {attempts} tries.",
+                open.flow.number
+            );
+            self.text.line(&line);
+        }
+    }
+}

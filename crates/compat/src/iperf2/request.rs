@@ -1,0 +1,97 @@
+//! The test that a command line asks for.
+
+use super::options::Options;
+use caudal_core::plan::Transport;
+use caudal_engine::LocalBinding;
+use caudal_engine::peer::iperf2::Iperf2Request;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// The default duration.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// The default rate over UDP, bit/s.
+const DEFAULT_UDP_RATE: u64 = 1 << 20;
+
+/// The test that a client's command line asks for; the default length and rate are put into the options.
+///
+/// # Errors
+/// When the server has no address.
+pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
+    let peer = resolve(options)?;
+    let length = options.length.unwrap_or(match (options.udp, peer) {
+        (false, _) => 128 << 10,
+        (true, SocketAddr::V4(_)) => 1470,
+        (true, SocketAddr::V6(_)) => 1450,
+    });
+    let packet_rate = options
+        .pps
+        .map(|pps| (pps * f64::from(length) * 8.0) as u64);
+    options.rate = packet_rate.or(options.rate);
+    if options.udp {
+        options.length.get_or_insert(length);
+        options.rate.get_or_insert(DEFAULT_UDP_RATE);
+    }
+    let is_endless = options.time == Some(Duration::ZERO);
+    Ok(Iperf2Request {
+        binding: LocalBinding {
+            address: options.bind,
+            device: options.device.clone(),
+            port: options.bind_port,
+        },
+        transport: if options.udp {
+            Transport::Udp
+        } else {
+            Transport::Tcp
+        },
+        mode: options.mode,
+        parallel: options.parallel.unwrap_or(1),
+        // A header carries no default length.
+        length: options
+            .length
+            .filter(|length| !options.udp || *length != 1470),
+        time: (!is_endless).then(|| options.time.unwrap_or(DEFAULT_TIME)),
+        bytes: options.bytes,
+        rate: options.rate,
+        window: options.window,
+        mss: options.mss,
+        no_delay: options.no_delay,
+        tos: options.tos,
+        congestion: options.congestion.clone(),
+        ttl: options.ttl,
+        listen_port: options.listen_port.unwrap_or(options.port),
+        interval: options.interval,
+        omit_header: options.compatible,
+        detect: options.detect,
+        trip_times: options.trip_times,
+        no_udp_fin: options.no_udp_fin,
+        payload: options.payload.clone(),
+        count_reads: options.enhanced && !options.skip_copy,
+        discard: options.skip_copy,
+        kernel_rate: options.fq_rate,
+        start_delay: options.delay,
+        connect_only: options.connect_only,
+        ..Iperf2Request::new(peer)
+    })
+}
+
+/// The server's address, IPv4 before IPv6 unless the options ask for a family.
+fn resolve(options: &Options) -> Result<SocketAddr, String> {
+    let host = options.host.clone().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_wanted = |address: &SocketAddr| {
+        options
+            .bind
+            .is_none_or(|bind| bind.is_ipv4() == address.is_ipv4())
+            && if options.v6 {
+                address.is_ipv6()
+            } else {
+                !options.v4 || address.is_ipv4()
+            }
+    };
+    (bare, options.port)
+        .to_socket_addrs()
+        .map_err(|cause| format!("{host}: cannot find the host: {cause}"))?
+        .filter(is_wanted)
+        .min_by_key(SocketAddr::is_ipv6)
+        .ok_or_else(|| format!("{host}: no address of the family asked for"))
+}
