@@ -161,7 +161,10 @@ impl From<RunError> for Failure {
             ),
             RunError::Flows(_) => (Exit::Failed, "see whether a firewall cuts connections"),
             RunError::Plan(_) => (Exit::Usage, "see --help"),
-            RunError::Unsupported { .. } => (Exit::Usage, "leave it out, or measure with a server of caudal"),
+            RunError::Unsupported { .. } => (
+                Exit::Usage,
+                "leave it out, or measure with a server of caudal",
+            ),
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {

@@ -100,7 +100,8 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 fn start_failure(error: RunError) -> Failure {
-    let is_in_use = matches!(&error, RunError::Local { cause, .. } if cause.kind() == ErrorKind::AddrInUse);
+    let is_in_use =
+        matches!(&error, RunError::Local { cause, .. } if cause.kind() == ErrorKind::AddrInUse);
     let mut failure = Failure::from(error);
     if is_in_use {
         failure.advice = "stop what listens there, or choose another with -p".to_owned();

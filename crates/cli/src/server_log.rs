@@ -61,9 +61,10 @@ impl ServerLog {
 
     /// Shows that the server is being stopped.
     pub fn stopping(&self) {
-        self.write("stopping: running tests are ended and reported", || {
-            json!({"event": "stopping"})
-        });
+        self.write(
+            "stopping: running tests are ended and reported",
+            || json!({"event": "stopping"}),
+        );
     }
 
     /// Shows an event of a session.
@@ -97,29 +98,33 @@ impl ServerLog {
         let peer = event.peer.map(|peer| peer.to_string()).unwrap_or_default();
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                self.write(&format!("client {client}: {peer} ({tool})"), || {
-                    json!({"event": "connected", "client": client, "peer": peer, "tool": tool})
-                });
+                self.write(
+                    &format!("client {client}: {peer} ({tool})"),
+                    || json!({"event": "connected", "client": client, "peer": peer, "tool": tool}),
+                );
             }
             SessionEventKind::Event(event) => match &**event {
                 Event::Agreed(agreement) => {
                     let plan = &agreement.plan;
-                    self.write(&format!("client {client}: {}", describe(plan)), || {
-                        json!({"event": "started", "client": client, "plan": plan})
-                    });
+                    self.write(
+                        &format!("client {client}: {}", describe(plan)),
+                        || json!({"event": "started", "client": client, "plan": plan}),
+                    );
                 }
                 Event::Ended(ended) => self.test_ended(client, ended),
                 _ => {}
             },
             SessionEventKind::Refused { reason } => {
-                self.write(&format!("{peer}: turned away: {reason}"), || {
-                    json!({"event": "refused", "peer": peer, "why": reason})
-                });
+                self.write(
+                    &format!("{peer}: turned away: {reason}"),
+                    || json!({"event": "refused", "peer": peer, "why": reason}),
+                );
             }
             SessionEventKind::Left => {
-                self.write(&format!("client {client}: left"), || {
-                    json!({"event": "left", "client": client})
-                });
+                self.write(
+                    &format!("client {client}: left"),
+                    || json!({"event": "left", "client": client}),
+                );
             }
         }
     }

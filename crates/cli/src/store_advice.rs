@@ -58,10 +58,7 @@ mod tests {
                 at: at.clone(),
                 what: "a page".into(),
             },
-            StoreError::Unreadable { .. } => {
-            "another version of caudal may have recorded it; `caudal report list` shows the others"
-        }
-        StoreError::Full { at: at.clone() },
+            StoreError::Full { at: at.clone() },
             StoreError::ReadOnly { at: at.clone() },
             StoreError::Busy { at },
             StoreError::Unknown { id: id.clone() },

@@ -4,7 +4,7 @@
 
 mod support;
 
-use caudal_wire::preamble::{ANSWER, Answer};
+use caudal_wire::preamble::{ANSWER_BYTES, PreambleAnswer};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -58,7 +58,7 @@ fn a_listener_that_never_accepts_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let ended = run(&mut client_of(port, "tcp"), Duration::from_secs(12));
-    ended.failed(PEER, &["said nothing", "caudal serve"]);
+    ended.failed(PEER, &["sent nothing", "caudal serve"]);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn attached(port: u16) -> (Hand, TcpStream) {
 }
 
 fn data_connection(port: u16, token: &str, flow: u32) -> TcpStream {
-    let token = caudal_wire::preamble::Token::from_hex(token).unwrap();
+    let token = caudal_wire::preamble::TestToken::from_hex(token).unwrap();
     let mut data = TcpStream::connect(("127.0.0.1", port)).unwrap();
     data.set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
@@ -389,8 +389,8 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         let other = data_connection(port, token, 77);
         let twins = [(); 2].map(|()| data_connection(port, token, 0));
         let attached = |mut data: TcpStream| {
-            let mut answer = [0; ANSWER];
-            data.read_exact(&mut answer).is_ok() && answer == Answer::Attached.encode()
+            let mut answer = [0; ANSWER_BYTES];
+            data.read_exact(&mut answer).is_ok() && answer == PreambleAnswer::Attached.encode()
         };
         // Which of the two is first is the kernel's to say; the other one is refused or hung up on.
         assert_eq!(
@@ -832,7 +832,7 @@ fn a_file_without_content_is_bad_usage() {
 }
 
 #[test]
-fn a_run_cut_short_leaves_the_last_whole_one_in_the_closing_block() {
+fn a_run_cut_short_leaves_the_last_complete_one_in_the_closing_block() {
     let server = Serve::start("");
     let client = Running::start(&mut server.client("tcp -t 1 -b 10M --repeat 9"));
     server.running.line_with("flow(s)");
@@ -842,7 +842,7 @@ fn a_run_cut_short_leaves_the_last_whole_one_in_the_closing_block() {
     client.signal("INT");
     let ended = client.wait(Duration::from_secs(8));
     assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
-    for line in ["run 1, the last whole one, up:", "run 2 was cut short"] {
+    for line in ["run 1, the last complete one, up:", "run 2 was cut short"] {
         assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
     }
 }
@@ -1009,7 +1009,7 @@ fn a_server_holds_a_test_within_its_limits_and_says_so() {
     let run = ended.json();
     assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
     assert!(
-        run["warnings"].to_string().contains("--max-time"),
+        run["warnings"].to_string().contains("time limit"),
         "{}",
         run["warnings"]
     );

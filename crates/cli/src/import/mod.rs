@@ -15,11 +15,11 @@ pub(crate) mod log;
 mod nttcp;
 
 use caudal_core::date::rfc3339;
-use caudal_engine::this_tool;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::run::{Import, ImportSide, Run, RunHeader, SCHEMA, Tool};
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
+use caudal_engine::this_tool;
 use log::{Format, Log};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

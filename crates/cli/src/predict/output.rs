@@ -5,11 +5,11 @@ use super::{Answered, Answers, Parameter, Question, ShowArgs};
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use crate::invocation::command_line;
-use caudal_engine::this_tool;
 use crate::output::sink::{Sink, Sinks};
 use crate::output::text::{WIDTH, fold};
 use caudal_core::prediction::{Method, Prediction};
 use caudal_core::quantity::Unit;
+use caudal_engine::this_tool;
 use caudal_plot::{Axis, Figure, Layer, Quantity, Scale};
 use serde_json::{Value, json};
 

@@ -25,9 +25,9 @@ use super::output;
 use super::simulated::value as simulated;
 use crate::exit::{Exit, Failure};
 use crate::invocation::command_line;
-use caudal_engine::this_tool;
 use crate::output::text::fold;
 use crate::topology::WhatArgs;
+use caudal_engine::this_tool;
 
 /// Frames and timers after which a simulation is cut short: some seconds of work.
 const EVENT_LIMIT: u64 = 20_000_000;

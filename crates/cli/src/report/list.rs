@@ -2,9 +2,9 @@
 
 use super::AnswerArgs;
 use crate::exit::Failure;
-use caudal_core::date::rfc3339;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
+use caudal_core::date::rfc3339;
 use caudal_core::units::parse_duration;
 use caudal_store::{Filter, Store, StoreEntry};
 use serde_json::{Value, json};

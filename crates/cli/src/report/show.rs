@@ -4,7 +4,6 @@
 use super::{AnswerArgs, list};
 use crate::exit::Failure;
 use crate::output::closing;
-use caudal_core::date::rfc3339;
 use crate::output::interval_table::Detail;
 use crate::output::round_trips;
 use crate::output::search_table;
@@ -13,6 +12,7 @@ use crate::output::views::TextForm;
 use crate::recording::short;
 use crate::report::document::StoredDocument;
 use crate::study::trial::Trial;
+use caudal_core::date::rfc3339;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{FlowReport, Run};
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};

@@ -85,7 +85,9 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     views.event(&finished);
     if let Event::Finished { run } = &finished {
         let samples = || round_trips::series(&echo.record);
-        if let Some(note) = recording.record(peer.info().address.ip(), &started, run, outcome, samples) {
+        if let Some(note) =
+            recording.record(peer.info().address.ip(), &started, run, outcome, samples)
+        {
             views.note(&note);
         }
     }
@@ -145,12 +147,14 @@ fn carry_out(
     views: &mut Views,
 ) -> Result<(EchoOutcome, Option<u64>), RunError> {
     let mut began_ns = None;
-    let outcome = peer.as_mut().run(&Plan::Echo(plan.clone()), local, &mut |event| {
-        if matches!(event, Event::Started { .. }) {
-            began_ns = Some(caudal_sys::clock::realtime_ns());
-        }
-        views.event(&event);
-    });
+    let outcome = peer
+        .as_mut()
+        .run(&Plan::Echo(plan.clone()), local, &mut |event| {
+            if matches!(event, Event::Started { .. }) {
+                began_ns = Some(caudal_sys::clock::realtime_ns());
+            }
+            views.event(&event);
+        });
     if outcome.is_err() {
         views.abandon();
     }

@@ -19,10 +19,10 @@ use super::progress::{self, Progress, about};
 use super::report;
 use super::trial::{SCHEMA, Trial};
 use crate::exit::{Exit, Failure};
-use caudal_engine::machine::MachineMonitor;
 use crate::invocation::started_run;
 use caudal_core::date::rfc3339;
 use caudal_engine::TOOL;
+use caudal_engine::machine::MachineMonitor;
 use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
 
 /// A study under way.

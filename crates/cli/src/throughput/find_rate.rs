@@ -76,7 +76,13 @@ pub(super) fn find_rate(
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished
-        && let Some(note) = recording.record(peer.info().address.ip(), &started, run, stored_outcome, Vec::new)
+        && let Some(note) = recording.record(
+            peer.info().address.ip(),
+            &started,
+            run,
+            stored_outcome,
+            Vec::new,
+        )
     {
         views.note(&note);
     }
@@ -152,7 +158,9 @@ fn observed(run: &RecordedRun, plan: &UdpPlan) -> Option<TrialObservation> {
 
 /// The warnings of the last trial that concern the whole search, and the one about its end.
 fn warnings(end: SearchEnd) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = end.last.map_or_else(Vec::new, |run| run.bulk.summary.warnings);
+    let mut warnings: Vec<Warning> = end
+        .last
+        .map_or_else(Vec::new, |run| run.bulk.summary.warnings);
     warnings.retain(|warning| {
         !matches!(
             warning.code,

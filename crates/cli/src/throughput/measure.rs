@@ -129,7 +129,8 @@ pub(super) fn measure(
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
         if let Event::Finished { run } = &finished
-            && let Some(note) = recording.record(peer.info().address.ip(), &started, run, outcome, Vec::new)
+            && let Some(note) =
+                recording.record(peer.info().address.ip(), &started, run, outcome, Vec::new)
         {
             views.note(&note);
         }

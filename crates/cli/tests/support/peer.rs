@@ -1,7 +1,7 @@
 //! A peer that speaks the protocol by hand: as far as it likes, and then anything.
 
 use caudal_wire::frame::{self, Decoder};
-use caudal_wire::preamble::{ANSWER, Answer, PREAMBLE, Purpose};
+use caudal_wire::preamble::{ANSWER_BYTES, PREAMBLE_BYTES, PreambleAnswer, Purpose};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -38,9 +38,9 @@ impl Hand {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.write_all(&Purpose::Control.encode()).unwrap();
         let mut hand = Self::over(stream);
-        let mut answer = [0; ANSWER];
+        let mut answer = [0; ANSWER_BYTES];
         hand.stream.read_exact(&mut answer).unwrap();
-        assert_eq!(Answer::decode(&answer), Ok(Answer::Welcome));
+        assert_eq!(PreambleAnswer::decode(&answer), Ok(PreambleAnswer::Welcome));
         hand
     }
 
@@ -241,7 +241,7 @@ fn misbehave(hand: &mut Hand, step: Step, instead: Instead) {
 
 fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
     stream.set_read_timeout(Some(super::SOON)).unwrap();
-    let mut preamble = [0; PREAMBLE];
+    let mut preamble = [0; PREAMBLE_BYTES];
     if stream.read_exact(&mut preamble).is_err() {
         return;
     }
@@ -252,7 +252,7 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
         } else if step == Step::Attach {
             return misbehave(&mut hand, step, instead);
         }
-        let _ = hand.stream.write_all(&Answer::Attached.encode());
+        let _ = hand.stream.write_all(&PreambleAnswer::Attached.encode());
         hand.until_gone();
         return;
     }
@@ -260,7 +260,7 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
     if step == Step::Preamble {
         return misbehave(&mut hand, step, instead);
     }
-    let _ = hand.stream.write_all(&Answer::Welcome.encode());
+    let _ = hand.stream.write_all(&PreambleAnswer::Welcome.encode());
     while let Some(message) = hand.hear() {
         let now = match message["say"].as_str() {
             Some("hello") => Step::Welcome,

@@ -1,6 +1,6 @@
 //! A relay between client and server whose connections can be cut, or left open and dead.
 
-use caudal_wire::preamble::{PREAMBLE, Purpose};
+use caudal_wire::preamble::{PREAMBLE_BYTES, Purpose};
 use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -70,7 +70,7 @@ impl Relay {
 
 fn pass(mut client: TcpStream, port: u16, held: &Mutex<Held>, mute: &Arc<AtomicBool>) {
     let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let mut preamble = [0; PREAMBLE];
+    let mut preamble = [0; PREAMBLE_BYTES];
     if client.read_exact(&mut preamble).is_err() || server.write_all(&preamble).is_err() {
         return;
     }

@@ -4,10 +4,10 @@ use super::{
     FIGURES, FINDINGS, Format, Material, Page, RUN, csv, files, html, json, markdown, run, study,
 };
 use crate::exit::{Exit, Failure};
-use caudal_core::date::rfc3339;
 use crate::output::sink::Sink;
 use crate::study::findings::{Findings, Forecast, StudyMeta};
 use crate::study::trial::Trial;
+use caudal_core::date::rfc3339;
 use caudal_experiment::{Campaign, ExperimentFile};
 use caudal_store::{SampleSeries, Store, StoredItem, StoredRun, StoredStudy};
 use clap::Args;
