@@ -139,7 +139,7 @@ impl Closing<'_> {
                 low: rtt.mean_low / 1e6,
                 high: rtt.mean_high / 1e6,
                 confidence: rtt.confidence,
-                n: rtt.n as u64,
+                n: rtt.n,
                 method: IntervalMethod::BatchMeansT,
             };
             let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
