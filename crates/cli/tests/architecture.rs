@@ -194,10 +194,7 @@ fn nothing_outside_the_command_line_is_asynchronous_or_talks_to_people() {
 #[test]
 fn unsafe_code_lives_in_sys_only() {
     for name in crates().keys().filter(|name| *name != "caudal-sys") {
-        let folder = match name.strip_prefix("caudal-") {
-            Some(folder) => folder,
-            None => "cli",
-        };
+        let folder = name.strip_prefix("caudal-").unwrap_or("cli");
         for (path, text) in sources(folder) {
             assert!(
                 !has_word(&code(&text), "unsafe"),
