@@ -1,6 +1,7 @@
 //! Repository chores: `cargo run -p xtask -- dist` and `cargo run -p xtask -- reference`.
 #![forbid(unsafe_code)]
 
+mod crates;
 mod dist;
 mod reference;
 

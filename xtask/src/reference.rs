@@ -27,6 +27,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("exit-codes.md", exit_codes()),
         ("csv.md", csv_columns()),
         ("metrics.md", metrics()),
+        ("crates.svg", crate::crates::picture(crate::root())),
         ("topology.schema.json", caudal_cli::lab::schema()),
         ("experiment.schema.json", caudal_cli::study::schema()),
     ]

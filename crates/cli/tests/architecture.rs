@@ -47,19 +47,6 @@ fn allowed(name: &str) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The crates that are pure: values and bytes, told the time.
-const PURE: [&str; 9] = [
-    "stats",
-    "core",
-    "topology",
-    "predict",
-    "wire",
-    "link",
-    "simulate",
-    "plot",
-    "experiment",
-];
-
 /// What a pure crate does not touch.
 const IMPURE: [&str; 13] = [
     "std::fs",
@@ -122,6 +109,17 @@ fn crates() -> BTreeMap<String, Vec<String>> {
             (package["name"].as_str().unwrap().to_owned(), uses.collect())
         })
         .collect()
+}
+
+/// The crates whose manifests say that they are pure, by folder.
+fn pure_crates() -> Vec<String> {
+    let packages = metadata();
+    let packages = packages["packages"].as_array().unwrap();
+    let pure = packages
+        .iter()
+        .filter(|package| package["metadata"]["caudal"]["pure"] == true)
+        .map(|package| package["name"].as_str().unwrap().replacen("caudal-", "", 1));
+    pure.collect()
 }
 
 /// Every Rust file of a crate's sources, with its text.
@@ -195,26 +193,42 @@ fn nothing_outside_the_command_line_is_asynchronous_or_talks_to_people() {
 
 #[test]
 fn unsafe_code_lives_in_sys_only() {
-    for krate in PURE.into_iter().chain(["cli", "engine"]) {
-        for (path, text) in sources(krate) {
+    for name in crates().keys().filter(|name| *name != "caudal-sys") {
+        let folder = name.strip_prefix("caudal-").unwrap_or("cli");
+        for (path, text) in sources(folder) {
             assert!(
                 !has_word(&code(&text), "unsafe"),
                 "{} holds unsafe code",
                 path.display()
             );
         }
-        let top = fs::read_to_string(root().join(format!("crates/{krate}/src/lib.rs"))).unwrap();
+        let top = fs::read_to_string(root().join(format!("crates/{folder}/src/lib.rs"))).unwrap();
         assert!(
             top.contains("#![forbid(unsafe_code)]"),
-            "{krate} does not forbid unsafe code"
+            "{folder} does not forbid unsafe code"
         );
     }
 }
 
 #[test]
+fn what_pure_crates_use_is_pure() {
+    let pure = pure_crates();
+    assert!(pure.len() >= 9, "{pure:?}");
+    for (name, uses) in crates() {
+        let is_pure = |name: &str| pure.iter().any(|pure| name == format!("caudal-{pure}"));
+        for used in uses.iter().filter(|used| used.starts_with("caudal-")) {
+            assert!(
+                !is_pure(&name) || is_pure(used),
+                "{name} is pure and uses {used}, which is not"
+            );
+        }
+    }
+}
+
+#[test]
 fn pure_crates_have_no_sockets_files_threads_or_clocks() {
-    for krate in PURE {
-        for (path, text) in sources(krate) {
+    for krate in pure_crates() {
+        for (path, text) in sources(&krate) {
             let code = code(&text);
             for word in IMPURE {
                 assert!(!code.contains(word), "{} touches {word}", path.display());

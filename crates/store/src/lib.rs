@@ -2,6 +2,7 @@
 //!
 //! A run is durable when [`Store::record`] returns. A process that is killed meanwhile loses the run it was recording and
 //! nothing else.
+#![forbid(unsafe_code)]
 
 mod document;
 mod environment;

@@ -1,8 +1,9 @@
 //! The closing block of a throughput test, from its run.
 
-use super::text::{bits, bytes, estimate, fold, percent, time_us, warning};
+use super::text::{bits, bytes, fold, percent, time_us, warning};
 use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
+use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
 use caudal_stats::IntervalMethod;
@@ -38,7 +39,7 @@ pub fn result_lines(run: &Run) -> Vec<String> {
     for over in &run.over_repeats {
         let result = over.goodput_bps.map_or_else(
             || "no run was completed".to_owned(),
-            |goodput| estimate(&goodput, bits),
+            |goodput| EstimateInUnit::new(&goodput, Unit::BitPerSecond).to_string(),
         );
         let line = format!("over all runs, {}: {result}", over.direction.name());
         lines.push(fold(&line, 4));
@@ -68,7 +69,7 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
             };
             push(format!(
                 "{name}: {} of goodput{doubt}",
-                estimate(goodput, bits)
+                EstimateInUnit::new(goodput, Unit::BitPerSecond)
             ));
         }
         None if summary.sent_bps.is_some() => push(format!(
@@ -199,9 +200,10 @@ fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
         return;
     }
     let scope = if warm_up { " (warm-up included)" } else { "" };
-    let fraction = loss
-        .fraction
-        .map_or_else(|| "-".to_owned(), |fraction| estimate(&fraction, percent));
+    let fraction = loss.fraction.map_or_else(
+        || "-".to_owned(),
+        |fraction| EstimateInUnit::new(&fraction, Unit::Share).to_string(),
+    );
     push(format!(
         "  datagrams{scope}: {} sent, {} received, {} lost: {fraction}",
         count(loss.sent),

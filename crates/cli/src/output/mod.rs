@@ -10,4 +10,5 @@ pub mod search_table;
 pub mod sink;
 pub mod table;
 pub mod text;
+pub mod text_form;
 pub mod views;

@@ -1,77 +1,34 @@
 //! Quantities and lines as text for people, in at most 80 columns.
 
-use caudal_core::units::{BitRate, ByteCount};
+use caudal_core::quantity::Unit;
+use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
-use caudal_stats::{Estimate, IntervalMethod};
 
 /// The width text is folded to.
 pub const WIDTH: usize = 80;
 
-/// A rate in words.
+/// The text of a rate in bit/s.
 #[must_use]
 pub fn bits(bps: f64) -> String {
-    BitRate::from_f64(bps).map_or_else(|| "-".to_owned(), |rate| rate.to_string())
+    Unit::BitPerSecond.show(bps)
 }
 
-/// An amount in words.
+/// The text of an amount in bytes.
 #[must_use]
 pub fn bytes(count: u64) -> String {
     ByteCount::new(count).to_string()
 }
 
-/// A time of so many µs in words, in the unit that suits it.
+/// The text of a time in µs.
 #[must_use]
 pub fn time_us(us: f64) -> String {
-    match us.abs() {
-        below if below < 1.0 => format!("{us:.2} µs"),
-        below if below < 1e3 => format!("{us:.1} µs"),
-        below if below < 1e6 => format!("{:.2} ms", us / 1e3),
-        _ => format!("{:.2} s", us / 1e6),
-    }
+    Unit::Seconds.show(us / 1e6)
 }
 
-/// A share in words: enough digits to tell it from nothing.
+/// The text of a fraction, in percent.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent.abs() {
-        0.0 => "0 %".to_owned(),
-        below if below < 0.01 => format!("{percent:.4} %"),
-        below if below < 1.0 => format!("{percent:.3} %"),
-        below if below < 10.0 => format!("{percent:.2} %"),
-        _ => format!("{percent:.1} %"),
-    }
-}
-
-/// An estimate with its interval and what that rests on.
-#[must_use]
-pub fn estimate(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
-    let method = match estimate.method {
-        IntervalMethod::SingleValue => {
-            return format!("{} (one value: no interval)", shown(estimate.mean));
-        }
-        IntervalMethod::BatchMeansT => format!("batch means over {} intervals", estimate.n),
-        IntervalMethod::IndependentRunsT => format!("Student's t over {} runs", estimate.n),
-        IntervalMethod::Wilson => "Wilson".to_owned(),
-        _ => format!("n = {}", estimate.n),
-    };
-    format!(
-        "{} ({:.4} % interval {} to {}, {method})",
-        shown(estimate.mean),
-        Trimmed(estimate.confidence * 100.0),
-        shown(estimate.low),
-        shown(estimate.high)
-    )
-}
-
-/// A number without the zeros behind its last digit.
-struct Trimmed(f64);
-
-impl std::fmt::Display for Trimmed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = format!("{:.4}", self.0);
-        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
-    }
+    Unit::Share.show(share)
 }
 
 /// Folds a line to [`WIDTH`] columns, later lines indented by `indent`.
@@ -122,19 +79,5 @@ mod tests {
                 .skip(1)
                 .all(|line| line.starts_with("    word"))
         );
-    }
-
-    #[test]
-    fn shares_keep_enough_digits_to_tell_them_from_nothing() {
-        let cases = [
-            (0.0, "0 %"),
-            (0.00001, "0.0010 %"),
-            (0.005, "0.500 %"),
-            (0.0512, "5.12 %"),
-            (0.853, "85.3 %"),
-        ];
-        for (share, text) in cases {
-            assert_eq!(percent(share), text);
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::round_trips;
 use super::search_table;
 use super::sink::{self, Sink, Sinks};
 use super::table::IntervalTable;
+use super::text_form::TextForm;
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use caudal_core::event::{Event, View};
@@ -23,17 +24,6 @@ pub struct Views {
     data: Option<DataView>,
     /// `true` when the data goes to a file, so that text beside it may go unread.
     data_in_file: bool,
-}
-
-/// The form of the text.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TextForm {
-    /// `true` when only the closing block is shown.
-    pub quiet: bool,
-    /// The columns of the interval table.
-    pub detail: Detail,
-    /// `true` for the table with a column per size (round trips).
-    pub size_columns: bool,
 }
 
 impl Views {

@@ -8,7 +8,7 @@ use crate::output::interval_table::Detail;
 use crate::output::round_trips;
 use crate::output::search_table;
 use crate::output::text;
-use crate::output::views::TextForm;
+use crate::output::text_form::TextForm;
 use crate::recording::short;
 use crate::report::document::StoredDocument;
 use crate::study::trial::Trial;

@@ -1,0 +1,232 @@
+//! The closing block of a round-trip test.
+
+use super::confidence::level;
+use crate::output::text::{fold, percent, time_us};
+use caudal_core::echo::{OneWaySummary, ReplySummary, SizeSummary};
+use caudal_core::link::link_rate;
+use caudal_core::plan::EchoSchedule;
+use caudal_core::prediction::{PredictionCheck, RelativeDifference};
+use caudal_core::quantity::{EstimateInUnit, Unit};
+use caudal_core::run::{RoundTripSummary, Run};
+use caudal_stats::{Estimate, IntervalMethod};
+
+/// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
+const MAX_SIZES: usize = 4;
+/// Maximum number of sizes named that took other times than predicted.
+const MAX_FAILED: usize = 3;
+/// The closing block of a round-trip test.
+#[derive(Debug, Clone, Copy)]
+pub struct Closing<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its summary.
+    pub summary: &'a RoundTripSummary,
+}
+
+impl Closing<'_> {
+    /// The lines of the block.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut push = |text: String| lines.push(fold(&text, 4));
+        let times = self.run.flows().iter().filter_map(|flow| flow.connect_us);
+        let times: Vec<f64> = times.collect();
+        let min = times.iter().copied().reduce(f64::min);
+        let max = times.iter().copied().reduce(f64::max);
+        if let (Some(min), Some(max)) = (min.map(time_us), max.map(time_us)) {
+            push(match times.len() {
+                1 => format!("connected in {min}"),
+                several => format!("{several} connections, each made in {min} to {max}"),
+            });
+        }
+        for size in self.shown_sizes() {
+            Self::size(size, &mut push);
+        }
+        let is_scheduled = matches!(self.run.plan.schedule, Some(EchoSchedule::Every { .. }));
+        if let Some(why) = self
+            .summary
+            .kernel_stamps_missing
+            .as_ref()
+            .filter(|_| !is_scheduled)
+        {
+            push(format!("host and network not told apart: {why}"));
+        }
+        self.losses(&mut push);
+        self.predictions(&mut push);
+        lines
+    }
+
+    /// The prediction for the largest message, and the number of sizes for which predictions held.
+    fn predictions(&self, push: &mut impl FnMut(String)) {
+        let all = self.run.predictions();
+        let by_value = |a: &&PredictionCheck, b: &&PredictionCheck| {
+            a.prediction.value.total_cmp(&b.prediction.value)
+        };
+        let Some(largest) = all.iter().max_by(by_value) else {
+            if let Some(why) = self.no_prediction() {
+                push(format!("predicted: nothing, because {why}"));
+            }
+            return;
+        };
+        push(format!("predicted: {} {largest}", largest.prediction.title));
+        if all.len() < 2 {
+            return;
+        }
+        let tolerance = largest.prediction.tolerance;
+        let mut failed: Vec<&PredictionCheck> = all.iter().filter(|one| !one.holds).collect();
+        if failed.is_empty() {
+            push(format!(
+                "  all {} sizes are within {tolerance} of theirs",
+                all.len()
+            ));
+            return;
+        }
+        let off = |one: &PredictionCheck| one.difference.unwrap_or(0.0).abs();
+        failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
+        let worst: Vec<String> = failed
+            .iter()
+            .take(MAX_FAILED)
+            .map(|one| {
+                let title = one.prediction.title.trim_start_matches("round trip of ");
+                let difference = one.difference.map(RelativeDifference);
+                format!(
+                    "{title}: {}",
+                    difference.map_or_else(String::new, |difference| difference.to_string())
+                )
+            })
+            .collect();
+        push(format!(
+            "  {} of {} sizes are not within {tolerance} of theirs, the furthest {}",
+            failed.len(),
+            all.len(),
+            worst.join(", ")
+        ));
+    }
+
+    /// The reason why nothing was predicted.
+    fn no_prediction(&self) -> Option<&'static str> {
+        let environment = self.run.environment.as_ref()?;
+        let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
+        let loopback = client.interface.as_deref() == Some("lo");
+        link_rate(None, client, server, loopback)
+            .err()
+            .map(caudal_core::link::UnknownLinkRate::as_str)
+    }
+
+    /// The sizes shown one by one.
+    fn shown_sizes(&self) -> Vec<&SizeSummary> {
+        match self.summary.sizes.as_slice() {
+            few if few.len() <= MAX_SIZES => few.iter().collect(),
+            [first, .., last] => vec![first, last],
+            _ => Vec::new(),
+        }
+    }
+
+    fn size(size: &SizeSummary, push: &mut impl FnMut(String)) {
+        let replies = &size.pooled;
+        let Some(rtt) = &replies.rtt_us else {
+            push(format!("{} B: no reply came in time", size.size_bytes));
+            return;
+        };
+        let doubt = if rtt.mean_trusted {
+            ""
+        } else {
+            "; unreliable: too few independent samples"
+        };
+        let interval = if rtt.confidence > 0.0 {
+            let estimate = Estimate {
+                mean: rtt.mean / 1e6,
+                low: rtt.mean_low / 1e6,
+                high: rtt.mean_high / 1e6,
+                confidence: rtt.confidence,
+                n: rtt.n,
+                method: IntervalMethod::BatchMeansT,
+            };
+            let shown = EstimateInUnit::new(&estimate, Unit::Seconds);
+            format!(
+                "{} on average ({} % interval {}, batch means over {} round trips{doubt})",
+                shown.mean(),
+                level(rtt.confidence),
+                shown.interval().unwrap_or_default(),
+                rtt.n
+            )
+        } else {
+            format!("{} on average (one value: no interval)", time_us(rtt.mean))
+        };
+        push(format!("{} B: {interval}", size.size_bytes));
+        if let Some(split) = &replies.kernel {
+            push(format!(
+                "  where: {} network and far host, {} this host's own calls and wake-ups (p50 of {} \
+                 messages with kernel timestamps)",
+                time_us(split.kernel_rtt_us.p50),
+                time_us(split.host_us.p50),
+                split.host_us.n
+            ));
+        }
+        if let Some(late) = &replies.lateness_us {
+            push(format!(
+                "  schedule: messages left late by p50 {}, p99 {}, max {}; this is part of their round trips",
+                time_us(late.p50),
+                late.p99.map_or_else(|| "–".to_owned(), time_us),
+                time_us(late.max)
+            ));
+        }
+        for (name, way) in [("way there", &replies.up), ("way back", &replies.down)] {
+            if let Some(way) = way {
+                push(one_way(name, way));
+            }
+        }
+    }
+
+    fn losses(&self, push: &mut impl FnMut(String)) {
+        let sum = |of: fn(&ReplySummary) -> u64| {
+            self.summary
+                .sizes
+                .iter()
+                .map(|size| of(&size.pooled))
+                .sum::<u64>()
+        };
+        let (sent, lost) = (sum(|one| one.sent), sum(|one| one.lost));
+        let strays = (sum(|one| one.late), sum(|one| one.duplicate));
+        let counts = format!("{} late, {} duplicate", strays.0, strays.1);
+        if lost == 0 {
+            push(format!("lost: none of {sent} messages; {counts}"));
+            return;
+        }
+        push(format!(
+            "lost: {lost} of {sent} messages ({}); {counts}",
+            percent(lost as f64 / sent as f64)
+        ));
+        for size in &self.summary.sizes {
+            if let (1.., Some(loss)) = (size.pooled.lost, &size.pooled.loss) {
+                push(format!(
+                    "  {} B: {} of {}, {}",
+                    size.size_bytes,
+                    size.pooled.lost,
+                    size.pooled.sent,
+                    EstimateInUnit::new(loss, Unit::Share)
+                ));
+            }
+        }
+    }
+}
+
+fn one_way(name: &str, way: &OneWaySummary) -> String {
+    let us = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
+    let delay = match (&way.delay_us, way.bound_us) {
+        (Some(delay), Some(bound)) => format!(
+            "{} (p50; the clocks' offset makes it wrong by up to ±{}), ",
+            time_us(delay.p50),
+            time_us(bound)
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "  {name}: {delay}ipdv {} mean; pdv p50 {}, p99 {}, p99.9 {}, max {}",
+        us(way.ipdv_mean_abs_us),
+        time_us(way.pdv_p50_us),
+        us(way.pdv_p99_us),
+        us(way.pdv_p99_9_us),
+        time_us(way.pdv_max_us)
+    )
+}

@@ -1,0 +1,15 @@
+//! Round trips as people and programs read them.
+
+mod closing;
+mod confidence;
+mod csv;
+mod result;
+mod samples;
+mod size_table;
+mod statistics_table;
+#[cfg(test)]
+mod tests;
+
+pub use csv::{COLUMNS, csv_lines};
+pub use result::result_lines;
+pub use samples::{RAW_COLUMNS, raw, series};

@@ -1,0 +1,41 @@
+//! The result of a round-trip test as text for people.
+
+use super::closing::Closing;
+use super::size_table::{header, rows};
+use super::statistics_table::{legend, table};
+use crate::output::interval_table::Detail;
+use crate::output::text::warning;
+use crate::output::text_form::TextForm;
+use caudal_core::run::Run;
+
+/// The confidence of intervals where the run does not say it.
+const CONFIDENCE: f64 = 0.98;
+
+/// The result of a round-trip test: its table, the closing block, and the warnings.
+#[must_use]
+pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
+    let Some(summary) = run.round_trips() else {
+        return Vec::new();
+    };
+    let confidence = summary.loss.map_or(CONFIDENCE, |loss| loss.confidence);
+    let mut lines = Vec::new();
+    if form.size_columns {
+        let transport = run
+            .plan
+            .transport
+            .map_or_else(String::new, |t| t.to_string());
+        let (clients, count) = (run.plan.clients.unwrap_or(1), run.plan.count.unwrap_or(0));
+        lines.extend(table(&summary.sizes, &transport, clients, count));
+        lines.push(legend(confidence));
+    } else {
+        if !form.quiet {
+            lines.push(header(confidence));
+            for size in &summary.sizes {
+                lines.extend(rows(size, form.detail == Detail::Every));
+            }
+        }
+        lines.extend(Closing { run, summary }.lines());
+    }
+    lines.extend(run.warnings.iter().map(warning));
+    lines
+}

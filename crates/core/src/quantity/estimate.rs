@@ -1,0 +1,168 @@
+//! Estimates as text, with the digits that their interval warrants.
+
+use super::number::fixed;
+use super::unit::Unit;
+use super::unit_value::UnitValue;
+use caudal_stats::{Estimate, IntervalMethod};
+use std::fmt;
+
+/// The significant digits shown of half an interval's width (ISO/IEC Guide 98-3, section 7.2.6).
+const WIDTH_DIGITS: i32 = 2;
+/// The significant digits shown of a mean, however narrow its interval is.
+const MAX_DIGITS: i32 = 6;
+
+/// An estimate in a unit, which prints its mean and, where there is one, its interval and the method behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EstimateInUnit<'e> {
+    estimate: &'e Estimate,
+    unit: Unit,
+}
+
+impl<'e> EstimateInUnit<'e> {
+    /// An estimate whose values are in `unit`.
+    #[must_use]
+    pub const fn new(estimate: &'e Estimate, unit: Unit) -> Self {
+        Self { estimate, unit }
+    }
+
+    /// The mean alone, with its unit.
+    #[must_use]
+    pub fn mean(self) -> String {
+        self.text(self.estimate.mean)
+    }
+
+    /// Both ends of the interval with their unit, `94.02 to 94.24 Mbit/s`; `None` where there is no interval.
+    #[must_use]
+    pub fn interval(self) -> Option<String> {
+        if self.estimate.method == IntervalMethod::SingleValue {
+            return None;
+        }
+        let (low, high) = (self.text(self.estimate.low), self.text(self.estimate.high));
+        let (_, unit) = high.rsplit_once(' ').unwrap_or((&high, ""));
+        let low = match low.rsplit_once(' ') {
+            Some((number, other)) if other == unit => number,
+            _ => &low,
+        };
+        Some(format!("{low} to {high}"))
+    }
+
+    /// The text of a value in the unit and with the decimals of this estimate.
+    fn text(self, value: f64) -> String {
+        let Estimate {
+            mean, low, high, ..
+        } = *self.estimate;
+        let half = (high - low) / 2.0;
+        if !(mean.is_finite() && half.is_finite() && half > 0.0) {
+            return UnitValue::new(value, self.unit).to_string();
+        }
+        let largest = mean.abs().max(low.abs()).max(high.abs());
+        let (divisor, label) = self.unit.scale(if mean == 0.0 { largest } else { mean });
+        let position = |value: f64| (value.abs() / divisor).log10().floor() as i32;
+        let warranted = WIDTH_DIGITS - 1 - position(half);
+        let decimals = warranted
+            .min(MAX_DIGITS - 1 - position(largest))
+            .clamp(0, 9);
+        let number = fixed(value / divisor, decimals.unsigned_abs() as usize);
+        match label.as_str() {
+            "" => number,
+            label => format!("{number} {label}"),
+        }
+    }
+}
+
+impl fmt::Display for EstimateInUnit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(interval) = self.interval() else {
+            return write!(f, "{} (one value: no interval)", self.mean());
+        };
+        let estimate = self.estimate;
+        let method = match estimate.method {
+            IntervalMethod::BatchMeansT => format!("batch means over {} intervals", estimate.n),
+            IntervalMethod::IndependentRunsT => format!("Student's t over {} runs", estimate.n),
+            IntervalMethod::Wilson => "Wilson".to_owned(),
+            _ => format!("n = {}", estimate.n),
+        };
+        let confidence = format!("{:.4}", estimate.confidence * 100.0);
+        let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
+        write!(
+            f,
+            "{} ({confidence} % interval {interval}, {method})",
+            self.mean()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(mean: f64, half: f64, method: IntervalMethod) -> Estimate {
+        Estimate {
+            mean,
+            low: mean - half,
+            high: mean + half,
+            confidence: 0.95,
+            n: 10,
+            method,
+        }
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        for (unit, mean, half, text) in [
+            (
+                Unit::BitPerSecond,
+                94_132_456.0,
+                111_000.0,
+                "94.13 Mbit/s|94.02 to 94.24 Mbit/s",
+            ),
+            (
+                Unit::BitPerSecond,
+                94_132_456.0,
+                11_000_000.0,
+                "94 Mbit/s|83 to 105 Mbit/s",
+            ),
+            (
+                Unit::BitPerSecond,
+                94_132_456.0,
+                1.0,
+                "94.1325 Mbit/s|94.1325 to 94.1325 Mbit/s",
+            ),
+            (
+                Unit::BitPerSecond,
+                17_400.0e6,
+                1_200.0e6,
+                "17.4 Gbit/s|16.2 to 18.6 Gbit/s",
+            ),
+            (Unit::Seconds, 50.25e-3, 3.2e-3, "50.2 ms|47.0 to 53.5 ms"),
+            (Unit::Share, 0.0123, 0.0004, "1.230 %|1.190 to 1.270 %"),
+            (Unit::Share, 0.0, 0.0004, "0.000 %|-0.040 to 0.040 %"),
+            (
+                Unit::MessagesPerSecond,
+                123_456.7,
+                890.0,
+                "123 457 messages/s|122 567 to 124 347 messages/s",
+            ),
+            (Unit::Ratio, 1.25, 0.031, "1.250|1.219 to 1.281"),
+            (Unit::BitPerSecond, 10e6, 0.0, "10 Mbit/s|10 to 10 Mbit/s"),
+        ] {
+            let estimate = estimate(mean, half, IntervalMethod::BatchMeansT);
+            let shown = EstimateInUnit::new(&estimate, unit);
+            let parts = format!("{}|{}", shown.mean(), shown.interval().unwrap());
+            assert_eq!(parts, text);
+        }
+    }
+
+    #[test]
+    fn an_estimate_names_its_method() {
+        let known = estimate(94e6, 1e5, IntervalMethod::BatchMeansT);
+        assert_eq!(
+            EstimateInUnit::new(&known, Unit::BitPerSecond).to_string(),
+            "94.00 Mbit/s (95 % interval 93.90 to 94.10 Mbit/s, batch means over 10 intervals)"
+        );
+        assert_eq!(
+            EstimateInUnit::new(&Estimate::single(94e6), Unit::BitPerSecond).to_string(),
+            "94 Mbit/s (one value: no interval)"
+        );
+    }
+}
