@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bottleneck;
+pub mod date;
 pub mod delay;
 pub mod echo;
 pub mod event;
@@ -19,6 +20,7 @@ pub mod sample;
 pub mod search;
 pub mod sequence;
 pub mod summary;
+pub mod text;
 pub mod timeline;
 pub mod units;
 pub mod warning;

@@ -3,6 +3,7 @@
 mod environment;
 mod flow;
 mod import;
+mod machine;
 mod repeat;
 mod replay;
 #[expect(
@@ -16,6 +17,7 @@ mod summary;
 pub use environment::{Environment, Tool};
 pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
 pub use import::{Import, ImportSide};
+pub use machine::{CpuShares, Machine, MachineInterface, MachineLoad};
 pub use repeat::{DirectionRepeats, Repeat, RepeatDirection};
 pub use replay::TimedEvent;
 pub use run::{Run, RunHeader, SCHEMA};

@@ -1,0 +1,46 @@
+//! Text from outside, and text for a shell.
+
+/// The text on one line, with a space for every control character, so that text of a peer cannot move the cursor.
+#[must_use]
+pub fn on_one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// The command line of `caudal` with these arguments, quoted for a shell.
+#[must_use]
+pub fn command_line<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let mut line = "caudal".to_owned();
+    for argument in arguments {
+        line.push(' ');
+        line.push_str(&shell_quoted(argument));
+    }
+    line
+}
+
+fn shell_quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_a_shell_would_split_are_quoted() {
+        assert_eq!(shell_quoted("100M"), "100M");
+        assert_eq!(shell_quoted("a b"), "'a b'");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn control_characters_become_spaces() {
+        assert_eq!(on_one_line("a\nb\x1b[2J"), "a b [2J");
+    }
+}
