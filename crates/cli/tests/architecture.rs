@@ -24,15 +24,15 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("caudal-experiment", &["caudal-predict"]),
     ("caudal-compat", &["caudal-engine", "caudal-store"]),
     (
-        "caudal",
+        "caudal-study",
         &[
             "caudal-compat",
             "caudal-experiment",
             "caudal-lab",
-            "caudal-plot",
             "caudal-simulate",
         ],
     ),
+    ("caudal", &["caudal-plot", "caudal-study"]),
 ];
 
 /// The crates a crate may use: those its line names, and all that these may use.

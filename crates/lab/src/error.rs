@@ -70,6 +70,12 @@ pub enum LabError {
         #[source]
         cause: io::Error,
     },
+    /// The process of a new lab ended before it replied.
+    #[error("cannot run the lab: its process ended with the output: {output}")]
+    DaemonEnded {
+        /// The first line of its output.
+        output: String,
+    },
     /// The lab's process has ended or does not answer.
     #[error("lab {name} does not answer: {reason}")]
     NotResponding {
@@ -107,6 +113,7 @@ impl LabError {
             Self::NotPermitted { .. }
             | Self::Kernel { .. }
             | Self::File { .. }
+            | Self::DaemonEnded { .. }
             | Self::NotResponding { .. } => false,
         }
     }

@@ -10,6 +10,7 @@ mod client;
 mod congestion;
 mod control;
 pub mod daemon;
+mod daemon_process;
 mod device;
 mod emulator;
 mod error;
@@ -27,6 +28,7 @@ mod report;
 mod report_builder;
 
 pub use control::{ControlRequest, LinkChange};
+pub use daemon_process::DaemonProcess;
 pub use error::LabError;
 pub use identity::LabIdentity;
 pub use lab::Lab;

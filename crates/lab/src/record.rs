@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
+use std::process::Command;
 use std::time::SystemTime;
 
 use caudal_sys::host;
@@ -55,6 +56,17 @@ impl LabRecord {
             links: Vec::new(),
             namespaces: Vec::new(),
         }
+    }
+
+    /// A command with the environment of a host of the lab; it still has to enter the host's namespaces.
+    #[must_use]
+    pub fn command(&self, host: &str, words: &[String]) -> Command {
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .env("CAUDAL_LAB", &self.name)
+            .env("CAUDAL_HOST", host);
+        command
     }
 
     /// The record of a lab of this process that is up.

@@ -6,9 +6,11 @@
 mod driver;
 mod error;
 mod file;
+mod file_error;
 mod hosts_file;
 mod impairments;
 mod link;
+mod link_override;
 mod node;
 mod path;
 mod preset;
@@ -20,11 +22,13 @@ mod topology;
 
 pub use error::{Location, PathStep, TopologyError};
 pub use file::*;
+pub use file_error::{FileError, parse_file};
 pub use impairments::{
     BucketSetup, BurstLossSetup, DelayDistribution, Discipline, FrameOrder, Impairments,
     JitterSetup, QueueLimit, QueueSetup, RateSetup, ReorderSetup,
 };
 pub use link::{Duplex, Endpoint, Link, LinkEnd, StationDuplex};
+pub use link_override::{LinkOverrideError, parse_value};
 pub use node::{HostSetup, Node, NodeRole, PauseThresholds, SwitchSetup};
 pub use path::Hop;
 pub use preset::{PRESETS, Preset, PresetError, PresetParameter};

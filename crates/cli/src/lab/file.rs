@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use caudal_lab::LinkChange;
-use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue};
+use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue, parse_value};
 use serde::Deserialize;
 
 use super::{SetArgs, WhatArgs, print};
 use crate::exit::{Exit, Failure};
-use crate::topology::value_of;
 
 /// What a lab is called: as told, or as its preset or file is.
 pub(super) fn name(what: &WhatArgs, told: Option<&str>) -> Result<String, Failure> {
@@ -56,7 +55,7 @@ pub(super) fn change(args: &SetArgs) -> Result<LinkChange, Failure> {
         let Some((key, value)) = word.split_once('=') else {
             return Err(wrong(format!("{word:?} sets nothing")));
         };
-        let value = value_of(value);
+        let value = parse_value(value);
         let refused = |error: toml::de::Error| wrong(format!("{word}: {}", error.message().trim()));
         match key {
             "rate" => {

@@ -1,18 +1,19 @@
 //! Labs in a process of their own, and commands on their hosts.
 
-use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
-use caudal_lab::daemon::{StartReply, StartRequest};
 use caudal_lab::registry::Registry;
-use caudal_lab::{ControlRequest, LabRecord, LabReport};
+use caudal_lab::{ControlRequest, DaemonProcess, LabRecord, LabReport};
 use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
 
 use super::{RunArgs, UpArgs, file, print};
 use crate::exit::{Exit, Failure};
+
+/// The arguments with which this program runs a lab as a process.
+pub(crate) const DAEMON_ARGUMENTS: [&str; 2] = ["lab", "own"];
 
 /// `caudal lab up`
 pub(super) fn up(
@@ -55,88 +56,17 @@ pub(super) fn up(
     print(&text)
 }
 
-/// Starts the process that keeps a lab and waits until it is up; the process, and what is to be known about the lab.
-pub(crate) fn start(
+/// Starts the process of a lab and waits until it is up; with the lab's warnings.
+fn start(
     registry: &Registry,
     topology: TopologyFile,
     name: &str,
     attached: bool,
-) -> Result<(Child, Vec<String>), Failure> {
-    let place = registry.reserve(name)?;
-    let begun = begin(&place, topology, name, attached);
-    if begun.is_err() {
-        // The process removes its own files; these are of one that did not come so far.
-        let _ = std::fs::remove_file(place.join("log"));
-        let _ = std::fs::remove_dir(&place);
-    }
-    begun
-}
-
-fn begin(
-    place: &std::path::Path,
-    topology: TopologyFile,
-    name: &str,
-    attached: bool,
-) -> Result<(Child, Vec<String>), Failure> {
-    let failed = |what: &str, cause: &dyn std::fmt::Display| {
-        Failure::new(Exit::NotPermitted, format!("cannot {what}: {cause}"), "")
-    };
-    let log_at = place.join("log");
-    let log = std::fs::File::create(&log_at)
-        .map_err(|cause| failed(&format!("write {}", log_at.display()), &cause))?;
-    let mut child = Command::new("/proc/self/exe")
-        .args(["lab", "own"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .map_err(|cause| failed("start a process to keep the lab", &cause))?;
-    let request = StartRequest {
-        topology,
-        name: name.to_owned(),
-        attached,
-    };
-    let text = serde_json::to_string(&request).unwrap_or_default();
-    let told = match &mut child.stdin {
-        Some(stdin) => stdin.write_all(format!("{text}\n").as_bytes()),
-        None => Ok(()),
-    };
-    let mut line = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        // An output that ends without a line is told below.
-        let _ = BufReader::new(stdout).read_line(&mut line);
-    }
-    match serde_json::from_str(&line) {
-        Ok(StartReply::Up { warnings }) => {
-            if !attached {
-                child.stdin = None;
-            }
-            Ok((child, warnings))
-        }
-        Ok(StartReply::Failed { reason, is_usage }) => {
-            let _ = child.wait();
-            let exit = if is_usage {
-                Exit::Usage
-            } else {
-                Exit::NotPermitted
-            };
-            let (message, advice) = reason.split_once("; ").unwrap_or((&reason, ""));
-            Err(Failure::new(exit, message, advice))
-        }
-        Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            let said = std::fs::read_to_string(&log_at).unwrap_or_default();
-            let said = said.lines().next().unwrap_or("nothing");
-            let cause = told
-                .err()
-                .map_or(String::new(), |cause| format!(" ({cause})"));
-            Err(failed(
-                "keep the lab",
-                &format!("its process ended{cause}, saying: {said}"),
-            ))
-        }
-    }
+) -> Result<(DaemonProcess, Vec<String>), Failure> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(DAEMON_ARGUMENTS);
+    let started = DaemonProcess::start(registry, topology, name, attached, command)?;
+    Ok(started)
 }
 
 /// `caudal lab run`
@@ -156,7 +86,7 @@ pub(super) fn run(
         let record = registry.find(Some(&name))?;
         let (host, entry) = registry.entry(&record, args.on.as_deref())?;
         let entry = entry.dying_with_parent();
-        let mut command = command(&record, &host, &args.command);
+        let mut command = record.command(&host, &args.command);
         entry.apply(&mut command);
         registry.send(&record, &ControlRequest::Mark)?;
         if interrupt.count() > 0 {
@@ -176,18 +106,8 @@ pub(super) fn run(
         }
         Ok(status)
     })();
-    end(registry, daemon, &name);
+    daemon.end(registry);
     ended.map(Exit::OfCommand)
-}
-
-/// Ends the process that keeps an attached lab, and afterwards nothing of the lab is left.
-pub(crate) fn end(registry: &Registry, mut daemon: Child, name: &str) {
-    // The daemon ends when its input does; take_down waits for that and looks after it.
-    daemon.stdin = None;
-    let _ = daemon.wait();
-    if let Ok(record) = registry.find(Some(name)) {
-        registry.take_down(&record);
-    }
 }
 
 /// Waits for a command, and ends it when this process is told to end.
@@ -236,15 +156,6 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     }
 }
 
-pub(crate) fn command(record: &LabRecord, host: &str, words: &[String]) -> Command {
-    let mut command = Command::new(&words[0]);
-    command
-        .args(&words[1..])
-        .env("CAUDAL_LAB", &record.name)
-        .env("CAUDAL_HOST", host);
-    command
-}
-
 fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
     let exit = match cause.kind() {
         std::io::ErrorKind::NotFound => Exit::Usage,
@@ -270,7 +181,7 @@ pub(super) fn replace(
 ) -> Failure {
     match registry.entry(record, Some(host)) {
         Ok((host, entry)) => {
-            let mut command = command(record, &host, words);
+            let mut command = record.command(&host, words);
             let cause = entry.apply(&mut command).exec();
             cannot_run(&host, &words[0], &cause)
         }

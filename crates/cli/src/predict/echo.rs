@@ -4,7 +4,7 @@ use super::sweep::{self, Kind, Sweep};
 use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
-use crate::rtt::{Sizes, sizes};
+use caudal_core::plan::MessageSizes;
 use caudal_core::plan::{MAX_MESSAGE, Transport};
 use caudal_core::prediction::Prediction;
 use caudal_predict::echo::{EchoPath, predict_echo};
@@ -27,8 +27,14 @@ pub struct EchoArgs {
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
     hosts: Sweep,
     /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones
-    #[arg(short = 'l', long, value_name = "SIZE,…", default_value = "1..64Ki", value_parser = sizes, allow_hyphen_values = true)]
-    sizes: Sizes,
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "SIZE,…",
+        default_value = "1..64Ki",
+        allow_hyphen_values = true
+    )]
+    sizes: MessageSizes,
     /// Clients at once, each with one message under way
     #[arg(short = 'P', long, value_name = "N,…", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
     clients: Sweep,
@@ -57,7 +63,12 @@ impl Question for EchoArgs {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let sizes: Vec<String> = self.sizes.list().iter().map(ToString::to_string).collect();
+        let sizes: Vec<String> = self
+            .sizes
+            .as_slice()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         let sizes = Sweep::parse(Kind::Packet, &sizes.join(",")).ok();
         let mut all = vec![
             Parameter::new("rate", Kind::Rate, Some(&self.rate)),

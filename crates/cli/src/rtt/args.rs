@@ -1,7 +1,7 @@
 //! The flags of `caudal rtt`.
 
 use crate::args::{Moment, OutputArgs, ProtocolArg, TargetArgs, moment};
-use caudal_core::plan::MAX_SIZES;
+use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,8 +54,14 @@ pub struct RttArgs {
     #[arg(long, value_name = "TIME", value_parser = moment, help_heading = "Test")]
     pub at: Option<Moment>,
     /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
-    #[arg(short = 'l', long, value_name = "SIZE,…", value_parser = sizes, help_heading = "Test", allow_hyphen_values = true)]
-    pub sizes: Option<Sizes>,
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "SIZE,…",
+        help_heading = "Test",
+        allow_hyphen_values = true
+    )]
+    pub sizes: Option<MessageSizes>,
     /// Count the first message of each size with the others
     #[arg(long, help_heading = "Test")]
     pub include_first: bool,
@@ -134,79 +140,3 @@ const EXAMPLES: &str = "Examples:\n  \
     caudal rtt far.example --clients 2 --count 100 --table\n  \
     caudal rtt far.example --proto udp --every 10ms --sizes 64   loss and one-way delays\n  \
     caudal rtt far.example --csv --raw samples.csv -o rtt.csv";
-
-/// Message sizes in the order they are measured, each once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sizes(Vec<u32>);
-
-impl Sizes {
-    /// The sizes, bytes.
-    #[must_use]
-    pub fn list(&self) -> &[u32] {
-        &self.0
-    }
-}
-
-/// Reads sizes, and ranges of doubling sizes, separated by commas.
-pub fn sizes(text: &str) -> Result<Sizes, String> {
-    let one = |text: &str| -> Result<u32, String> {
-        let bytes: ByteCount = text.trim().parse().map_err(|_| {
-            format!(
-                "{text:?} is not a size; give sizes such as 1,64,1Ki or a range such as 1..64Ki"
-            )
-        })?;
-        u32::try_from(bytes.get())
-            .ok()
-            .filter(|size| *size > 0)
-            .ok_or_else(|| {
-                format!("the size {text} is out of range; it must lie between 1 and 16Mi")
-            })
-    };
-    let mut sizes: Vec<u32> = Vec::new();
-    for part in text.split(',') {
-        let range: Vec<u32> = match part.split_once("..") {
-            Some((low, high)) => {
-                let (low, high) = (one(low)?, one(high.trim_start_matches('='))?);
-                if low > high {
-                    return Err(format!("the range {part} ends before it begins"));
-                }
-                std::iter::successors(Some(low), |size| size.checked_mul(2))
-                    .take_while(|size| *size <= high)
-                    .collect()
-            }
-            None => vec![one(part)?],
-        };
-        sizes.extend(range);
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    sizes.retain(|size| seen.insert(*size));
-    if sizes.len() > MAX_SIZES {
-        return Err(format!(
-            "{} sizes are too many; at most {MAX_SIZES}",
-            sizes.len()
-        ));
-    }
-    Ok(Sizes(sizes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_listed_or_doubled_and_each_counts_once() {
-        let cases: [(&str, &[u32]); 5] = [
-            ("1", &[1]),
-            ("1,64,1Ki", &[1, 64, 1024]),
-            ("1..16", &[1, 2, 4, 8, 16]),
-            ("3..20,64,6", &[3, 6, 12, 64]),
-            ("16Mi", &[16 << 20]),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(sizes(text).unwrap().0, expected, "{text}");
-        }
-        for bad in ["", "0", "x", "8..4", "1,,2", "0..4", "5Gi", "-1", "1.."] {
-            assert!(sizes(bad).is_err(), "{bad:?}");
-        }
-    }
-}

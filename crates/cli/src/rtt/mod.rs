@@ -6,5 +6,5 @@ mod command;
 mod plan;
 mod warnings;
 
-pub use args::{RttArgs, Sizes, sizes};
+pub use args::RttArgs;
 pub use command::rtt;

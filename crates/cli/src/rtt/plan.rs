@@ -36,7 +36,7 @@ pub(super) fn plan(args: &RttArgs) -> Result<(EchoPlan, Vec<u32>), Failure> {
         None => EchoSchedule::StopAndWait,
     };
     let asked = match (&args.sizes, args.every) {
-        (Some(sizes), _) => sizes.list().to_vec(),
+        (Some(sizes), _) => sizes.as_slice().to_vec(),
         (None, Some(_)) => vec![SCHEDULED_SIZE],
         (None, None) => (0..=MAX_DEFAULT_SIZE.ilog2())
             .map(|power| 1 << power)

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::place::{Address, hosts};
-use super::source::Changes;
+use caudal_study::{ExperimentChanges, HostAddress, parse_hosts};
+
 use crate::args::StoreArgs;
 
 /// `caudal study`
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct StudyArgs {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: StudyCommand,
 }
@@ -24,13 +24,13 @@ const EXAMPLES: &str = "Examples:
   caudal study run starvation --quick
   caudal study run starvation --set congestion=cubic,bbr --set time.measure=5s
   caudal study run my.toml --hosts h2=192.0.2.7     against a host that runs `caudal serve`
-  caudal study resume 1a2b3c                   a study that was stopped or killed goes on
+  caudal study resume 1a2b3c                   continue a study that was stopped or killed
   caudal study show starvation > mine.toml     a file to start from
 
-A study is kept in the store as it goes: nothing that was measured is lost.
-Exit code 5: everything ran, and something that the experiment expects does not hold.";
+A study is saved in the store trial by trial: no measurement is lost.
+Exit code 5: everything ran, and an expectation of the experiment does not hold.";
 
-/// What to do with experiments.
+/// A subcommand of `caudal study`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum StudyCommand {
     /// The experiments that come with the program
@@ -43,15 +43,15 @@ pub enum StudyCommand {
     Show(ShowArgs),
     /// Whether an experiment can run here, how long it takes and what it sends
     Check(CheckArgs),
-    /// Carry experiments out, and report
+    /// Run experiments, and report
     Run(Box<RunArgs>),
-    /// Go on with a study that was stopped
+    /// Continue a study that was stopped
     Resume(ResumeArgs),
     /// Print the JSON Schema of experiments' files
     Schema,
 }
 
-/// Which experiment, changed how.
+/// The changes of an experiment.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Experiment")]
 pub struct ChangeArgs {
@@ -61,30 +61,30 @@ pub struct ChangeArgs {
     /// The quick variant: fewer values and repetitions, shorter trials
     #[arg(long)]
     pub quick: bool,
-    /// Where chance begins: the order of the trials, and every lab
+    /// The random seed: the order of the trials, and every lab
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Run between this machine and hosts that run `caudal serve`, by the names the experiment gives them
-    #[arg(long, value_name = "NAME=ADDRESS,…", value_parser = hosts_of)]
+    #[arg(long, value_name = "NAME=ADDRESS,…", value_parser = hosts)]
     pub hosts: Option<Hosts>,
 }
 
 /// Hosts by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hosts(pub BTreeMap<String, Address>);
+pub struct Hosts(pub BTreeMap<String, HostAddress>);
 
-fn hosts_of(text: &str) -> Result<Hosts, String> {
-    hosts(text)
+fn hosts(text: &str) -> Result<Hosts, String> {
+    parse_hosts(text)
         .map(Hosts)
         .map_err(|problem| format!("{problem}; write it as h2=192.0.2.7,h3=far.example:5202"))
 }
 
 impl ChangeArgs {
-    /// What it changes in the file.
+    /// The changes of the file.
     #[must_use]
-    pub fn changes(&self) -> Changes {
-        Changes {
-            set: self.set.clone(),
+    pub fn changes(&self) -> ExperimentChanges {
+        ExperimentChanges {
+            overrides: self.set.clone(),
             quick: self.quick,
             seed: self.seed,
         }
@@ -100,7 +100,7 @@ pub struct ShowArgs {
     /// Show the cases instead of the file
     #[arg(long)]
     pub cases: bool,
-    /// What is changed.
+    /// The changes.
     #[command(flatten)]
     pub change: ChangeArgs,
 }
@@ -111,7 +111,7 @@ pub struct CheckArgs {
     /// A shipped experiment, or a file
     #[arg(value_name = "NAME|FILE")]
     pub what: String,
-    /// What is changed.
+    /// The changes.
     #[command(flatten)]
     pub change: ChangeArgs,
 }
@@ -122,10 +122,10 @@ pub struct RunArgs {
     /// Shipped experiments (`all` for every one), or files
     #[arg(value_name = "NAME|FILE", required = true)]
     pub what: Vec<String>,
-    /// What is changed.
+    /// The changes.
     #[command(flatten)]
     pub change: ChangeArgs,
-    /// What is printed and kept.
+    /// The output.
     #[command(flatten)]
     pub output: StudyOutputArgs,
 }
@@ -135,12 +135,12 @@ pub struct RunArgs {
 pub struct ResumeArgs {
     /// The study's id, or enough of its beginning
     pub id: String,
-    /// What is printed and kept.
+    /// The output.
     #[command(flatten)]
     pub output: StudyOutputArgs,
 }
 
-/// What a study prints, and where it is kept.
+/// The output of a study.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputArgs {
@@ -153,7 +153,7 @@ pub struct StudyOutputArgs {
     /// Print the findings only, not the trials as they end
     #[arg(short, long)]
     pub quiet: bool,
-    /// Where the study is kept.
+    /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
 }

@@ -1,38 +1,41 @@
-//! What is shown while a study runs: a line for each trial, and on a terminal how long it still takes.
+//! The progress of a study: a line for each trial, and on a terminal the time that is left.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use caudal_core::quantity::Unit;
-use caudal_experiment::FlowKindFile;
-use caudal_experiment::{Case, METRICS, Metric, MetricSubject};
+use caudal_experiment::{Case, FlowKindFile, METRICS, Metric, MetricSubject};
 use caudal_stats::mean_interval;
+use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::sink::Sink;
 use crate::output::text;
 
-/// The widest a case's key is shown.
-const WIDEST: usize = 34;
+/// The maximum width of a case's key.
+const MAX_KEY_WIDTH: usize = 34;
 
-/// What is shown while a study runs.
+/// The progress of a study.
 pub struct Progress {
     bar: Option<ProgressBar>,
     out: Sink,
-    /// How wide keys are shown.
+    /// The width of keys.
     width: usize,
-    /// The words of keys that all cases share.
+    /// The words that the keys of all cases share.
     common: Vec<String>,
     began: Instant,
-    /// What trials were expected to take so far, and took.
+    /// The confidence level of intervals.
+    confidence: f64,
+    /// The time that the trials so far were expected to take.
     expected: Duration,
+    /// The time that they took.
     taken: Duration,
 }
 
 impl Progress {
-    /// Nothing yet; `shows` whether lines are printed.
+    /// The progress of a study with these cases, whose lines are printed when `is_shown`.
     #[must_use]
-    pub fn new(cases: &[Case], shows: bool) -> Self {
+    pub fn new(cases: &[Case], confidence: f64, is_shown: bool) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len} trials, {msg}");
@@ -40,24 +43,25 @@ impl Progress {
             bar
         });
         let common = common(cases);
-        let names = cases.iter().map(|case| told_apart(&case.key, &common));
+        let names = cases.iter().map(|case| distinct_key(&case.key, &common));
         let longest = names.map(|name| name.chars().count()).max();
         Self {
             bar,
-            out: if shows {
+            out: if is_shown {
                 Sink::stdout()
             } else {
                 Sink::nowhere()
             },
-            width: longest.unwrap_or(0).min(WIDEST),
+            width: longest.unwrap_or(0).min(MAX_KEY_WIDTH),
             common,
+            confidence,
             began: Instant::now(),
             expected: Duration::ZERO,
             taken: Duration::ZERO,
         }
     }
 
-    /// A line.
+    /// Shows a line.
     pub fn line(&mut self, line: &str) {
         let out = &mut self.out;
         match &self.bar {
@@ -66,8 +70,41 @@ impl Progress {
         }
     }
 
-    /// A trial begins: its number, of how many, and what all that are left should take.
-    pub fn begin(&mut self, number: u64, of: u64, key: &str, left: Duration) {
+    /// Shows an event of the study.
+    pub fn event(&mut self, event: &StudyEvent<'_>) {
+        match event {
+            StudyEvent::TrialStarted {
+                position,
+                total,
+                case,
+                remaining,
+            } => self.begin(*position, *total, &case.key, *remaining),
+            StudyEvent::TrialEnded { expected } => self.end(*expected),
+            StudyEvent::TrialCompleted {
+                trial,
+                case,
+                total,
+                values,
+                is_repeated,
+            } => {
+                let results = match &trial.discarded {
+                    Some(reason) if *is_repeated => vec![format!("{reason}: repeated")],
+                    Some(reason) => vec![format!("{reason}: discarded repeatedly, given up")],
+                    None => shown_metrics(case)
+                        .iter()
+                        .filter_map(|metric| {
+                            metric_text(case, metric, values.get(metric)?, self.confidence)
+                        })
+                        .collect(),
+                };
+                self.trial(trial.position, *total, &case.key, &results);
+            }
+            StudyEvent::NotRecorded(_) => {}
+        }
+    }
+
+    /// A trial begins; all trials that are left should take `remaining`.
+    fn begin(&mut self, position: u64, total: u64, key: &str, remaining: Duration) {
         self.began = Instant::now();
         if let Some(bar) = &self.bar {
             let factor = if self.expected > Duration::ZERO {
@@ -75,18 +112,18 @@ impl Progress {
             } else {
                 1.0
             };
-            bar.set_length(of);
-            bar.set_position(number - 1);
+            bar.set_length(total);
+            bar.set_position(position - 1);
             bar.set_message(format!(
                 "{} left: {}",
-                about(left.mul_f64(factor)),
-                cut(&told_apart(key, &self.common), WIDEST)
+                about(remaining.mul_f64(factor)),
+                truncated(&distinct_key(key, &self.common), MAX_KEY_WIDTH)
             ));
         }
     }
 
     /// A trial has ended that should have taken `expected`.
-    pub fn end(&mut self, expected: Duration) {
+    fn end(&mut self, expected: Duration) {
         self.expected += expected;
         self.taken += self.began.elapsed();
         if let Some(bar) = &self.bar {
@@ -94,21 +131,21 @@ impl Progress {
         }
     }
 
-    /// The line of a trial: its number, its case, what it came to.
-    pub fn trial(&mut self, number: u64, of: u64, key: &str, said: &[String]) {
-        let digits = of.to_string().len();
+    /// The line of a trial: its position, its case, its results.
+    fn trial(&mut self, position: u64, total: u64, key: &str, results: &[String]) {
+        let digits = total.to_string().len();
         let head = format!(
-            "{number:>digits$}/{of} {:<width$}",
-            told_apart(key, &self.common),
+            "{position:>digits$}/{total} {:<width$}",
+            distinct_key(key, &self.common),
             width = self.width
         );
         self.line(&within(
-            &format!("{head}  {}", said.join(", ")),
+            &format!("{head}  {}", results.join(", ")),
             2 * digits + 2,
         ));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn close(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -133,8 +170,8 @@ fn common(cases: &[Case]) -> Vec<String> {
     })
 }
 
-/// What tells a case from the others: its key without what all have in common.
-fn told_apart(key: &str, common: &[String]) -> String {
+/// The key of a case without the words that all cases share.
+fn distinct_key(key: &str, common: &[String]) -> String {
     let words = key.split(' ');
     let rest: Vec<&str> = words
         .filter(|word| !common.iter().any(|shared| shared == word))
@@ -146,7 +183,7 @@ fn told_apart(key: &str, common: &[String]) -> String {
     }
 }
 
-/// A line as it stands where it fits, else folded, later lines indented by `indent`.
+/// A line, folded where it is too long, with later lines indented by `indent`.
 #[must_use]
 pub fn within(line: &str, indent: usize) -> String {
     if line.chars().count() <= text::WIDTH {
@@ -156,8 +193,8 @@ pub fn within(line: &str, indent: usize) -> String {
     }
 }
 
-/// At most `width` characters of a text.
-fn cut(text: &str, width: usize) -> String {
+/// A text, truncated to `width` characters.
+fn truncated(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
@@ -165,7 +202,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// A time as people say it: `40 s`, `3 min`, `2 h 10 min`.
+/// An approximate time: `40 s`, `3 min`, `2 h 10 min`.
 #[must_use]
 pub fn about(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
@@ -176,9 +213,8 @@ pub fn about(time: Duration) -> String {
     }
 }
 
-/// The metrics that a line shows of a case.
-#[must_use]
-pub fn shown(case: &Case) -> Vec<String> {
+/// The metrics that the line of a trial shows.
+fn shown_metrics(case: &Case) -> Vec<String> {
     let mut all = Vec::new();
     for flow in &case.flows {
         let name = &flow.name;
@@ -192,18 +228,17 @@ pub fn shown(case: &Case) -> Vec<String> {
 }
 
 /// The unit of a metric by its full name.
-#[must_use]
-pub fn unit(case: &Case, metric: &str) -> Option<Unit> {
-    let (of, name) = metric.rsplit_once('.')?;
-    let on = |one: &&Metric| {
+fn unit(case: &Case, metric: &str) -> Option<Unit> {
+    let (subject, name) = metric.rsplit_once('.')?;
+    let has_metric = |one: &&Metric| {
         let kind = case
             .flows
             .iter()
-            .find(|flow| flow.name == of)
+            .find(|flow| flow.name == subject)
             .map(|flow| flow.kind);
         match (one.subject, kind) {
-            (MetricSubject::Total, _) => of == "total",
-            (MetricSubject::Link, _) => of.starts_with("links."),
+            (MetricSubject::Total, _) => subject == "total",
+            (MetricSubject::Link, _) => subject.starts_with("links."),
             (MetricSubject::Tcp, Some(FlowKindFile::Tcp))
             | (MetricSubject::Udp, Some(FlowKindFile::Udp))
             | (MetricSubject::Traffic, Some(FlowKindFile::Tcp | FlowKindFile::Udp))
@@ -213,16 +248,15 @@ pub fn unit(case: &Case, metric: &str) -> Option<Unit> {
     };
     METRICS
         .iter()
-        .filter(on)
+        .filter(has_metric)
         .find(|one| one.name == name)
         .map(|one| one.unit)
 }
 
-/// A metric over the trials of a case so far, in words: `tcp 94.1 Mbit/s ± 0.3 Mbit/s`.
-#[must_use]
-pub fn words(case: &Case, metric: &str, values: &[f64], confidence: f64) -> Option<String> {
+/// The mean of a metric over the trials of a case so far: `tcp 94.1 Mbit/s ± 0.3 Mbit/s`.
+fn metric_text(case: &Case, metric: &str, values: &[f64], confidence: f64) -> Option<String> {
     let unit = unit(case, metric)?;
-    let (of, name) = metric.rsplit_once('.')?;
+    let (subject, name) = metric.rsplit_once('.')?;
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let value = mean_interval(values, confidence)
         .filter(|_| values.len() > 1)
@@ -234,7 +268,7 @@ pub fn words(case: &Case, metric: &str, values: &[f64], confidence: f64) -> Opti
         "goodput" => String::new(),
         other => format!(" {other}"),
     };
-    (!values.is_empty()).then(|| format!("{of}{noun} {value}"))
+    (!values.is_empty()).then(|| format!("{subject}{noun} {value}"))
 }
 
 #[cfg(test)]
@@ -242,21 +276,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_as_people_say_them() {
-        for (seconds, said) in [
+    fn times_are_rounded_to_a_unit_that_people_use() {
+        for (seconds, expected) in [
             (0, "0 s"),
             (99, "99 s"),
             (100, "2 min"),
             (5699, "95 min"),
             (7800, "2 h 10 min"),
         ] {
-            assert_eq!(about(Duration::from_secs(seconds)), said);
+            assert_eq!(about(Duration::from_secs(seconds)), expected);
         }
     }
 
     #[test]
-    fn long_keys_are_cut() {
-        assert_eq!(cut("congestion=bbr", 34), "congestion=bbr");
-        assert_eq!(cut("congestion=bbr", 5), "cong…");
+    fn long_keys_are_truncated() {
+        assert_eq!(truncated("congestion=bbr", 34), "congestion=bbr");
+        assert_eq!(truncated("congestion=bbr", 5), "cong…");
     }
 }

@@ -1,12 +1,12 @@
-//! What a study comes to, shown and written.
+//! The findings of a study, shown and written.
 
 use std::path::Path;
 
-use serde_json::json;
+use caudal_experiment::Findings;
+use caudal_study::Study;
 
 use super::args::StudyOutputArgs;
-use super::findings::{self, Findings, StudyMeta};
-use super::run::Study;
+use super::findings_text::findings_text;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use crate::report::export::{self, FINDINGS, Format};
@@ -14,44 +14,28 @@ use crate::report::export::{self, FINDINGS, Format};
 /// The report for people.
 const REPORT: &str = "report.html";
 
-/// Shows what was found and writes the report.
+/// Shows the findings of a study and writes its report.
 ///
 /// # Errors
-/// When it cannot be written or nobody reads it; what was found is shown before.
-pub fn report(
-    study: &mut Study,
+/// When it cannot be written, or nobody reads the findings; those are shown before.
+pub(super) fn report(
+    study: &Study,
+    found: &Findings,
     args: &StudyOutputArgs,
     out: Option<&Path>,
-    with_trials: bool,
 ) -> Result<Exit, Failure> {
-    let meta = StudyMeta {
-        id: study.id.clone(),
-        name: study.prepared.source.name.clone(),
-        started: study.started.clone(),
-        command: study.command.clone(),
-        environment: study.environment.clone(),
-        complete: study.complete,
-        warnings: warnings(study),
-    };
-    let found = findings::of(
-        &study.prepared.campaign,
-        &meta,
-        &study.trials,
-        &study.expected,
-    );
-    study.archive.note("findings", &json!(found));
     let mut sink = Sink::stdout();
     if args.json {
-        let text = serde_json::to_string_pretty(&found).unwrap_or_default();
+        let text = serde_json::to_string_pretty(found).unwrap_or_default();
         sink.line(&text);
     } else {
         if !args.quiet {
             sink.line("");
         }
-        sink.line(findings::text(&found).trim_end());
+        sink.line(findings_text(found).trim_end());
     }
     let written = match out {
-        Some(out) => write(study, &found, out, with_trials).map(|()| Some(out.join(REPORT))),
+        Some(out) => write(study, found, out, args.out.is_some()).map(|()| Some(out.join(REPORT))),
         None => Ok(None),
     };
     if let (Ok(Some(at)), false) = (&written, args.json) {
@@ -60,46 +44,36 @@ pub fn report(
     }
     sink.finish()?;
     if sink.is_closed() {
-        return Err(Failure::unread("the report is written all the same"));
+        return Err(Failure::unread("the report was written"));
     }
     written?;
-    let unmet = found
+    let is_unmet = found
         .expectations
         .iter()
         .any(|checked| checked.holds == Some(false));
-    Ok(if unmet { Exit::Unmet } else { Exit::Done })
-}
-
-/// What to doubt: of the study, and of its trials what more than one of them says once.
-fn warnings(study: &Study) -> Vec<String> {
-    let mut all = study.warnings.clone();
-    for warning in study.trials.iter().flat_map(|trial| &trial.warnings) {
-        if !all.contains(warning) {
-            all.push(warning.clone());
-        }
-    }
-    all
+    Ok(if is_unmet { Exit::Unmet } else { Exit::Done })
 }
 
 /// Writes report, findings and, when they are asked for, the trials into a directory.
 fn write(study: &Study, found: &Findings, out: &Path, with_trials: bool) -> Result<(), Failure> {
-    let make = |path: &Path| {
-        std::fs::create_dir_all(path).map_err(|cause| cannot(&path.display().to_string(), &cause))
+    let create = |path: &Path| {
+        std::fs::create_dir_all(path)
+            .map_err(|cause| cannot_write(&path.display().to_string(), &cause))
     };
-    make(out)?;
+    create(out)?;
     let series = |trial: &str| study.archive.series(trial);
     let html = export::study(found, &study.trials, &series, Format::Html);
-    put(&out.join(REPORT), &html)?;
-    put(
+    write_file(&out.join(REPORT), &html)?;
+    write_file(
         &out.join(FINDINGS),
         &export::study(found, &study.trials, &series, Format::Json),
     )?;
     if with_trials {
         let trials = out.join("trials");
-        make(&trials)?;
+        create(&trials)?;
         for trial in &study.trials {
             let text = serde_json::to_string_pretty(trial).unwrap_or_default();
-            put(
+            write_file(
                 &trials.join(format!("{:04}.json", trial.position)),
                 &format!("{text}\n"),
             )?;
@@ -108,22 +82,22 @@ fn write(study: &Study, found: &Findings, out: &Path, with_trials: bool) -> Resu
     Ok(())
 }
 
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     let name = path.display().to_string();
-    let mut sink = Sink::file(path).map_err(elsewhere)?;
+    let mut sink = Sink::file(path).map_err(advise_out)?;
     sink.write(text);
     sink.finish().map_err(|failure| {
-        // Half a report would pass for one.
+        // A truncated report could be taken for a whole one.
         let _ = std::fs::remove_file(&name);
-        elsewhere(failure)
+        advise_out(failure)
     })
 }
 
-fn cannot(what: &str, cause: &std::io::Error) -> Failure {
-    elsewhere(Failure::writing(what, cause))
+fn cannot_write(path: &str, cause: &std::io::Error) -> Failure {
+    advise_out(Failure::writing(path, cause))
 }
 
-fn elsewhere(mut failure: Failure) -> Failure {
+fn advise_out(mut failure: Failure) -> Failure {
     failure.advice = "name another place with --out, or see `caudal report export`".to_owned();
     failure
 }

@@ -8,6 +8,7 @@ mod datagram_sizes;
 mod echo;
 mod error;
 mod limits;
+mod message_sizes;
 pub mod nanoseconds;
 #[expect(
     clippy::module_inception,
@@ -25,6 +26,7 @@ pub use datagram_sizes::DatagramSizes;
 pub use echo::{EchoPlan, EchoSchedule};
 pub use error::{PlanError, Quantity};
 pub use limits::*;
+pub use message_sizes::{MessageSizes, MessageSizesError};
 pub use plan::Plan;
 pub use record::{PlanKind, PlanRecord, RecordError};
 pub use tcp::TcpPlan;

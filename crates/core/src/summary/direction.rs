@@ -104,6 +104,12 @@ pub struct DirectionSummary {
 }
 
 impl DirectionSummary {
+    /// The duration with its warm-up, s; `None` where that is not known.
+    #[must_use]
+    pub fn duration_s(&self) -> Option<f64> {
+        Some(self.measured_s + self.omitted_s?)
+    }
+
     /// The mean goodput, bit/s.
     #[must_use]
     pub fn goodput_mean(&self) -> Option<f64> {

@@ -1,0 +1,301 @@
+//! Findings for a terminal of 80 columns.
+
+use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
+
+const WIDTH: usize = 80;
+/// The most columns the head of a row takes.
+const HEAD: usize = 36;
+
+/// All that a terminal is told of a study.
+#[must_use]
+pub fn findings_text(findings: &Findings) -> String {
+    let mut lines = vec![findings.title.clone()];
+    if let Some(question) = &findings.question {
+        lines.extend(wrapped(question, "", ""));
+    }
+    lines.push(String::new());
+    for sentence in &findings.verdict {
+        lines.extend(wrapped(sentence, "* ", "  "));
+    }
+    for table in &findings.tables {
+        if !table.columns.is_empty() {
+            lines.push(String::new());
+            lines.extend(laid_out(table));
+        }
+    }
+    if !findings.expectations.is_empty() {
+        lines.push(String::new());
+        lines.push("Expected".to_owned());
+        for checked in &findings.expectations {
+            lines.extend(expected(checked));
+        }
+    }
+    if !findings.conclusions.is_empty() {
+        lines.push(String::new());
+        lines.push("Conclusions".to_owned());
+        for conclusion in &findings.conclusions {
+            if let Some(question) = &conclusion.answers {
+                lines.extend(wrapped(question, "  ", "  "));
+            }
+            lines.extend(wrapped(&conclusion.text, "  - ", "    "));
+        }
+    }
+    if !findings.warnings.is_empty() {
+        lines.push(String::new());
+        for warning in &findings.warnings {
+            lines.extend(wrapped(warning, "warning: ", "  "));
+        }
+    }
+    lines.push(String::new());
+    let spoiled = match findings.discarded {
+        0 => String::new(),
+        spoiled => format!(", {spoiled} spoiled and done again"),
+    };
+    let quick = if findings.quick { " (quick)" } else { "" };
+    let end = format!(
+        "Study {} {}{quick}: {} trials{spoiled}, seed {}, intervals at {} %.",
+        findings.name,
+        findings.id.chars().take(8).collect::<String>(),
+        findings.trials,
+        findings.seed,
+        findings.confidence * 100.0
+    );
+    lines.extend(wrapped(&end, "", ""));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn expected(checked: &CheckedExpectation) -> Vec<String> {
+    let mark = match checked.holds {
+        Some(true) => "  yes  ",
+        Some(false) => "  NO   ",
+        None => "  ?    ",
+    };
+    let case = checked
+        .case
+        .as_ref()
+        .map_or_else(String::new, |case| format!("{case}: "));
+    wrapped(&format!("{case}{}", checked.evidence), mark, "       ")
+}
+
+/// Words in lines of at most 80 columns; a word longer than a line is cut.
+fn wrapped(text: &str, first: &str, others: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let mut word = word.to_owned();
+        loop {
+            let space = usize::from(!empty);
+            if columns(&line) + space + columns(&word) <= WIDTH {
+                if !empty {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+                empty = false;
+                break;
+            }
+            if empty {
+                let room = WIDTH.saturating_sub(columns(&line)).max(1);
+                line.extend(word.chars().take(room));
+                word = word.chars().skip(room).collect();
+            }
+            lines.push(std::mem::replace(&mut line, others.to_owned()));
+            empty = true;
+        }
+    }
+    if !empty || lines.is_empty() {
+        lines.push(line.trim_end().to_owned());
+    }
+    lines
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if columns(text) <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most - 1).collect();
+    format!("{kept}…")
+}
+
+/// The heads of a table's rows without the values that all of them share, and those.
+fn heads(table: &FindingsTable) -> (Vec<String>, String) {
+    let words = |head: &str| head.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = table.rows.iter().map(|(head, _)| words(head)).collect();
+    let shared = |word: &String| {
+        word.contains('=') && all.len() > 1 && all.iter().all(|words| words.contains(word))
+    };
+    let common: Vec<String> = all
+        .first()
+        .into_iter()
+        .flatten()
+        .filter(|word| shared(word))
+        .cloned()
+        .collect();
+    let rest = |words: &Vec<String>| {
+        let rest: Vec<&str> = words
+            .iter()
+            .filter(|word| !shared(word))
+            .map(String::as_str)
+            .collect();
+        rest.join(" ")
+    };
+    let heads: Vec<String> = all.iter().map(rest).collect();
+    if heads.iter().any(String::is_empty) {
+        // Nothing is left that would name a row.
+        return (
+            table.rows.iter().map(|(head, _)| head.clone()).collect(),
+            String::new(),
+        );
+    }
+    (heads, common.join(" "))
+}
+
+/// A text in lines of at most `most` columns, the further ones set in; a word longer than that is cut.
+fn folded(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let indent = if lines.is_empty() { "" } else { "  " };
+        if line.is_empty() {
+            line = cut(&format!("{indent}{word}"), most);
+        } else if columns(&line) + 1 + columns(word) <= most {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(std::mem::take(&mut line));
+            line = cut(&format!("  {word}"), most);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// A table in two levels of heads; one too wide goes on below with its remaining columns.
+fn laid_out(table: &FindingsTable) -> Vec<String> {
+    let (heads, common) = heads(table);
+    let title = match common.as_str() {
+        "" => table.title.clone(),
+        common => format!("{} ({common})", table.title),
+    };
+    let mut lines = wrapped(&title, "", "");
+    let head = heads.iter().map(|head| columns(head)).max();
+    let head = head.unwrap_or(0).clamp(4, HEAD);
+    let width = |column: usize| {
+        let cells = table.rows.iter().filter_map(|(_, cells)| cells.get(column));
+        let widest = cells
+            .map(|cell: &TableCell| columns(&cell.text))
+            .max()
+            .unwrap_or(0);
+        let (metric, which) = &table.columns[column];
+        // Any column may be the first below a break, and then has the metric's name over it.
+        widest
+            .max(columns(which))
+            .max(columns(metric))
+            .min(WIDTH - head - 2)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut begun = 0;
+    while begun < widths.len() {
+        let mut end = begun;
+        let mut used = head;
+        while end < widths.len() && (end == begun || used + 2 + widths[end] <= WIDTH) {
+            used += 2 + widths[end];
+            end += 1;
+        }
+        let row = |first: &str, cells: &mut dyn Iterator<Item = String>| {
+            let mut line = format!("{:head$}", cut(first, head));
+            for (cell, width) in cells.zip(&widths[begun..end]) {
+                line.push_str(&format!("  {:>width$}", cut(&cell, *width), width = *width));
+            }
+            line.trim_end().to_owned()
+        };
+        let mut last = "";
+        let metrics = table.columns[begun..end].iter().map(|(metric, _)| {
+            if *metric == last {
+                return String::new();
+            }
+            last = metric;
+            metric.clone()
+        });
+        lines.push(row("", &mut metrics.collect::<Vec<_>>().into_iter()));
+        let which = table.columns[begun..end]
+            .iter()
+            .map(|(_, which)| which.clone());
+        lines.push(row("case", &mut which.collect::<Vec<_>>().into_iter()));
+        for (name, (_, cells)) in heads.iter().zip(&table.rows) {
+            // A long name goes over several lines, and its values stand in the last.
+            let mut folded = folded(name, head);
+            let last = folded.pop().unwrap_or_default();
+            lines.extend(folded);
+            let mut cells = cells[begun..end].iter().map(|cell| cell.text.clone());
+            lines.push(row(&last, &mut cells));
+        }
+        if end < widths.len() {
+            lines.push(String::new());
+        }
+        begun = end;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(heads: &[&str]) -> FindingsTable {
+        let cell = |text: &str| TableCell {
+            text: text.to_owned(),
+            ..TableCell::default()
+        };
+        FindingsTable {
+            title: "Goodput".to_owned(),
+            columns: vec![("tcp.goodput".to_owned(), "observed".to_owned())],
+            rows: heads
+                .iter()
+                .map(|head| ((*head).to_owned(), vec![cell("9.41 Mbit/s")]))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_all_rows_share_stands_once_in_the_title() {
+        let lines = laid_out(&table(&[
+            "one congestion=cubic load=40%",
+            "one congestion=cubic load=400%",
+        ]));
+        assert_eq!(
+            lines,
+            [
+                "Goodput (congestion=cubic)",
+                "               tcp.goodput",
+                "case              observed",
+                "one load=40%   9.41 Mbit/s",
+                "one load=400%  9.41 Mbit/s",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_keeps_its_name_where_nothing_else_would_name_it() {
+        let lines = laid_out(&table(&["load=40%", "load=40%"]));
+        assert!(lines[3].starts_with("load=40%"), "{lines:?}");
+        assert_eq!(laid_out(&table(&["load=40%"]))[0], "Goodput");
+    }
+
+    #[test]
+    fn a_long_name_goes_over_several_lines_and_loses_nothing() {
+        let name = "three flows from one host congestion=cubic udp_load=400% duplex=half";
+        let lines = laid_out(&table(&[name]));
+        assert!(lines.iter().all(|line| columns(line) <= WIDTH), "{lines:?}");
+        let words: Vec<&str> = lines[3..]
+            .iter()
+            .flat_map(|line| line.split_whitespace())
+            .collect();
+        assert!(words.join(" ").starts_with(name), "{lines:?}");
+    }
+}

@@ -1,0 +1,173 @@
+//! The commands of this program that trials start as processes of their own.
+
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::units::format_duration;
+use caudal_study::{BulkEnd, BulkTask, EchoTask, FlowTask, FlowTraffic, ProgramCommands};
+
+use crate::lab::keep::DAEMON_ARGUMENTS;
+
+/// The commands of this program.
+pub(super) struct ThisProgram;
+
+impl ProgramCommands for ThisProgram {
+    fn lab_daemon(&self) -> Vec<String> {
+        DAEMON_ARGUMENTS.map(str::to_owned).to_vec()
+    }
+
+    fn server(&self) -> Vec<String> {
+        let words = [
+            "serve",
+            "--json-log",
+            "--no-iperf2",
+            "--no-nttcp",
+            "--no-iperf3",
+        ];
+        words.map(str::to_owned).to_vec()
+    }
+
+    fn flow(&self, task: &FlowTask) -> Vec<String> {
+        let mut command = FlowCommand::new(task);
+        match &task.traffic {
+            FlowTraffic::Bulk(bulk) => command.add_bulk(bulk),
+            FlowTraffic::Echo(echo) => command.add_echo(echo),
+        }
+        command.finish(task)
+    }
+}
+
+/// The command line of a flow.
+struct FlowCommand(Vec<String>);
+
+impl FlowCommand {
+    fn new(task: &FlowTask) -> Self {
+        let (command, connections) = match &task.traffic {
+            FlowTraffic::Bulk(bulk) => match bulk.transport {
+                Transport::Tcp => ("tcp", "--parallel"),
+                Transport::Udp => ("udp", "--parallel"),
+            },
+            FlowTraffic::Echo(_) => ("rtt", "--clients"),
+        };
+        let mut words = Self(vec![command.to_owned(), task.host.clone()]);
+        words.add("--port", task.port);
+        words.add(connections, task.connections);
+        words.add_some("--congestion", task.congestion.as_ref());
+        words.add_some("--window", task.window.map(|window| window.get()));
+        words.add_some("--dscp", task.dscp);
+        words
+    }
+
+    fn add(&mut self, flag: &str, value: impl ToString) {
+        self.0.extend([flag.to_owned(), value.to_string()]);
+    }
+
+    fn add_some(&mut self, flag: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.add(flag, value);
+        }
+    }
+
+    fn add_bulk(&mut self, bulk: &BulkTask) {
+        let rate = bulk.rate_bps.map(|bps| format!("{bps:.0}"));
+        self.add("--rate", rate.as_deref().unwrap_or("max"));
+        self.add("--interval", format_duration(bulk.interval));
+        self.add_some("--length", bulk.length);
+        self.add_some("--mss", bulk.mss);
+        match bulk.end {
+            BulkEnd::Bytes(bytes) => self.add("--bytes", bytes.get()),
+            BulkEnd::Time { measure, omit } => {
+                self.add("--time", format_duration(measure));
+                if !omit.is_zero() {
+                    self.add("--omit", format_duration(omit));
+                }
+            }
+        }
+        if bulk.direction == Direction::Down {
+            self.0.push("--reverse".to_owned());
+        }
+    }
+
+    fn add_echo(&mut self, echo: &EchoTask) {
+        if echo.transport == Transport::Udp {
+            self.add("--proto", "udp");
+        }
+        self.add("--sizes", &echo.sizes);
+        self.add_some("--every", echo.period.map(format_duration));
+        self.add_some("--time", echo.time.map(format_duration));
+        self.add_some("--count", echo.count);
+    }
+
+    fn finish(mut self, task: &FlowTask) -> Vec<String> {
+        self.0.extend(["--json".to_owned(), "--quiet".to_owned()]);
+        let start = task.start_ns;
+        let (seconds, nanoseconds) = (start / 1_000_000_000, start % 1_000_000_000);
+        self.add("--at", format!("{seconds}.{nanoseconds:09}"));
+        if let FlowTraffic::Echo(echo) = &task.traffic {
+            self.add("--raw", echo.samples.display());
+        }
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::Parser;
+    use std::time::Duration;
+
+    fn task(traffic: FlowTraffic) -> FlowTask {
+        FlowTask {
+            host: "10.0.0.2".to_owned(),
+            port: 5201,
+            connections: 2,
+            start_ns: 1_500_000_000,
+            congestion: Some("cubic".to_owned()),
+            window: None,
+            dscp: None,
+            traffic,
+        }
+    }
+
+    #[test]
+    fn a_flow_is_a_command_that_repeats_it_by_hand() {
+        let bulk = task(FlowTraffic::Bulk(BulkTask {
+            transport: Transport::Tcp,
+            direction: Direction::Down,
+            rate_bps: Some(4e6),
+            interval: Duration::from_millis(100),
+            length: None,
+            mss: None,
+            end: BulkEnd::Time {
+                measure: Duration::from_secs(5),
+                omit: Duration::from_secs(1),
+            },
+        }));
+        assert_eq!(
+            ThisProgram.flow(&bulk).join(" "),
+            "tcp 10.0.0.2 --port 5201 --parallel 2 --congestion cubic --rate 4000000 \
+             --interval 100ms --time 5s --omit 1s --reverse --json --quiet --at 1.500000000"
+        );
+        let echo = task(FlowTraffic::Echo(EchoTask {
+            transport: Transport::Udp,
+            sizes: "1..64".to_owned(),
+            period: Some(Duration::from_millis(10)),
+            time: None,
+            count: Some(50),
+            samples: "/proc/self/fd/0".into(),
+        }));
+        assert_eq!(
+            ThisProgram.flow(&echo).join(" "),
+            "rtt 10.0.0.2 --port 5201 --clients 2 --congestion cubic --proto udp --sizes 1..64 \
+             --every 10ms --count 50 --json --quiet --at 1.500000000 --raw /proc/self/fd/0"
+        );
+    }
+
+    #[test]
+    fn every_command_is_one_of_this_program() {
+        let words = [ThisProgram.lab_daemon(), ThisProgram.server()];
+        for words in words {
+            let parsed = Cli::try_parse_from(std::iter::once("caudal".to_owned()).chain(words));
+            assert!(parsed.is_ok(), "{:?}", parsed.err());
+        }
+    }
+}
