@@ -512,7 +512,7 @@ impl Moment {
             if left.is_zero() {
                 return Ok(());
             }
-            let ready = caudal_sys::signal::poll_readable(&[interrupt.fd()], Some(left));
+            let ready = caudal_sys::poll::poll_readable(&[interrupt.fd()], Some(left));
             if interrupt.count() > 0 || ready.is_err() {
                 return Err(Failure::new(crate::exit::Exit::Failed, "interrupted", ""));
             }

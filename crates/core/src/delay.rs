@@ -44,26 +44,27 @@ impl JitterRfc3550 {
     }
 }
 
-/// How transit times vary: from one datagram to the next (RFC 3393) and above their least (RFC 5481).
+/// The variation of transit times: from one datagram to the next (RFC 3393) and above the minimum (RFC 5481).
 #[derive(Debug, Clone)]
 pub struct DelayVariation {
     n: u64,
     latest: i64,
     change_sum: f64,
-    least: i64,
-    most: i64,
-    /// The first transit times as they are, until their least is a good guess for the least of all.
+    min: i64,
+    max: i64,
+    /// The first transit times, kept until their minimum is a good guess for the minimum of all.
     first: [i64; FIRST],
     /// Transit times above `base`.
     above: LatencyHistogram,
     base: i64,
-    /// Datagrams until the histogram may next be moved to a lower base.
+    /// Datagrams until the histogram may be moved to a lower base again.
     until_move: u32,
 }
 
+/// The transit times kept before the histogram is begun.
 const FIRST: usize = 256;
-/// Moving the histogram costs some 100 µs, which this many datagrams share.
-const BETWEEN_MOVES: u32 = 65_536;
+/// The datagrams between two moves of the histogram, each of which takes some 100 µs.
+const MIN_BETWEEN_MOVES: u32 = 65_536;
 
 /// The variation of a flow's transit times; all in ns, percentiles absent with too few datagrams for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -72,7 +73,7 @@ pub struct DelayVariationSummary {
     pub n: u64,
     /// Mean change of transit time, regardless of sign, from one arrival to the next (RFC 3393); absent below two.
     pub ipdv_mean_abs_ns: Option<f64>,
-    /// Median transit time above the least (RFC 5481 section 4.2); absent without datagrams, as is the largest.
+    /// Median transit time above the minimum (RFC 5481 section 4.2); absent without datagrams, as is the maximum.
     pub pdv_p50_ns: Option<u64>,
     /// The 90th percentile of the same.
     pub pdv_p90_ns: Option<u64>,
@@ -80,9 +81,9 @@ pub struct DelayVariationSummary {
     pub pdv_p99_ns: Option<u64>,
     /// The 99.9th percentile of the same.
     pub pdv_p99_9_ns: Option<u64>,
-    /// The largest transit time above the least, exact.
+    /// The maximum transit time above the minimum, exact.
     pub pdv_max_ns: Option<u64>,
-    /// The 95th percentile of transit times above their median, as OWAMP has it.
+    /// The 95th percentile of transit times above their median, as OWAMP reports it.
     pub delay_p95_minus_p50_ns: Option<u64>,
 }
 
@@ -100,8 +101,8 @@ impl DelayVariation {
             n: 0,
             latest: 0,
             change_sum: 0.0,
-            least: i64::MAX,
-            most: i64::MIN,
+            min: i64::MAX,
+            max: i64::MIN,
             first: [0; FIRST],
             above: LatencyHistogram::new(),
             base: 0,
@@ -116,25 +117,25 @@ impl DelayVariation {
             self.change_sum += transit_ns.abs_diff(self.latest) as f64;
         }
         self.latest = transit_ns;
-        self.least = self.least.min(transit_ns);
-        self.most = self.most.max(transit_ns);
+        self.min = self.min.min(transit_ns);
+        self.max = self.max.max(transit_ns);
         if self.n < FIRST as u64 {
             self.first[self.n as usize] = transit_ns;
             self.n += 1;
             if self.n == FIRST as u64 {
-                self.leave_first();
+                self.begin_histogram();
             }
             return;
         }
         self.n += 1;
         self.until_move = self.until_move.saturating_sub(1);
-        if self.base > self.least && self.until_move == 0 {
+        if self.base > self.min && self.until_move == 0 {
             self.move_base();
         }
         self.above.record_ns(above(transit_ns, self.base));
     }
 
-    /// How many datagrams were taken in.
+    /// The number of datagrams taken in.
     #[must_use]
     pub const fn n(&self) -> u64 {
         self.n
@@ -142,24 +143,18 @@ impl DelayVariation {
 
     /// The variation so far.
     ///
-    /// Percentiles are good to three digits; where the least transit time keeps falling, as under a drifting clock, up
-    /// to 65 536 datagrams at a time may be put as far too low as it fell meanwhile.
+    /// Percentiles are good to three digits; where the minimum keeps decreasing, as under clock drift, the values of up to
+    /// 65 536 datagrams at a time may be too low by its decrease in that time.
     #[must_use]
     pub fn summary(&self) -> DelayVariationSummary {
         if self.n == 0 {
             return DelayVariationSummary::default();
         }
-        let mut settled = self.clone();
-        if self.n < FIRST as u64 {
-            settled.leave_first();
-        } else {
-            settled.move_base();
-        }
-        let histogram = &settled.above;
-        let largest = above(self.most, self.least);
-        // A bucket's upper edge can lie above the largest value in it.
-        let percentile = |q| histogram.supported_quantile_ns(q).map(|ns| ns.min(largest));
-        let median = histogram.quantile_ns(0.5).map(|ns| ns.min(largest));
+        let histogram = self.histogram();
+        let max = above(self.max, self.min);
+        // A bucket's upper edge can lie above the maximum of the values in it.
+        let percentile = |q| histogram.supported_quantile_ns(q).map(|ns| ns.min(max));
+        let median = histogram.quantile_ns(0.5).map(|ns| ns.min(max));
         DelayVariationSummary {
             n: self.n,
             ipdv_mean_abs_ns: (self.n > 1).then(|| self.change_sum / (self.n - 1) as f64),
@@ -167,37 +162,37 @@ impl DelayVariation {
             pdv_p90_ns: percentile(0.9),
             pdv_p99_ns: percentile(0.99),
             pdv_p99_9_ns: percentile(0.999),
-            pdv_max_ns: Some(largest),
+            pdv_max_ns: Some(max),
             delay_p95_minus_p50_ns: percentile(0.95)
                 .zip(median)
                 .map(|(high, middle)| high.saturating_sub(middle)),
         }
     }
 
-    /// The histogram of transit times above their least, to merge with others.
+    /// The histogram of transit times above their minimum, to merge with others.
     #[must_use]
     pub fn histogram(&self) -> LatencyHistogram {
-        let mut settled = self.clone();
+        let mut complete = self.clone();
         if self.n < FIRST as u64 {
-            settled.leave_first();
+            complete.begin_histogram();
         } else {
-            settled.move_base();
+            complete.move_base();
         }
-        settled.above
+        complete.above
     }
 
     /// Puts the first transit times into the histogram.
-    fn leave_first(&mut self) {
-        self.base = self.least;
+    fn begin_histogram(&mut self) {
+        self.base = self.min;
         for &transit in &self.first[..self.n as usize] {
             self.above.record_ns(above(transit, self.base));
         }
     }
 
-    /// Shifts the histogram so that it begins at the least transit time.
+    /// Shifts the histogram so that it begins at the minimum transit time.
     #[cold]
     fn move_base(&mut self) {
-        let shift = above(self.base, self.least);
+        let shift = above(self.base, self.min);
         if shift == 0 {
             return;
         }
@@ -206,12 +201,12 @@ impl DelayVariation {
             moved.record_ns_n(ns.saturating_add(shift), count);
         }
         self.above = moved;
-        self.base = self.least;
-        self.until_move = BETWEEN_MOVES;
+        self.base = self.min;
+        self.until_move = MIN_BETWEEN_MOVES;
     }
 }
 
-/// How far `transit` is above `base`, zero when below.
+/// The excess of `transit` over `base`, zero when below.
 fn above(transit: i64, base: i64) -> u64 {
     if transit > base {
         transit.abs_diff(base)
@@ -260,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn starting_at_the_first_change_gives_quite_another_jitter() {
-        // What rperf does; numbers of the two kinds cannot be compared.
+    fn starting_at_the_first_change_gives_a_different_jitter() {
+        // As rperf does it; the two results are not comparable.
         let mut changes = TRANSIT_MS
             .windows(2)
             .map(|pair| (pair[1] - pair[0]).abs() as f64);
@@ -285,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn delay_variation_is_told_from_datagram_to_datagram_and_above_the_least() {
+    fn delay_variation_is_measured_between_datagrams_and_above_the_minimum() {
         let mut variation = DelayVariation::new();
         for transit in TRANSIT_MS {
             variation.push(transit * NS_PER_MS);
         }
         let summary = variation.summary();
-        // Changes +2, -1, +4, -4; above the least 0, 2, 1, 5, 1.
+        // Changes +2, -1, +4, -4; above the minimum 0, 2, 1, 5, 1.
         assert_eq!(summary.ipdv_mean_abs_ns, Some(2_750_000.0));
         assert_eq!(summary.pdv_max_ns, Some(5_000_000));
         assert_eq!(summary.pdv_p90_ns, None);
@@ -304,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_received_varies_nothing() {
+    fn without_datagrams_there_is_no_variation() {
         assert_eq!(
             DelayVariation::new().summary(),
             DelayVariationSummary::default()
@@ -312,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_least_moves_everything_before_it() {
+    fn a_late_minimum_shifts_the_values_before_it() {
         let mut variation = DelayVariation::new();
         for _ in 0..1000 {
             variation.push(NS_PER_MS);
@@ -335,7 +330,7 @@ mod tests {
             for (found, q) in [(summary.pdv_p50_ns, 0.5), (summary.pdv_p99_ns, 0.99)] {
                 let rank = (q * sorted.len() as f64 - 1e-9).ceil() as usize;
                 let exact = (sorted[rank - 1] - sorted[0]) as f64;
-                // A least that came late may not have moved the base twice within so few datagrams.
+                // A late minimum may not have moved the base twice within so few datagrams.
                 prop_assert!((found.unwrap() as f64 - exact).abs() <= 0.003 * exact + 20_000.0);
             }
         }

@@ -1,6 +1,6 @@
 //! The events of a test, in the order they happen, and the views that show them.
 //!
-//! Engines of every protocol emit them, `--json-stream` prints them, and a recorded run can be turned back into them.
+//! Engines of every protocol emit them, the stream of JSON lines prints them, and a recorded run can be turned back into them.
 
 use crate::interval::FlowInterval;
 use crate::plan::{Plan, PlanRecord};
@@ -28,7 +28,7 @@ pub enum Event {
     Interval {
         /// The number of the run, from 1.
         repeat: u32,
-        /// What each flow carried.
+        /// The interval of each flow.
         flows: Vec<FlowInterval>,
     },
     /// One message size of a round-trip test is complete for one client.

@@ -1,4 +1,4 @@
-//! What a payload becomes on an Ethernet wire, and what of the line rate is left for it.
+//! The bytes a payload takes on an Ethernet wire, and the share of the line rate left for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ const CHECK_SEQUENCE: u64 = 4;
 const VLAN_TAG: u64 = 4;
 /// Preamble and start delimiter.
 const PREAMBLE: u64 = 8;
-/// The least gap between two frames, 96 bit times.
+/// The minimum gap between two frames, 96 bit times.
 const INTERFRAME_GAP: u64 = 12;
-/// The smallest frame from destination address to check sequence.
-const MINIMUM_FRAME: u64 = 64;
+/// The minimum frame from destination address to check sequence.
+const MIN_FRAME: u64 = 64;
 const TCP_HEADER: u64 = 20;
 /// The timestamps option with its two bytes of padding (RFC 7323 section 3 and appendix A).
 const TCP_TIMESTAMPS: u64 = 12;
@@ -23,8 +23,8 @@ const TCP_TIMESTAMPS: u64 = 12;
 const SACK_OPTION: u64 = 4;
 /// One block of it: two sequence numbers.
 const SACK_BLOCK: u64 = 8;
-/// The room a TCP header has for options: a data offset of 15 words less the 5 of the header (RFC 9293 section 3.1).
-const MOST_OPTIONS: u64 = 40;
+/// The maximum length of the options in a TCP header: a data offset of 15 words less the 5 of the header (RFC 9293 section 3.1).
+const MAX_TCP_OPTIONS: u64 = 40;
 const UDP_HEADER: u64 = 8;
 /// The extension header in every fragment of an IPv6 packet (RFC 8200 section 4.5).
 const IPV6_FRAGMENT_HEADER: u64 = 8;
@@ -50,16 +50,16 @@ impl IpVersion {
     }
 }
 
-/// What surrounds a payload on an Ethernet link.
+/// The headers and gaps around a payload on an Ethernet link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Framing {
     /// The largest IP packet in bytes.
     pub mtu: u32,
     /// The version of IP.
     pub ip: IpVersion,
-    /// Whether frames carry an IEEE 802.1Q tag.
+    /// `true` when frames carry an IEEE 802.1Q tag.
     pub vlan: bool,
-    /// Whether TCP segments carry the timestamps option, as they do between Linux hosts.
+    /// `true` when TCP segments carry the timestamps option, as they do between Linux hosts.
     pub timestamps: bool,
     /// Selective acknowledgement blocks in every segment, as many as fit beside the timestamps (RFC 2018: 3 or 4).
     #[serde(default)]
@@ -89,7 +89,7 @@ impl Framing {
         if self.sack_blocks == 0 {
             return timestamps;
         }
-        let fit = (MOST_OPTIONS - timestamps - SACK_OPTION) / SACK_BLOCK;
+        let fit = (MAX_TCP_OPTIONS - timestamps - SACK_OPTION) / SACK_BLOCK;
         timestamps + SACK_OPTION + SACK_BLOCK * u64::from(self.sack_blocks).min(fit)
     }
 
@@ -99,13 +99,13 @@ impl Framing {
         self.ip.header_bytes() + TCP_HEADER + self.tcp_option_bytes()
     }
 
-    /// Bytes of wire time an acknowledgement without payload takes.
+    /// Bytes of wire time of an acknowledgement without payload.
     #[must_use]
     pub fn ack_wire_bytes(&self) -> u64 {
         self.wire_bytes(self.tcp_header_bytes())
     }
 
-    /// Bytes of wire time `payload` takes as TCP segments of its own, all but the last full; one empty segment
+    /// Bytes of wire time of `payload` as TCP segments of its own, all but the last full; one empty segment
     /// for none. `None` when the headers fill the MTU.
     #[must_use]
     pub fn tcp_wire_bytes(&self, payload: u64) -> Option<u64> {
@@ -128,14 +128,14 @@ impl Framing {
         self.mtu.min(65_535).saturating_sub(headers as u32)
     }
 
-    /// Fragments a datagram of `payload` bytes crosses in; 1 when it fits. `None` when the MTU carries none.
+    /// The IP fragments of a datagram of `payload` bytes; 1 when it fits. `None` when the MTU carries none.
     #[must_use]
     pub fn udp_fragments(&self, payload: u32) -> Option<u64> {
-        self.udp_pieces(payload)
-            .map(|pieces| pieces.before_last + 1)
+        self.fragment(payload)
+            .map(|fragments| fragments.before_last + 1)
     }
 
-    /// Bytes of wire time a frame around `packet_bytes` of IP takes: header, tag, padding, check, preamble and gap.
+    /// Bytes of wire time of a frame around `packet_bytes` of IP: header, tag, padding, check sequence, preamble and gap.
     ///
     /// Source: IEEE 802.3 clauses 3 and 4, RFC 2544 section 20 for the convention.
     #[must_use]
@@ -143,7 +143,7 @@ impl Framing {
         let tag = if self.vlan { VLAN_TAG } else { 0 };
         let frame = (ETHERNET_HEADER + CHECK_SEQUENCE + tag).saturating_add(packet_bytes);
         frame
-            .max(MINIMUM_FRAME)
+            .max(MIN_FRAME)
             .saturating_add(PREAMBLE + INTERFRAME_GAP)
     }
 
@@ -172,7 +172,7 @@ impl Framing {
 
     /// The UDP goodput of a link of line rate `rate` filled with datagrams of `payload` bytes.
     ///
-    /// Datagrams larger than the MTU cross as IP fragments. Zero when the MTU is too small for any.
+    /// Datagrams larger than the MTU are sent as IP fragments. Zero when the MTU is too small for any.
     #[must_use]
     pub fn udp_ceiling(&self, rate: BitRate, payload: u32) -> BitRate {
         match self.udp_wire_bytes(payload) {
@@ -181,25 +181,25 @@ impl Framing {
         }
     }
 
-    /// Bytes of wire time a datagram of `payload` bytes takes, over all its fragments.
+    /// Bytes of wire time of a datagram of `payload` bytes, over all its fragments.
     ///
     /// `None` when the MTU is too small to carry even a fragment. Source: RFC 791 section 3.2, RFC 8200 section 4.5.
     #[must_use]
     pub fn udp_wire_bytes(&self, payload: u32) -> Option<u64> {
-        let pieces = self.udp_pieces(payload)?;
+        let fragments = self.fragment(payload)?;
         Some(
-            pieces.before_last * self.wire_bytes(pieces.header + pieces.full)
-                + self.wire_bytes(pieces.header + pieces.last),
+            fragments.before_last * self.wire_bytes(fragments.header + fragments.full)
+                + self.wire_bytes(fragments.header + fragments.last),
         )
     }
 
-    /// How a datagram is cut.
-    fn udp_pieces(&self, payload: u32) -> Option<Pieces> {
+    /// Divides a datagram into IP fragments.
+    fn fragment(&self, payload: u32) -> Option<IpFragments> {
         let mtu = u64::from(self.mtu);
         let header = self.ip.header_bytes();
         let body = u64::from(payload) + UDP_HEADER;
         if header + body <= mtu {
-            return Some(Pieces {
+            return Some(IpFragments {
                 header,
                 before_last: 0,
                 full: 0,
@@ -217,7 +217,7 @@ impl Framing {
             return None;
         }
         let before_last = body.saturating_sub(room).div_ceil(full);
-        Some(Pieces {
+        Some(IpFragments {
             header,
             before_last,
             full,
@@ -226,15 +226,15 @@ impl Framing {
     }
 }
 
-/// A datagram cut into fragments, in bytes of IP payload.
-struct Pieces {
+/// The IP fragments of a datagram, in bytes of IP payload.
+struct IpFragments {
     /// The IP header of each.
     header: u64,
     /// Fragments before the last.
     before_last: u64,
-    /// What each of those carries.
+    /// The payload of each of those.
     full: u64,
-    /// What the last carries.
+    /// The payload of the last.
     last: u64,
 }
 
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn small_datagrams_are_padded_to_the_smallest_frame() {
+    fn small_datagrams_are_padded_to_the_minimum_frame() {
         let framing = Framing::default();
         assert_eq!(framing.udp_wire_bytes(0), Some(84));
         assert_eq!(framing.udp_wire_bytes(18), Some(84));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_larger_than_the_mtu_crosses_in_fragments() {
+    fn a_datagram_larger_than_the_mtu_is_fragmented() {
         let framing = Framing::default();
         // 1473 + 8 bytes: 1480 in a full fragment, one in a padded frame.
         assert_eq!(framing.udp_wire_bytes(1473), Some(1538 + 84));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn selective_acknowledgements_take_what_the_option_room_leaves() {
+    fn selective_acknowledgements_take_the_space_left_for_options() {
         let with = |timestamps, sack_blocks| Framing {
             timestamps,
             sack_blocks,
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_crosses_in_full_segments_and_a_last_one() {
+    fn a_message_takes_full_segments_and_a_last_one() {
         let framing = Framing::default();
         assert_eq!(framing.tcp_wire_bytes(0), Some(90));
         assert_eq!(framing.tcp_wire_bytes(1), Some(91));
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn an_mtu_without_room_carries_nothing() {
+    fn an_mtu_smaller_than_the_headers_carries_nothing() {
         let framing = Framing {
             mtu: 27,
             ..Framing::default()

@@ -1,10 +1,10 @@
-//! What an end of a test says of its machine, and what it used of it.
+//! The host at one end of a test, and the resources that end used.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an end of a test says of itself.
+/// The host at one end of a test, as that end describes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
@@ -18,40 +18,40 @@ pub struct Host {
     pub cpu: String,
     /// Processors this program may use.
     pub cpus: u32,
-    /// Which boot of which machine this is: equal on both ends, they are one machine.
+    /// The identifier of the kernel's boot; equal on both ends when they are one machine.
     pub boot_id: Option<String>,
     /// The default congestion control.
     pub congestion_control: Option<String>,
-    /// The interface towards the other end.
+    /// The interface through which the other end is reached.
     pub interface: Option<String>,
     /// Its MTU, bytes.
     pub mtu: Option<u32>,
-    /// Its speed, Mbit/s, as it says.
+    /// Its speed, Mbit/s, as its driver reports it.
     pub speed_mbps: Option<u32>,
     /// Its driver.
     pub driver: Option<String>,
     /// Its queueing discipline.
     pub qdisc: Option<String>,
-    /// Its offloads that are on.
+    /// Its offloads that are enabled.
     pub offloads: Vec<String>,
-    /// The kernel settings that bound socket buffers, by name.
+    /// The sysctls that limit socket buffers and shape TCP, by name.
     pub sysctls: BTreeMap<String, String>,
-    /// Processes ready to run, averaged over the last minute.
+    /// The load average over one minute.
     pub load_average: Option<f64>,
 }
 
-/// What an end used of its machine during a test.
+/// The resources one end of a test used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
     /// CPU time of the whole program, ns.
     pub cpu_ns: u64,
-    /// Time the hypervisor gave to others, ns, over all processors.
+    /// Steal time: processor time the hypervisor gave to others, ns, over all processors.
     pub steal_ns: Option<u64>,
-    /// How long that was measured, ns.
+    /// The time over which this was measured, ns.
     pub wall_ns: u64,
-    /// Datagrams dropped by the queueing discipline of the sending interface, where it says.
+    /// Packets dropped by the queueing discipline of the sending interface, where it counts them.
     pub qdisc_drops: Option<u64>,
-    /// Datagrams the kernel dropped for full receive buffers, over all sockets of the host.
+    /// Datagrams the kernel dropped because of full receive buffers, over all sockets of the host.
     pub host_receive_drops: Option<u64>,
 }

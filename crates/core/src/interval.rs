@@ -1,7 +1,7 @@
 //! The intervals between readings: what each flow carried from one reading of its counters to the next.
 
 use crate::plan::{Direction, PlannedFlow};
-use crate::sample::{ReceiverCounters, SenderCounters, TcpState};
+use crate::sample::{ReceiverCounters, SenderCounters, TcpSnapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +137,7 @@ impl ServerAccount {
 }
 
 impl TcpInterval {
-    fn between(earlier: &TcpState, later: &TcpState) -> Self {
+    fn between(earlier: &TcpSnapshot, later: &TcpSnapshot) -> Self {
         let increase = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
         Self {
             rtt_us: Some(later.rtt_us),
@@ -270,7 +270,7 @@ pub struct FlowInterval {
     /// The flow.
     #[serde(flatten)]
     pub flow: PlannedFlow,
-    /// What it carried.
+    /// Its interval.
     #[serde(flatten)]
     pub interval: Interval,
 }

@@ -1,103 +1,105 @@
-//! What should come out, with all that is needed to doubt it.
+//! Predicted values with their assumptions, and observations compared with them.
 
-use crate::quantity::{Unit, digits};
+use crate::quantity::{Unit, UnitValue, digits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// How a value was come by.
+/// The way a value was predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// By arithmetic.
+    /// By a formula.
     Formula,
-    /// By running a model in virtual time.
+    /// By a simulation in virtual time.
     Simulation,
 }
 
-/// How far an observation may lie from a prediction before something it assumes must have failed, as parts of
-/// the predicted value.
+/// The relative difference up to which an observation agrees with a prediction; beyond it one of the prediction's
+/// assumptions must have failed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tolerance {
-    /// How far below.
+    /// The fraction of the predicted value by which an observation may lie below it.
     pub below: f64,
-    /// How far above.
+    /// The fraction of the predicted value by which an observation may lie above it.
     pub above: f64,
 }
 
 impl Tolerance {
-    /// Arithmetic without a model: what differs is an assumption.
-    pub const EXACT: Self = Self::both(0.02);
-    /// Windows, which the kernel scales while the test runs.
-    pub const WINDOW: Self = Self::both(0.05);
-    /// Times that hosts add to.
-    pub const TIME: Self = Self::both(0.2);
-    /// Shares of a queue, which the phases of the flows move.
-    pub const SHARE: Self = Self::both(0.2);
-    /// Models of loss: good to a factor of two.
+    /// For arithmetic without a model: a larger difference is due to an assumption.
+    pub const EXACT: Self = Self::symmetric(0.02);
+    /// For windows, which the kernel adjusts while the test runs.
+    pub const WINDOW: Self = Self::symmetric(0.05);
+    /// For times to which hosts add.
+    pub const TIME: Self = Self::symmetric(0.2);
+    /// For shares of a queue, which depend on the phases of the flows.
+    pub const SHARE: Self = Self::symmetric(0.2);
+    /// For models of loss, which are good to a factor of two.
     pub const FACTOR_TWO: Self = Self {
         below: 0.5,
         above: 1.0,
     };
 
-    /// The same part either way.
+    /// The same fraction below and above.
     #[must_use]
-    pub const fn both(part: f64) -> Self {
+    pub const fn symmetric(fraction: f64) -> Self {
         Self {
-            below: part,
-            above: part,
+            below: fraction,
+            above: fraction,
         }
     }
 
-    /// Whether a difference, as a part of the predicted value, is within it.
+    /// `true` when a difference, as a fraction of the predicted value, is within the tolerance.
     #[must_use]
     pub fn allows(&self, difference: f64) -> bool {
         -self.below <= difference && difference <= self.above
     }
+}
 
-    /// The tolerance in words.
-    #[must_use]
-    pub fn words(&self) -> String {
+impl fmt::Display for Tolerance {
+    /// Writes `2 %` or `a factor of 2`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::FACTOR_TWO {
-            return "a factor of 2".to_owned();
+            return f.pad("a factor of 2");
         }
-        let percent = self.above.max(self.below) * 100.0;
-        let text = format!("{percent:.1}");
-        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+        let percent = format!("{:.1}", self.above.max(self.below) * 100.0);
+        let percent = percent.trim_end_matches('0').trim_end_matches('.');
+        f.pad(&format!("{percent} %"))
     }
 }
 
-/// What should come out, and on what grounds.
+/// A predicted value with its assumptions and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// A stable name for programs.
     pub name: String,
-    /// The same for people.
+    /// The name for people.
     pub title: String,
-    /// What should come out.
+    /// The predicted value.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// Formula or simulation: several predictions of one name are answers to one question.
+    /// Formula or simulation: predictions of one name answer the same question.
     pub method: Method,
-    /// The term that decides the value, where several could.
+    /// The term that determines the value, where several could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<String>,
-    /// The one figure behind it that is worth a glance.
+    /// The most informative number behind the value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// What must hold for the value to hold.
+    /// The assumptions of the prediction.
     pub assumes: String,
-    /// Where the formula is from.
+    /// The source of the formula.
     pub source: String,
-    /// How far an observation may lie off.
+    /// The difference up to which an observation agrees.
     pub tolerance: Tolerance,
-    /// The arithmetic with the numbers put in, a step each.
+    /// The steps of the calculation with their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explanation: Vec<String>,
 }
 
 impl Prediction {
-    /// A value by formula; the rest is put in by the methods below.
+    /// A value by formula; the methods below add the rest.
     #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, value: f64, unit: Unit) -> Self {
         Self {
@@ -115,82 +117,82 @@ impl Prediction {
         }
     }
 
-    /// With the figure worth a glance.
+    /// The same with its most informative number.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// With what must hold.
+    /// The same with its assumptions.
     #[must_use]
     pub fn assumes(mut self, assumes: impl Into<String>) -> Self {
         self.assumes = assumes.into();
         self
     }
 
-    /// With where the formula is from.
+    /// The same with the source of its formula.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
         self
     }
 
-    /// With how far an observation may lie off.
+    /// The same with its tolerance.
     #[must_use]
     pub const fn within(mut self, tolerance: Tolerance) -> Self {
         self.tolerance = tolerance;
         self
     }
 
-    /// With the term that decides.
+    /// The same with the term that determines the value.
     #[must_use]
     pub fn bound_by(mut self, binding: impl Into<String>) -> Self {
         self.binding = Some(binding.into());
         self
     }
 
-    /// With a further step of the arithmetic.
+    /// The same with a further step of the calculation.
     #[must_use]
     pub fn step(mut self, step: impl Into<String>) -> Self {
         self.explanation.push(step.into());
         self
     }
 
-    /// With further steps of the arithmetic.
+    /// The same with further steps of the calculation.
     #[must_use]
     pub fn steps(mut self, steps: impl IntoIterator<Item = String>) -> Self {
         self.explanation.extend(steps);
         self
     }
 
-    /// The value in words.
+    /// The value with its unit.
     #[must_use]
-    pub fn shown(&self) -> String {
-        self.unit.show(self.value)
+    pub const fn unit_value(&self) -> UnitValue {
+        UnitValue::new(self.value, self.unit)
     }
 }
 
-/// An observation beside its prediction.
+/// A prediction and the observation it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compared {
-    /// What should have come out.
+pub struct PredictionCheck {
+    /// The prediction.
     #[serde(flatten)]
     pub prediction: Prediction,
-    /// What came out, in the unit of the prediction.
+    /// The observed value, in the unit of the prediction.
     pub observed: f64,
-    /// observed / predicted − 1; `None` when nothing was predicted to come out.
+    /// observed / predicted − 1; `None` when the predicted value is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// Whether the difference is within the tolerance. Of several ceilings only the one that binds need hold.
+    /// `true` when the difference is within the tolerance. Of several ceilings only the lowest need hold.
     pub holds: bool,
-    /// When it is not: which assumption failed, or why that cannot be told.
+    /// When it is not: the assumption that failed, or the reason why none can be named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-impl Compared {
-    /// Holds an observation against a prediction.
+impl PredictionCheck {
+    /// Compares an observation with a prediction.
     #[must_use]
     pub fn new(prediction: Prediction, observed: f64) -> Self {
         let difference = (prediction.value > 0.0).then(|| observed / prediction.value - 1.0);
@@ -207,9 +209,9 @@ impl Compared {
         }
     }
 
-    /// Holds an observation against an upper bound: anything below it agrees with it.
+    /// Compares an observation with an upper bound: any value below it agrees.
     #[must_use]
-    pub fn with_ceiling(mut prediction: Prediction, observed: f64) -> Self {
+    pub fn with_upper_bound(mut prediction: Prediction, observed: f64) -> Self {
         prediction.tolerance = Tolerance {
             below: 1.0,
             ..prediction.tolerance
@@ -217,61 +219,60 @@ impl Compared {
         Self::new(prediction, observed)
     }
 
-    /// With the reason, asked for only where the difference needs one.
+    /// The same with the reason of a difference beyond the tolerance; `why` is called only for one.
     #[must_use]
     pub fn because(mut self, why: impl FnOnce(&Self) -> String) -> Self {
         self.why = (!self.holds).then(|| why(&self));
         self
     }
+}
 
-    /// The comparison in words: the value, what was observed, by how much it differs, and why.
-    #[must_use]
-    pub fn words(&self) -> String {
+impl fmt::Display for PredictionCheck {
+    /// Writes the predicted value, the observed one, their difference, and the tolerance or the reason.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Prediction {
             unit,
             tolerance,
-            binding: _,
             detail,
             ..
         } = &self.prediction;
-        let bound = if detail.is_empty() {
-            String::new()
-        } else {
-            format!(", {detail}")
-        };
-        let observed = unit.show(self.observed);
-        let how_far = match self.difference {
-            None => String::new(),
-            Some(difference) => format!(", {}", far(difference)),
-        };
-        let verdict = match (&self.why, self.holds) {
-            (_, true) => format!(" (within {})", tolerance.words()),
-            (Some(why), false) => format!(": {why}"),
-            (None, false) => format!(" (more than {})", tolerance.words()),
-        };
-        format!(
-            "{}{bound}; observed {observed}{how_far}{verdict}",
-            self.prediction.shown()
-        )
+        write!(f, "{}", self.prediction.unit_value())?;
+        if !detail.is_empty() {
+            write!(f, ", {detail}")?;
+        }
+        write!(f, "; observed {}", UnitValue::new(self.observed, *unit))?;
+        if let Some(difference) = self.difference {
+            write!(f, ", {}", RelativeDifference(difference))?;
+        }
+        match (&self.why, self.holds) {
+            (_, true) => write!(f, " (within {tolerance})"),
+            (Some(why), false) => write!(f, ": {why}"),
+            (None, false) => write!(f, " (more than {tolerance})"),
+        }
     }
 }
 
-/// A difference in words: `1.570 % below`, `4.200 times as much`.
-#[must_use]
-pub fn far(difference: f64) -> String {
-    let percent = difference.abs() * 100.0;
-    if difference >= 1.0 {
-        return format!("{} times as much", digits(difference + 1.0));
-    }
-    let rounded = if percent < 10.0 {
-        format!("{percent:.1}")
-    } else {
-        format!("{percent:.0}")
-    };
-    match (rounded.as_str(), difference > 0.0) {
-        ("0.0", _) => "as predicted".to_owned(),
-        (_, true) => format!("{rounded} % above"),
-        (_, false) => format!("{rounded} % below"),
+/// A relative difference, observed / predicted − 1, which prints as `1.6 % below` or `4.200 times as much`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RelativeDifference(pub f64);
+
+impl fmt::Display for RelativeDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(difference) = *self;
+        if difference >= 1.0 {
+            return f.pad(&format!("{} times as much", digits(difference + 1.0)));
+        }
+        let percent = difference.abs() * 100.0;
+        let rounded = if percent < 10.0 {
+            format!("{percent:.1}")
+        } else {
+            format!("{percent:.0}")
+        };
+        match (rounded.as_str(), difference > 0.0) {
+            ("0.0", _) => f.pad("as predicted"),
+            (_, true) => f.pad(&format!("{rounded} % above")),
+            (_, false) => f.pad(&format!("{rounded} % below")),
+        }
     }
 }
 
@@ -284,10 +285,10 @@ mod tests {
         let two = Tolerance::FACTOR_TWO;
         assert!(two.allows(-0.5) && two.allows(1.0));
         assert!(!two.allows(-0.51) && !two.allows(1.01) && !two.allows(f64::NAN));
-        assert_eq!(two.words(), "a factor of 2");
-        assert_eq!(Tolerance::EXACT.words(), "2 %");
-        assert_eq!(Tolerance::both(0.0889).words(), "8.9 %");
-        assert_eq!(Tolerance::both(0.2).words(), "20 %");
+        assert_eq!(two.to_string(), "a factor of 2");
+        assert_eq!(Tolerance::EXACT.to_string(), "2 %");
+        assert_eq!(Tolerance::symmetric(0.0889).to_string(), "8.9 %");
+        assert_eq!(Tolerance::symmetric(0.2).to_string(), "20 %");
     }
 
     fn prediction(value: f64) -> Prediction {
@@ -297,35 +298,36 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_within_the_tolerance_needs_no_reason() {
-        let close = Compared::new(prediction(1e7), 0.99e7).because(|_| "never asked".to_owned());
+    fn only_a_difference_beyond_the_tolerance_has_a_reason() {
+        let close =
+            PredictionCheck::new(prediction(1e7), 0.99e7).because(|_| "never asked".to_owned());
         assert!(close.holds && close.why.is_none());
         assert_eq!(
-            close.words(),
+            close.to_string(),
             "10 Mbit/s, bound by the wire; observed 9.900 Mbit/s, 1.0 % below (within 2 %)"
         );
-        let far = Compared::new(prediction(1e7), 0.5e7).because(|_| "loss".to_owned());
+        let beyond = PredictionCheck::new(prediction(1e7), 0.5e7).because(|_| "loss".to_owned());
         assert_eq!(
-            far.words(),
+            beyond.to_string(),
             "10 Mbit/s, bound by the wire; observed 5 Mbit/s, 50 % below: loss"
         );
     }
 
     #[test]
-    fn below_a_ceiling_is_no_disagreement() {
-        assert!(Compared::with_ceiling(prediction(1e7), 1.0).holds);
-        assert!(!Compared::with_ceiling(prediction(1e7), 1.1e7).holds);
+    fn an_observation_below_an_upper_bound_agrees_with_it() {
+        assert!(PredictionCheck::with_upper_bound(prediction(1e7), 1.0).holds);
+        assert!(!PredictionCheck::with_upper_bound(prediction(1e7), 1.1e7).holds);
     }
 
     #[test]
-    fn nothing_predicted_has_no_relative_difference() {
-        let none = Compared::new(prediction(0.0), 0.0);
+    fn a_predicted_zero_has_no_relative_difference() {
+        let none = PredictionCheck::new(prediction(0.0), 0.0);
         assert_eq!((none.difference, none.holds), (None, true));
     }
 
     #[test]
-    fn differences_read_well() {
-        for (difference, words) in [
+    fn differences_print_as_percentages_or_multiples() {
+        for (difference, text) in [
             (0.0, "as predicted"),
             (0.0004, "as predicted"),
             (-0.016, "1.6 % below"),
@@ -333,7 +335,7 @@ mod tests {
             (3.2, "4.200 times as much"),
             (-0.999, "100 % below"),
         ] {
-            assert_eq!(far(difference), words);
+            assert_eq!(RelativeDifference(difference).to_string(), text);
         }
     }
 }

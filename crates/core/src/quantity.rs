@@ -1,9 +1,10 @@
-//! Quantities as people read them: a unit, and a number with the digits worth reading.
+//! Values with their unit, and their text with four significant digits.
 
 use crate::units::{BitRate, ByteCount};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 /// The unit of a value.
@@ -19,9 +20,9 @@ pub enum Unit {
     FramesPerSecond,
     /// Messages per second.
     MessagesPerSecond,
-    /// A part of a whole that people read in percent, as a loss.
+    /// A fraction that is printed in percent, such as a loss.
     Share,
-    /// A part of a whole that people read as a number, as an efficiency.
+    /// A fraction that is printed as a number, such as an efficiency.
     Efficiency,
     /// One value over another.
     Ratio,
@@ -39,7 +40,7 @@ pub enum Unit {
     Frames,
     /// Collisions on a half-duplex medium.
     Collisions,
-    /// Messages that came back.
+    /// Messages of a round-trip test.
     Messages,
     /// Retransmission timeouts.
     Timeouts,
@@ -90,43 +91,68 @@ impl Unit {
         }
     }
 
-    /// A value in this unit in words, with the digits worth reading.
+    /// The text of a value in this unit, with four significant digits.
     #[must_use]
     pub fn show(self, value: f64) -> String {
+        UnitValue::new(value, self).to_string()
+    }
+}
+
+/// A value with its unit, which prints with four significant digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitValue {
+    /// The value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+impl UnitValue {
+    /// A value in a unit.
+    #[must_use]
+    pub const fn new(value: f64, unit: Unit) -> Self {
+        Self { value, unit }
+    }
+}
+
+impl fmt::Display for UnitValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, unit } = *self;
         if !value.is_finite() {
-            return "-".to_owned();
+            return f.pad("-");
         }
-        match self {
-            Self::BitPerSecond => scaled(value, "bit/s"),
-            Self::Bytes if value.abs() < 1e7 => format!("{} B", grouped(value.round())),
-            Self::Bytes => scaled(value, "B"),
-            Self::Seconds => seconds(value),
-            Self::Share => format!("{} %", short(value * 100.0)),
-            Self::Efficiency | Self::Ratio => format!("{value:.4}"),
-            Self::Segments | Self::Paths | Self::Slots => {
-                format!("{} {}", short(value), self.name())
+        let text = match unit {
+            Unit::BitPerSecond => scaled(value, "bit/s"),
+            Unit::Bytes if value.abs() < 1e7 => format!("{} B", grouped(value.round())),
+            Unit::Bytes => scaled(value, "B"),
+            Unit::Seconds => seconds(value),
+            Unit::Share => format!("{} %", short(value * 100.0)),
+            Unit::Efficiency | Unit::Ratio => format!("{value:.4}"),
+            Unit::Segments | Unit::Paths | Unit::Slots => {
+                format!("{} {}", short(value), unit.name())
             }
-            Self::Fragments
-            | Self::Flows
-            | Self::Frames
-            | Self::Collisions
-            | Self::Messages
-            | Self::Timeouts => {
-                let name = self.name();
+            Unit::Fragments
+            | Unit::Flows
+            | Unit::Frames
+            | Unit::Collisions
+            | Unit::Messages
+            | Unit::Timeouts => {
+                let plural = unit.name();
                 let name = if value == 1.0 {
-                    &name[..name.len() - 1]
+                    &plural[..plural.len() - 1]
                 } else {
-                    name
+                    plural
                 };
                 format!("{} {name}", grouped(value.ceil()))
             }
-            Self::FramesPerSecond | Self::MessagesPerSecond if value < 9_999.5 => {
-                format!("{value:.1} {}", self.name())
+            Unit::FramesPerSecond | Unit::MessagesPerSecond if value < 9_999.5 => {
+                format!("{value:.1} {}", unit.name())
             }
-            Self::FramesPerSecond | Self::MessagesPerSecond => {
-                format!("{} {}", grouped(value.round()), self.name())
+            Unit::FramesPerSecond | Unit::MessagesPerSecond => {
+                format!("{} {}", grouped(value.round()), unit.name())
             }
-        }
+        };
+        f.pad(&text)
     }
 }
 
@@ -137,11 +163,11 @@ impl Serialize for Unit {
 }
 
 impl<'de> Deserialize<'de> for Unit {
-    /// Reads a unit by its name; of units with one name, the first.
+    /// Parses the name of a unit; of units with the same name, the first.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = Cow::<'de, str>::deserialize(from)?;
         let unit = Self::ALL.into_iter().find(|unit| unit.name() == name);
-        unit.ok_or_else(|| serde::de::Error::custom(format!("{name:?} is no unit")))
+        unit.ok_or_else(|| serde::de::Error::custom(format!("{name:?} is not a unit")))
     }
 }
 
@@ -157,7 +183,7 @@ impl JsonSchema for Unit {
     }
 }
 
-/// A number with four significant digits.
+/// The text of a number with four significant digits.
 #[must_use]
 pub fn digits(value: f64) -> String {
     match value.abs() {
@@ -171,19 +197,19 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// A whole number with a blank between every three digits, from five digits on.
+/// The text of a whole number with a blank between every three digits, from five digits on.
 fn grouped(value: f64) -> String {
-    let plain = format!("{value:.0}");
-    let (sign, plain) = match plain.strip_prefix('-') {
+    let number = format!("{value:.0}");
+    let (sign, digits) = match number.strip_prefix('-') {
         Some(rest) => ("-", rest),
-        None => ("", plain.as_str()),
+        None => ("", number.as_str()),
     };
-    if plain.len() < 5 {
-        return format!("{sign}{plain}");
+    if digits.len() < 5 {
+        return number;
     }
     let mut text = String::from(sign);
-    for (at, digit) in plain.chars().enumerate() {
-        if at > 0 && (plain.len() - at) % 3 == 0 {
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
             text.push(' ');
         }
         text.push(digit);
@@ -191,7 +217,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// A value with a decimal prefix and four significant digits; whole values keep no zeros behind the point.
+/// The text of a value with a decimal prefix and four significant digits; whole values have no decimals.
 fn scaled(value: f64, unit: &str) -> String {
     let mut value = value;
     for prefix in ["", "k", "M", "G"] {
@@ -203,7 +229,7 @@ fn scaled(value: f64, unit: &str) -> String {
     format!("{} T{unit}", short(value))
 }
 
-/// Four significant digits; a whole number is written as one.
+/// The text of a number with four significant digits; a whole number has no decimals.
 #[must_use]
 pub fn short(value: f64) -> String {
     if (value - value.round()).abs() < 1e-9 * value.abs().max(1.0) {
@@ -212,7 +238,7 @@ pub fn short(value: f64) -> String {
     digits(value)
 }
 
-/// A time in the unit that suits it, with four significant digits.
+/// The text of a time in ns, µs, ms or s, with four significant digits.
 fn seconds(value: f64) -> String {
     match value.abs() {
         0.0 => "0 s".to_owned(),
@@ -223,19 +249,19 @@ fn seconds(value: f64) -> String {
     }
 }
 
-/// A rate in words, with four significant digits.
+/// The text of a rate with four significant digits.
 #[must_use]
 pub fn rate(rate: BitRate) -> String {
     Unit::BitPerSecond.show(rate.as_f64())
 }
 
-/// A size in words.
+/// The text of an amount with four significant digits.
 #[must_use]
 pub fn size(size: ByteCount) -> String {
     Unit::Bytes.show(size.as_f64())
 }
 
-/// A time in words.
+/// The text of a time with four significant digits.
 #[must_use]
 pub fn time(time: Duration) -> String {
     seconds(time.as_secs_f64())

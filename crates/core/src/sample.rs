@@ -1,11 +1,11 @@
-//! Counters as they were read: they only grow, and rates are derived from two of them.
+//! Readings of counters that only grow: rates are derived from two of them.
 
 use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which end of a flow a counter was read at.
+/// The end of a flow at which a counter was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -15,15 +15,15 @@ pub enum Role {
     Receiver,
 }
 
-/// What the kernel knows of a TCP connection, as its sender sees it.
+/// The kernel's state of a TCP connection at its sender (`TCP_INFO`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct TcpState {
+pub struct TcpSnapshot {
     /// Smoothed round-trip time, µs.
     pub rtt_us: u32,
     /// Mean deviation of the round-trip time, µs.
     pub rttvar_us: u32,
-    /// Smallest round-trip time seen lately, µs; `None` when the kernel has none.
+    /// Minimum round-trip time over the kernel's recent window, µs; `None` when the kernel has none.
     pub min_rtt_us: Option<u32>,
     /// Congestion window, bytes.
     pub cwnd_bytes: u64,
@@ -39,13 +39,13 @@ pub struct TcpState {
     pub bytes_acked: Option<u64>,
     /// The kernel's latest estimate of the delivery rate, bit/s.
     pub delivery_rate_bps: Option<u64>,
-    /// Whether that estimate was limited by the sending application.
+    /// `true` when that estimate was limited by the sending application.
     pub app_limited: bool,
     /// Time with data outstanding, µs.
     pub busy_us: Option<u64>,
-    /// Time held back by the receiver's window, µs.
+    /// Time limited by the receiver's window, µs.
     pub receiver_window_limited_us: Option<u64>,
-    /// Time held back by the send buffer, µs.
+    /// Time limited by the send buffer, µs.
     pub send_buffer_limited_us: Option<u64>,
     /// The rate the kernel paces at, bit/s; `None` when it does not pace.
     pub pacing_rate_bps: Option<u64>,
@@ -57,7 +57,7 @@ pub struct TcpState {
     pub timeouts: Option<u64>,
     /// Segments the receiver reported as received twice.
     pub duplicate_sacks: Option<u64>,
-    /// Times reordering was seen.
+    /// Reordering events.
     pub reordering_seen: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ pub struct SenderCounters {
     pub datagrams: u64,
     /// Datagrams the kernel refused (UDP): they never left the sender's own queue.
     pub send_errors: u64,
-    /// System calls made to send.
+    /// System calls for sending.
     pub calls: u64,
     /// CPU time of the sending thread, ns.
     pub cpu_ns: u64,
@@ -80,7 +80,7 @@ pub struct SenderCounters {
     /// Time spent waiting for the receiver's credit, ns (UDP at `max` on one machine).
     pub credit_wait_ns: u64,
     /// The kernel's state (TCP).
-    pub tcp: Option<TcpState>,
+    pub tcp: Option<TcpSnapshot>,
 }
 
 /// A receiver's counters.
@@ -97,7 +97,7 @@ pub struct ReceiverCounters {
     pub reordered: u64,
     /// Datagrams that arrived after they had been given up.
     pub late: u64,
-    /// Datagrams whose content was not what was sent.
+    /// Datagrams with damaged content.
     pub corrupt: u64,
     /// Datagrams missing so far below the highest sequence number seen.
     pub lost: u64,
@@ -105,15 +105,15 @@ pub struct ReceiverCounters {
     pub socket_drops: u64,
     /// Interarrival jitter after RFC 3550, ns.
     pub jitter_rfc3550_ns: u64,
-    /// System calls made to receive.
+    /// System calls for receiving.
     pub calls: u64,
     /// CPU time of the receiving thread, ns.
     pub cpu_ns: u64,
     /// Time the receiving thread was ready to run without a processor, ns.
     pub cpu_wait_ns: u64,
-    /// When the first payload arrived, ns after the start; 0 before.
+    /// The arrival of the first payload, ns after the start; 0 before it.
     pub first_ns: u64,
-    /// When the latest payload arrived, ns after the start.
+    /// The arrival of the latest payload, ns after the start.
     pub last_ns: u64,
 }
 
@@ -132,15 +132,15 @@ pub enum Counters {
 pub struct Sample {
     /// The flow's number.
     pub flow: u32,
-    /// Which reading this is: 0 at the start, then one at the end of every interval.
+    /// The number of the reading: 0 at the start, then one at the end of every interval.
     pub tick: u64,
-    /// When it was read, ns after the start by the clock of the end that read it.
+    /// The time of the reading, ns after the start by the clock of the end that made it.
     pub at_ns: u64,
-    /// What was read.
+    /// The counters.
     pub counters: Counters,
 }
 
-/// What the kernel granted a data socket, which need not be what was asked for.
+/// The settings the kernel granted a data socket, which may differ from those asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Granted {
@@ -163,24 +163,24 @@ pub struct Granted {
     /// Congestion control in use (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
-    /// Whether Multipath TCP is in use, when it was asked for.
+    /// `true` when Multipath TCP is in use; absent when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
-    /// Datagrams handed to the kernel in one call at most (UDP sender).
+    /// The maximum number of datagrams handed to the kernel in one call (UDP sender).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments_per_send: Option<u32>,
-    /// Whether the kernel joins datagrams on receive (UDP receiver).
+    /// `true` when the kernel coalesces datagrams on receive, UDP GRO (UDP receiver).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_offload: Option<bool>,
 }
 
-/// How evenly datagrams left the sender: the error of each departure against its schedule.
+/// The accuracy of a UDP sender's pacing: the error of each departure against its schedule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spacing {
     /// Departures that were scheduled.
     pub departures: u64,
-    /// Datagrams in a departure, mean.
+    /// Mean number of datagrams in a departure.
     pub datagrams_per_departure: f64,
     /// The gap the schedule asks for between departures, µs.
     pub scheduled_gap_us: f64,
@@ -194,25 +194,25 @@ pub struct Spacing {
     pub slipped_us: f64,
 }
 
-/// What one end of one flow has to say when all is over.
+/// The final report of one end of one flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowEnd {
     /// The flow's number.
     pub flow: u32,
     /// The last reading.
     pub counters: Counters,
-    /// What the kernel granted this end.
+    /// The settings the kernel granted this end's socket.
     pub granted: Granted,
-    /// How evenly datagrams left (UDP sender).
+    /// The accuracy of the pacing (UDP sender).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// The exact account of datagrams (UDP receiver).
+    /// The exact counts of datagrams (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<SequenceCounts>,
     /// Delay variation (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelaySummary>,
-    /// Why the flow ended before its time.
+    /// The error that ended the flow early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -221,14 +221,14 @@ pub struct FlowEnd {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DelaySummary {
-    /// Transit times measured: one a datagram, or one a batch where the kernel joined datagrams.
+    /// Transit times measured: one a datagram, or one a batch where the kernel coalesced datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub n: Option<u64>,
     /// Smoothed interarrival jitter after RFC 3550 section 6.4.1, µs.
     pub jitter_rfc3550_us: f64,
     /// Mean |difference of consecutive transit times|, µs (RFC 3393).
     pub ipdv_mean_abs_us: Option<f64>,
-    /// Transit time above the smallest, µs: median (RFC 5481).
+    /// Transit time above the minimum, µs: median (RFC 5481).
     pub pdv_p50_us: Option<f64>,
     /// 90th percentile of the same, µs.
     pub pdv_p90_us: Option<f64>,
@@ -236,11 +236,11 @@ pub struct DelaySummary {
     pub pdv_p99_us: Option<f64>,
     /// 99.9th percentile of the same, µs; absent below 2995 values.
     pub pdv_p99_9_us: Option<f64>,
-    /// The largest of the same, µs.
+    /// The maximum of the same, µs.
     pub pdv_max_us: Option<f64>,
 }
 
-/// One flow after a test: what both ends have to say.
+/// The final reports of both ends of one flow.
 #[derive(Debug, Clone)]
 pub struct FlowRecord {
     /// The flow.

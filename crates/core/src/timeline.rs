@@ -4,7 +4,7 @@ use crate::interval::{
     Counted, FlowInterval, Interval, IntervalRow, Reading, ServerAccount, share,
 };
 use crate::plan::{Direction, PlannedFlow, Ticks, Transport};
-use crate::sample::{Counters, FlowRecord, ReceiverCounters, Sample, SenderCounters, TcpState};
+use crate::sample::{Counters, FlowRecord, ReceiverCounters, Sample, SenderCounters, TcpSnapshot};
 
 /// The readings of both ends of a test's flows, paired into intervals in whatever order they arrive.
 #[derive(Debug)]
@@ -238,7 +238,7 @@ impl Timeline {
     /// A flow over the measured part, from the end of the warm-up to the last reading; `None` when its receiver
     /// was not read twice.
     #[must_use]
-    pub fn measured(&self, flow: u32) -> Option<Measured> {
+    pub fn measured(&self, flow: u32) -> Option<MeasuredFlow> {
         let at = self.flows.iter().position(|known| known.id == flow)?;
         let receivers = &self.receivers[at];
         let warm = usize::try_from(self.ticks.first_measured()).ok()?;
@@ -266,7 +266,7 @@ impl Timeline {
             .skip(warm + 1)
             .filter_map(|reading| reading.counters.tcp.map(|tcp| tcp.app_limited))
             .collect();
-        Some(Measured {
+        Some(MeasuredFlow {
             bytes: last.counters.bytes.saturating_sub(first.counters.bytes),
             start_ns: first.at_ns,
             elapsed_ns,
@@ -289,7 +289,7 @@ impl Timeline {
 
 /// A flow over the measured part of a test.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured {
+pub struct MeasuredFlow {
     /// Payload bytes that arrived.
     pub bytes: u64,
     /// The beginning of the measured part, ns after the start.
@@ -311,12 +311,12 @@ pub struct Measured {
     /// Share of it the sender waited for the receiver's credit.
     pub credit_wait: f64,
     /// The sender's kernel at its beginning and end (TCP).
-    pub tcp: Option<(TcpState, TcpState)>,
+    pub tcp: Option<(TcpSnapshot, TcpSnapshot)>,
     /// Share of the readings in which the sending application limited the rate.
     pub app_limited: f64,
 }
 
-impl Measured {
+impl MeasuredFlow {
     /// The rate at which payload was handed to the sender's kernel, bit/s; that at which it arrived when the
     /// sender did not report.
     #[must_use]

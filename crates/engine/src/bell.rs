@@ -1,6 +1,6 @@
 //! A bell that one thread rings and another can wait for together with its sockets.
 
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;

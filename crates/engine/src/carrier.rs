@@ -10,7 +10,7 @@ use crate::udp_receiver::{self, Receiving};
 use crate::udp_sender::{self, Sending};
 use caudal_core::plan::{BulkPlan, DatagramSizes, Direction, Plan, PlannedFlow, Rate};
 use caudal_core::sample::{
-    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpState,
+    Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::units::BitRate;
@@ -126,7 +126,7 @@ impl Gate {
 
 #[derive(Debug, Default)]
 struct Outcome {
-    tcp: Option<TcpState>,
+    tcp: Option<TcpSnapshot>,
     spacing: Option<Spacing>,
     sequence: Option<SequenceCounts>,
     delay: Option<DelaySummary>,
@@ -578,7 +578,7 @@ impl Job {
         }
         let after = tcp::state(stream);
         let grown =
-            |state: &TcpState| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
+            |state: &TcpSnapshot| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
         Outcome {
             tcp: after.filter(grown).or(before),
             failure: sent.err().map(|cause| cause.to_string()),

@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::socket::not_yet;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_wire::frame::{self, Decoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -9,7 +9,7 @@ use crate::environment::Meter;
 use crate::error::RunError;
 use crate::session::echo_flow;
 use crate::socket;
-use caudal_core::echo::{ClockLine, ClockPoint, EchoRecord, Series};
+use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries};
 use caudal_core::event::{Agreement, Event};
 use caudal_core::plan::{EchoPlan, Plan, PlannedFlow, Transport};
 use caudal_core::sample::{FlowEnd, Granted};
@@ -160,9 +160,9 @@ impl Client {
             });
             series.extend(work.series);
         }
-        series.retain(|one: &Series| one.first.is_some());
+        series.retain(|one: &EchoSeries| one.first.is_some());
         // By size in the plan's order, then by client: the connections did the sizes in that order.
-        let place = |series: &Series| plan.sizes.iter().position(|size| *size == series.size);
+        let place = |series: &EchoSeries| plan.sizes.iter().position(|size| *size == series.size);
         series.sort_by_key(|series| (place(series), series.client));
         let measured = series
             .iter()
@@ -225,7 +225,7 @@ impl Client {
                 None
             };
             let after = after.unwrap_or(before);
-            ClockLine {
+            ClockOffsetLine {
                 before: since(before, start_ns),
                 after: since(after, start_ns),
             }
@@ -244,7 +244,7 @@ impl Client {
     }
 
     /// Measures the far clock anew; its time is that of our monotonic clock.
-    fn read_clock(&mut self) -> Result<ClockPoint, RunError> {
+    fn read_clock(&mut self) -> Result<ClockOffset, RunError> {
         let earlier = std::mem::take(&mut self.clock);
         let began = monotonic_ns();
         let measured = self.measure_clock();
@@ -256,7 +256,7 @@ impl Client {
         measured?;
         let (offset_ns, bound_ns) =
             found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
-        Ok(ClockPoint {
+        Ok(ClockOffset {
             at_ns,
             offset_ns,
             bound_ns,
@@ -353,8 +353,8 @@ fn carries_times(plan: &EchoPlan) -> bool {
         && plan.sizes.iter().any(|size| *size as usize >= STAMPED)
 }
 
-fn since(point: ClockPoint, start_ns: u64) -> ClockPoint {
-    ClockPoint {
+fn since(point: ClockOffset, start_ns: u64) -> ClockOffset {
+    ClockOffset {
         at_ns: point.at_ns - start_ns as i64,
         ..point
     }
@@ -370,7 +370,7 @@ struct LastWord {
 /// What one connection's thread leaves behind.
 #[derive(Default)]
 struct Work {
-    series: Vec<Series>,
+    series: Vec<EchoSeries>,
     granted: Granted,
     failure: Option<String>,
 }
@@ -378,7 +378,7 @@ struct Work {
 struct Hand {
     link: Arc<Link>,
     orders: Arc<Orders>,
-    thread: Option<JoinHandle<(Vec<Series>, Option<String>)>>,
+    thread: Option<JoinHandle<(Vec<EchoSeries>, Option<String>)>>,
 }
 
 /// The threads of a test, one for each connection.

@@ -8,7 +8,10 @@
 use crate::carrier::Link;
 use crate::counters::Orders;
 use crate::socket::not_yet;
-use caudal_core::echo::{Departure, OneWay, Reply, Series, Stamped, departures};
+use caudal_core::echo::{
+    Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, StampedRoundTrip,
+    departure_times,
+};
 use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
@@ -48,7 +51,7 @@ pub(crate) struct Prober {
     /// Whether some more messages are sent that the kernel stamps.
     pub(crate) stamps: bool,
     /// What was measured, one for each size done so far and all allocated before the start.
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<EchoSeries>,
     sizes_done: usize,
     message: Vec<u8>,
     reply: Vec<u8>,
@@ -74,11 +77,11 @@ impl Prober {
         let series = plan
             .sizes
             .iter()
-            .map(|size| Series {
+            .map(|size| EchoSeries {
                 client,
                 size: *size,
                 replies: Vec::with_capacity(plan.count as usize),
-                ..Series::default()
+                ..EchoSeries::default()
             })
             .collect();
         Self {
@@ -144,7 +147,7 @@ impl Prober {
         }
     }
 
-    fn wait_tcp(&mut self, stream: &TcpStream, series: &mut Series) -> io::Result<()> {
+    fn wait_tcp(&mut self, stream: &TcpStream, series: &mut EchoSeries) -> io::Result<()> {
         let count = 1 + self.plan.count;
         announce(
             stream,
@@ -188,7 +191,7 @@ impl Prober {
         Ok(())
     }
 
-    fn wait_udp(&mut self, socket: &UdpSocket, series: &mut Series) -> io::Result<()> {
+    fn wait_udp(&mut self, socket: &UdpSocket, series: &mut EchoSeries) -> io::Result<()> {
         socket.set_read_timeout(Some(self.plan.timeout))?;
         let size = series.size as usize;
         let first = self.number;
@@ -228,7 +231,7 @@ impl Prober {
     fn udp_round_trip(
         &mut self,
         socket: &UdpSocket,
-        series: &mut Series,
+        series: &mut EchoSeries,
         first: u64,
     ) -> io::Result<Reply> {
         let size = series.size as usize;
@@ -266,7 +269,11 @@ impl Prober {
     }
 
     /// One more message that the kernel stamps; `None` when a stamp or the reply is missing.
-    fn udp_stamped(&mut self, socket: &UdpSocket, size: usize) -> io::Result<Option<Stamped>> {
+    fn udp_stamped(
+        &mut self,
+        socket: &UdpSocket,
+        size: usize,
+    ) -> io::Result<Option<StampedRoundTrip>> {
         let number = self.number;
         self.number += 1;
         let message = &mut self.message[..size];
@@ -298,7 +305,7 @@ impl Prober {
     fn scheduled(
         &mut self,
         link: &Link,
-        series: &mut Series,
+        series: &mut EchoSeries,
         period: Duration,
         poisson: bool,
         start_ns: u64,
@@ -325,11 +332,17 @@ impl Prober {
         let period_ns = period.as_nanos() as u64;
         // Spread over a period, connections do not stand in one another's way each time.
         let share = u64::from(self.client) * period_ns / u64::from(self.plan.clients);
-        let seed = self.seed.wrapping_add(self.sizes_done as u64);
+        let process = if poisson {
+            DepartureProcess::Poisson {
+                seed: self.seed.wrapping_add(self.sizes_done as u64),
+            }
+        } else {
+            DepartureProcess::Periodic
+        };
         let schedule = Schedule {
             link,
             orders: &self.orders,
-            due: departures(period, poisson, seed, count),
+            due: departure_times(period, process, count),
             base_ns: monotonic_ns() + EARLY_NS + if poisson { 0 } else { share },
             early_ns: EARLY_NS.min(period_ns / 4),
             first: self.number,
@@ -428,7 +441,7 @@ fn tcp_stamped(
     mut stream: &TcpStream,
     message: &[u8],
     reply: &mut [u8],
-) -> io::Result<Option<Stamped>> {
+) -> io::Result<Option<StampedRoundTrip>> {
     let left = monotonic_ns();
     let sent = match timestamps::send_stamped(stream, message) {
         Ok(sent) => sent,
@@ -460,9 +473,9 @@ fn tcp_stamped(
 }
 
 /// `None` when a stamp is missing, or the wall clock was set between the two.
-fn split(rtt_ns: u64, departed: Option<u64>, arrived: Option<u64>) -> Option<Stamped> {
+fn split(rtt_ns: u64, departed: Option<u64>, arrived: Option<u64>) -> Option<StampedRoundTrip> {
     let kernel_ns = arrived?.checked_sub(departed?)?;
-    (kernel_ns <= rtt_ns).then_some(Stamped { rtt_ns, kernel_ns })
+    (kernel_ns <= rtt_ns).then_some(StampedRoundTrip { rtt_ns, kernel_ns })
 }
 
 fn altered() -> io::Error {
@@ -482,7 +495,7 @@ fn not_sent(cause: io::Error) -> io::Result<Reply> {
 
 /// Counts a datagram that is not the reply waited for, to message `latest` or an earlier one.
 #[cold]
-fn note_stray(datagram: &[u8], series: &mut Series, first: u64, latest: u64) {
+fn note_stray(datagram: &[u8], series: &mut EchoSeries, first: u64, latest: u64) {
     if Opening::decode(datagram).is_some() {
         return;
     }
@@ -593,7 +606,7 @@ struct Collector<'a> {
     schedule: &'a Schedule<'a>,
     timeout_ns: u64,
     replies: Vec<Reply>,
-    ways: Vec<Option<OneWay>>,
+    ways: Vec<Option<OneWayTransit>>,
     /// Messages that nothing more is expected of.
     settled: u64,
     late: u64,
@@ -673,7 +686,7 @@ impl Collector<'_> {
             self.late += 1;
             return;
         };
-        let way = Stamps::read(datagram).map(|stamps| OneWay {
+        let way = Stamps::read(datagram).map(|stamps| OneWayTransit {
             up_ns: (stamps.received_ns as i64).wrapping_sub(stamps.sent_ns as i64),
             down_ns: (now as i64).wrapping_sub(stamps.answered_ns as i64),
         });

@@ -9,7 +9,7 @@ use crate::session;
 use crate::socket::{answer_udp, not_yet, plain};
 use crate::stop::reap;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::receive_with_destination;
 use caudal_wire::datagram::{Kind, OPENING, Opening};
 use caudal_wire::frame;

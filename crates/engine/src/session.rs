@@ -383,7 +383,7 @@ impl<'a> Visit<'a> {
                         stream.set_nonblocking(false).map_err(lost)?;
                         sockets
                             .for_role(role(flow.direction, false))
-                            .apply(&stream, stream.local_addr().is_ok_and(|at| at.is_ipv6()))?;
+                            .apply(&stream)?;
                         stream.write_all(&Answer::Attached.encode()).map_err(lost)?;
                         links.push((flow, Link::Tcp(stream)));
                         // They come one after another: on a long path many flows take their time.
@@ -592,7 +592,7 @@ impl HalfOpen {
         token: Token,
         plan: &SocketPlan<'_>,
     ) -> Result<Option<Self>, RunError> {
-        plan.apply(&socket, peer.is_ipv6())?;
+        plan.apply(&socket)?;
         let challenge =
             random_bytes().map_err(|cause| RunError::local("preparing a test", cause))?;
         let question = Opening {

@@ -105,7 +105,7 @@ impl<'a> SocketPlan<'a> {
     ///
     /// # Errors
     /// Names the option the kernel refused.
-    pub fn apply(&self, socket: impl AsFd, v6: bool) -> Result<(), RunError> {
+    pub fn apply(&self, socket: impl AsFd) -> Result<(), RunError> {
         let socket = socket.as_fd();
         match self.transport {
             Transport::Tcp => {
@@ -139,7 +139,7 @@ impl<'a> SocketPlan<'a> {
             }
         }
         if let Some(dscp) = self.dscp {
-            options::set_dscp(socket, v6, dscp)
+            options::set_dscp(socket, dscp)
                 .map_err(|cause| RunError::local("setting --dscp", cause))?;
         }
         Ok(())
@@ -197,7 +197,7 @@ pub fn connect_within(
     };
     leave_from(&socket, origin, peer)?;
     if let Some(plan) = plan {
-        plan.apply(&socket, peer.is_ipv6())?;
+        plan.apply(&socket)?;
         if let Some(mss) = plan.mss {
             tcp::set_max_segment(&socket, mss)
                 .map_err(|cause| RunError::local("setting --mss", cause))?;
@@ -221,7 +221,7 @@ pub fn connect_udp(
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))
         .map_err(|cause| RunError::local("opening a UDP socket", cause))?;
     leave_from(&socket, origin, peer)?;
-    plan.apply(&socket, peer.is_ipv6())?;
+    plan.apply(&socket)?;
     socket
         .connect(&SockAddr::from(peer))
         .map_err(|cause| RunError::Connect { peer, cause })?;
@@ -329,7 +329,7 @@ fn udp_on(local: SocketAddr) -> io::Result<Socket> {
     // A server that already listens here must be noticed: reuse comes after binding.
     udp.bind(&SockAddr::from(local))?;
     options::set_reuse(&udp)?;
-    udp::enable_packet_info(&udp, local.is_ipv6())?;
+    udp::enable_packet_info(&udp)?;
     Ok(udp)
 }
 

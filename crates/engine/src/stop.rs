@@ -65,7 +65,7 @@ pub(crate) fn see_out(mut sessions: Vec<JoinHandle<()>>, patience: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_sys::signal::poll_readable;
+    use caudal_sys::poll::poll_readable;
     use std::sync::Arc;
     use std::thread;
 

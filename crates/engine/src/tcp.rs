@@ -3,7 +3,7 @@
 use crate::counters::{FlowCounters, Orders};
 use crate::pacer::ByteSchedule;
 use crate::socket::not_yet;
-use caudal_core::sample::TcpState;
+use caudal_core::sample::TcpSnapshot;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::tcp::{self, SplicedSource, TcpInfo};
@@ -305,14 +305,14 @@ pub fn receive(
 
 /// What the kernel knows of a connection, in the words of a sample; `None` when it does not say.
 #[must_use]
-pub fn state(stream: &TcpStream) -> Option<TcpState> {
+pub fn state(stream: &TcpStream) -> Option<TcpSnapshot> {
     tcp::tcp_info(stream).ok().map(|info| translate(&info))
 }
 
-fn translate(info: &TcpInfo) -> TcpState {
+fn translate(info: &TcpInfo) -> TcpSnapshot {
     let segment = u64::from(info.snd_mss);
     let bits = |bytes: Option<u64>| bytes.map(|bytes| bytes.saturating_mul(8));
-    TcpState {
+    TcpSnapshot {
         rtt_us: info.rtt_us,
         rttvar_us: info.rttvar_us,
         // The kernel answers all ones while it has no measurement.

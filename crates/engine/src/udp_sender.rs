@@ -225,7 +225,7 @@ impl Credit {
             if !self.hear(socket, Wait::Never)? {
                 let began = *began.get_or_insert_with(monotonic_ns);
                 let ready =
-                    caudal_sys::signal::poll_readable(&[socket.as_fd()], Some(CREDIT_PATIENCE))?;
+                    caudal_sys::poll::poll_readable(&[socket.as_fd()], Some(CREDIT_PATIENCE))?;
                 if !ready.contains(&true)
                     && monotonic_ns() - began >= CREDIT_PATIENCE.as_nanos() as u64
                 {

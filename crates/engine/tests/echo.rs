@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use caudal_core::echo::{EchoRecord, Reply, Summarise};
+use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::Event;
 use caudal_core::plan::{EchoPlan, EchoSchedule, Transport};
 use caudal_engine::{
@@ -293,7 +293,7 @@ fn the_longest_time_a_server_allows_ends_a_test() {
     );
     let replies = run.record.series[0].replies.len();
     assert!((1..10_000).contains(&replies));
-    let size = &run.record.summarise(Summarise {
+    let size = &run.record.summarise(EchoSummaryOptions {
         confidence: 0.98,
         include_first: false,
     })[0];

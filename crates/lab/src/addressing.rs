@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use caudal_sys::netlink::Hop;
+use caudal_sys::netlink::RouteHop;
 use caudal_topology::{LinkEnd, NextHop, Segment};
 
 use crate::error::LabError;
@@ -47,7 +47,7 @@ impl Lab {
             let index = |at: LinkEnd| host.interface(at).map(|interface| interface.index);
             for route in routes {
                 let segment = &self.topology.segments[route.segment];
-                let hops = |address: fn(&NextHop) -> Option<IpAddr>| -> Vec<Hop> {
+                let hops = |address: fn(&NextHop) -> Option<IpAddr>| -> Vec<RouteHop> {
                     let hops = route.next_hops.iter();
                     hops.filter_map(|hop| Some((index(hop.via)?, Some(address(hop)?))))
                         .collect()

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use caudal_sys::clock;
 use caudal_sys::namespace::{self, NetworkNamespace};
-use caudal_sys::signal::{self, Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::process;
+use caudal_sys::signal::Interrupt;
 use caudal_topology::{Topology, TopologyFile};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +66,7 @@ pub enum StartReply {
 /// When input or output fail. A failure to build the lab is written to the output.
 pub fn run() -> io::Result<()> {
     // Signals of the terminal are for the program that runs in the lab.
-    let _ = signal::leave_terminal();
+    let _ = process::new_session();
     let mut line = String::new();
     let mut input = BufReader::new(io::stdin().lock());
     input.by_ref().take(MAX_START_BYTES).read_line(&mut line)?;
@@ -97,7 +99,7 @@ fn start_and_serve(registry: &Registry, request: &StartRequest) -> Result<(), La
     let warnings = daemon.lab.report()?.warnings;
     let served = reply(&StartReply::Up { warnings }).and_then(|()| {
         // A process that waits for the end of the output must not wait for the end of the lab.
-        signal::close_output()?;
+        process::discard_stdout()?;
         daemon.serve()
     });
     drop(daemon);
@@ -222,7 +224,7 @@ fn ensure_namespaces() -> Result<(), LabError> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         Err(error) => return Err(namespace_error(error)),
     }
-    let entered = namespace::become_root_of_user_namespace();
+    let entered = namespace::enter_new_user_namespace();
     if entered.is_ok() && NetworkNamespace::create().is_ok() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use caudal_sys::namespace::NetworkNamespace;
-use caudal_sys::netlink::{DeviceSettings, Hop, Netlink};
+use caudal_sys::netlink::{DeviceSettings, Netlink, RouteHop};
 use caudal_sys::tcp;
 use caudal_topology::{HostSetup, LinkEnd, Node, NodeRole};
 
@@ -119,7 +119,7 @@ impl HostNamespace {
     }
 
     /// Adds a route to a network.
-    pub(crate) fn add_route(&self, network: (IpAddr, u8), hops: &[Hop]) -> io::Result<()> {
+    pub(crate) fn add_route(&self, network: (IpAddr, u8), hops: &[RouteHop]) -> io::Result<()> {
         self.netlink.add_route(network, hops)
     }
 }

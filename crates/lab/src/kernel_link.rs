@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
-use caudal_sys::netlink::TokenBucket;
+use caudal_sys::netlink::TbfSettings;
 use caudal_topology::{Impairments, Link, QueueLimit, RateSetup};
 
 /// The bytes of a frame on the wire that the kernel does not count: preamble, start delimiter, check sequence and gap.
@@ -15,17 +15,17 @@ const MIN_WIRE_BYTES: u16 = 84;
 ///
 /// It holds 500 µs of the rate, so that a timer that fires late does not reduce the rate, and at least two full frames.
 /// Packets count with their bytes on the wire.
-pub(crate) fn bucket(link: &Link, impairments: &Impairments) -> Option<TokenBucket> {
+pub(crate) fn bucket(link: &Link, impairments: &Impairments) -> Option<TbfSettings> {
     let rate = impairments.constant_rate()?;
     let frame = link.mtu + 14 + u32::from(OVERHEAD_BYTES);
     let burst = rate.during(Duration::from_micros(500)).get();
     let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(2 * frame);
-    Some(TokenBucket {
+    Some(TbfSettings {
         rate: rate.bps() / 8,
         burst,
         limit: limit_bytes(impairments, link.mtu),
         overhead: OVERHEAD_BYTES,
-        least: MIN_WIRE_BYTES,
+        mpu: MIN_WIRE_BYTES,
     })
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn bucket_at_rate(
     link: &Link,
     impairments: &Impairments,
     rate: BitRate,
-) -> Option<TokenBucket> {
+) -> Option<TbfSettings> {
     let mut changed = impairments.clone();
     *changed.rate.as_mut()? = RateSetup::from(rate);
     bucket(link, &changed)

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use caudal_core::units::BitRate;
 use caudal_link::model::NetworkModel;
-use caudal_sys::namespace::{Entry, NamespaceId, NetworkNamespace};
-use caudal_sys::schedule;
+use caudal_sys::namespace::{NamespaceEntry, NamespaceId, NetworkNamespace};
+use caudal_sys::process;
 use caudal_topology::{Driver, LinkEnd, NodeRole, Topology};
 
 use crate::congestion::CongestionPermission;
@@ -156,7 +156,7 @@ impl Lab {
     }
 
     /// The means to enter `host`.
-    fn entry(&self, host: &str) -> Result<Entry, LabError> {
+    fn entry(&self, host: &str) -> Result<NamespaceEntry, LabError> {
         let found = self.namespaces().find(|(name, _)| *name == host);
         let Some((name, namespace)) = found else {
             let names: Vec<&str> = self.namespaces().map(|(name, _)| name).collect();
@@ -166,7 +166,7 @@ impl Lab {
             ));
         };
         let hosts_file = self.hosts_file.to_string_lossy();
-        Entry::new(namespace.clone(), name, &hosts_file)
+        NamespaceEntry::new(namespace.clone(), name, &hosts_file)
             .map_err(LabError::kernel(format!("enter {host}")))
     }
 
@@ -197,7 +197,7 @@ impl Drop for Lab {
 /// Raises the limit of open files to what a lab needs.
 fn check_open_files(topology: &Topology) -> Result<(), LabError> {
     let needed = 64 + 4 * topology.nodes.len() as u64 + 2 * topology.links.len() as u64;
-    let allowed = schedule::raise_open_files().unwrap_or(1024);
+    let allowed = process::raise_open_file_limit().unwrap_or(1024);
     if allowed < needed {
         return Err(LabError::NotPermitted {
             what: format!("this topology needs {needed} open files, and {allowed} are allowed"),

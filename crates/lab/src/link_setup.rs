@@ -30,7 +30,7 @@ impl Lab {
         let addresses = [0, 1].map(|end| mac_address(number, end));
         let netlink = &self.host_mut(link.ends[0].node)?.netlink;
         netlink
-            .add_pair(near, far, &far_namespace, link.mtu, addresses)
+            .add_veth_pair(near, far, &far_namespace, link.mtu, addresses)
             .map_err(LabError::kernel(failed()))?;
         for end in 0..2 {
             let created = self.bring_up_kernel_interface(&link, LinkEnd::new(number, end));
@@ -119,7 +119,7 @@ impl Lab {
             up: true,
             mtu: Some(link.mtu),
             address: Some(mac_address(at.link, at.end)),
-            queue_frames: Some(DEVICE_QUEUE_FRAMES),
+            tx_queue_length: Some(DEVICE_QUEUE_FRAMES),
             alias: None,
         }
     }
@@ -155,7 +155,7 @@ impl Lab {
             .ok_or(io::ErrorKind::NotFound)?;
         let far_device = format!("p{}-{}", at.link, at.end);
         let addresses = [at.end, at.end + 2].map(|end| mac_address(at.link, end));
-        host.netlink.add_pair(
+        host.netlink.add_veth_pair(
             &end.device,
             &far_device,
             &far_namespace,
@@ -170,7 +170,7 @@ impl Lab {
             let index = netlink.index_of(&far_device)?;
             let settings = DeviceSettings {
                 up: true,
-                queue_frames: Some(DEVICE_QUEUE_FRAMES),
+                tx_queue_length: Some(DEVICE_QUEUE_FRAMES),
                 ..DeviceSettings::default()
             };
             netlink.set_device(index, &settings)?;

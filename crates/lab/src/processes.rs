@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use caudal_sys::namespace::NamespaceId;
-use caudal_sys::signal;
+use caudal_sys::process;
 
 /// The processes in one of `namespaces`, without this one.
 pub(crate) fn in_namespaces(namespaces: &BTreeSet<NamespaceId>) -> Vec<u32> {
@@ -66,7 +66,7 @@ pub(crate) fn kill_in_namespaces(namespaces: &BTreeSet<NamespaceId>) {
         }
         for process in found {
             if killed.insert(process) {
-                signal::kill(process);
+                process::kill(process);
             }
         }
         thread::sleep(Duration::from_millis(5));

@@ -102,7 +102,7 @@ impl LabRecord {
             };
             // The number of a namespace that is gone is reused, so it may be that of an unrelated one.
             is_ours.entry(id).or_insert_with(|| {
-                let namespace = NetworkNamespace::at(&format!("/proc/{process}/ns/net"));
+                let namespace = NetworkNamespace::open(&format!("/proc/{process}/ns/net"));
                 let found = namespace
                     .and_then(|namespace| namespace.run(|| Netlink::open()?.alias_of("lo")));
                 match found {

@@ -6,8 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use caudal_sys::namespace::{Entry, NetworkNamespace};
-use caudal_sys::signal;
+use caudal_sys::namespace::{NamespaceEntry, NetworkNamespace};
+use caudal_sys::process;
 
 use crate::client::{REPLY_TIMEOUT, exchange};
 use crate::control::{ControlReply, ControlRequest};
@@ -240,13 +240,13 @@ impl Registry {
         let mut waited = Duration::ZERO;
         while record.is_alive() && waited < REPLY_TIMEOUT {
             if !is_ending {
-                signal::kill(record.process);
+                process::kill(record.process);
             }
             std::thread::sleep(POLL_INTERVAL);
             waited += POLL_INTERVAL;
         }
         if record.is_alive() {
-            signal::kill(record.process);
+            process::kill(record.process);
             std::thread::sleep(Duration::from_millis(50));
         }
         record.kill_leftovers();
@@ -261,7 +261,7 @@ impl Registry {
         &self,
         record: &LabRecord,
         host: Option<&str>,
-    ) -> Result<(String, Entry), LabError> {
+    ) -> Result<(String, NamespaceEntry), LabError> {
         let found = host.map_or_else(
             || record.hosts.first(),
             |host| record.hosts.iter().find(|(name, _)| name == host),
@@ -274,10 +274,10 @@ impl Registry {
             ));
         };
         let process = record.process;
-        let entry = NetworkNamespace::at(&format!("/proc/{process}/fd/{descriptor}"))
+        let entry = NetworkNamespace::open(&format!("/proc/{process}/fd/{descriptor}"))
             .and_then(|namespace| {
                 let hosts_file = self.directory_of(&record.name).join("hosts");
-                Entry::new(namespace, name, &hosts_file.to_string_lossy())
+                NamespaceEntry::new(namespace, name, &hosts_file.to_string_lossy())
             })
             .and_then(|entry| entry.through_user_namespace(&format!("/proc/{process}/ns/user")))
             .map_err(LabError::kernel(format!("enter {name}")))?;

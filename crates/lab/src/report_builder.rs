@@ -5,7 +5,7 @@ use std::io;
 
 use caudal_core::units::BitRate;
 use caudal_link::counters::{DropReason, FrameTotals};
-use caudal_sys::schedule::Preference;
+use caudal_sys::schedule::ThreadPriority;
 use caudal_topology::{Driver, Duplex, Link, LinkEnd, StationDuplex};
 
 use crate::emulator::EmulatorReport;
@@ -83,10 +83,10 @@ impl Lab {
         } else {
             "tap"
         };
-        let scheduling = match report.preference {
-            Preference::RealTime => "real-time",
-            Preference::Nice => "nice",
-            Preference::None => "ordinary",
+        let scheduling = match report.priority {
+            ThreadPriority::RealTime => "real-time",
+            ThreadPriority::Raised => "nice",
+            ThreadPriority::Ordinary => "ordinary",
         };
         EmulatorState {
             device: device.to_owned(),
@@ -152,8 +152,8 @@ impl Lab {
             .and_then(|(host, index)| host.netlink.queue_counters(index).ok()?)
             .unwrap_or_default();
         let held = FrameTotals {
-            frames: u64::from(queue.waiting_packets),
-            bytes: u64::from(queue.waiting_bytes),
+            frames: u64::from(queue.queue_length),
+            bytes: u64::from(queue.backlog),
         };
         let packets = u64::from(queue.drops);
         let mut dropped = BTreeMap::new();

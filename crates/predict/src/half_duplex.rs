@@ -211,7 +211,7 @@ mod tests {
         };
         let shown: Vec<(String, String)> = predict_half_duplex(&parameters)
             .iter()
-            .map(|one| (one.name.clone(), one.shown()))
+            .map(|one| (one.name.clone(), one.unit_value().to_string()))
             .collect();
         let value = |name: &str| {
             let found = shown.iter().find(|(known, _)| known == name);

@@ -487,7 +487,7 @@ mod tests {
                 .iter()
                 .find(|one| one.name == "tcp_goodput_cubic")
                 .unwrap();
-            (one.shown(), one.binding.clone().unwrap())
+            (one.unit_value().to_string(), one.binding.clone().unwrap())
         };
         assert_eq!(
             bound(&parameters),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use caudal_core::echo::SizeSummary;
 use caudal_core::link::LinkRateSource;
-use caudal_core::prediction::Compared;
+use caudal_core::prediction::PredictionCheck;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate, time};
 
@@ -31,7 +31,7 @@ pub struct RoundTripObservation<'a> {
 /// the serialisation of its additional bytes, in both directions. For one client the minimum of each size is compared; for
 /// several, which wait for one another, the mean. With a single size, the minimum of the idle path is the base.
 #[must_use]
-pub fn compare(observed: &RoundTripObservation<'_>) -> Vec<Compared> {
+pub fn compare(observed: &RoundTripObservation<'_>) -> Vec<PredictionCheck> {
     let baseline = |size: &SizeSummary| {
         let rtt = size.pooled.rtt_us.as_ref()?;
         let us = if observed.clients > 1 {
@@ -63,7 +63,7 @@ fn compare_size(
     size: &SizeSummary,
     base: Duration,
     base_size: u32,
-) -> Option<Compared> {
+) -> Option<PredictionCheck> {
     let bytes = size.size_bytes;
     let rtt = size.pooled.rtt_us.as_ref()?;
     let serialisation = observed.path.serialisation(bytes)?;
@@ -110,7 +110,7 @@ fn compare_size(
         time(serialisation),
         time(saturated)
     ));
-    let compared = Compared::new(prediction, measured / 1e6);
+    let compared = PredictionCheck::new(prediction, measured / 1e6);
     Some(compared.because(|compared| {
         if compared.difference.is_some_and(|difference| difference < 0.0) {
             "cannot tell which property of the link is wrong: it is faster than assumed, or allows short bursts \

@@ -310,10 +310,13 @@ mod tests {
         };
         let all = predict_window(&parameters);
         let named = |name: &str| all.iter().find(|one| one.name == name).unwrap();
-        assert_eq!(named("bdp").shown(), "375 000 B");
+        assert_eq!(named("bdp").unit_value().to_string(), "375 000 B");
         assert_eq!(named("segments").value, 257.0);
         assert_eq!(named("flows_needed").value, 6.0);
-        assert_eq!(named("tcp_goodput").shown(), "10.49 Mbit/s");
+        assert_eq!(
+            named("tcp_goodput").unit_value().to_string(),
+            "10.49 Mbit/s"
+        );
         assert_eq!(named("tcp_goodput").binding.as_deref(), Some("window"));
         assert_eq!(named("queue_reno").value, 375_000.0);
         assert_eq!(named("queue_cubic").value, 160_714.0);
@@ -323,7 +326,7 @@ mod tests {
         });
         let bound = wide.iter().find(|one| one.name == "tcp_goodput").unwrap();
         assert_eq!(bound.binding.as_deref(), Some("wire"));
-        assert_eq!(bound.shown(), "56.96 Mbit/s");
+        assert_eq!(bound.unit_value().to_string(), "56.96 Mbit/s");
     }
 
     proptest! {

@@ -1,45 +1,32 @@
-//! Which processors a thread may run on.
+//! The processors on which a thread may run.
 
 use std::io;
-use std::mem;
 
-use crate::raw::number;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Lets the calling thread run on processor `cpu` alone.
+/// Restricts the calling thread to processor `cpu`.
 ///
 /// # Errors
-/// `InvalidInput` for a processor that does not exist or that this process is kept from.
+/// `InvalidInput` for a processor that does not exist or is not available to this process.
 pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
+    if cpu >= CpuSet::MAX_CPU {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    let mut wanted = no_cpus();
-    // SAFETY: `cpu` is below the number of bits in the set, checked above.
-    unsafe { libc::CPU_SET(cpu, &mut wanted) };
-    // SAFETY: the set is a live local of the size given; 0 is the calling thread.
-    number(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &wanted) }).map(drop)
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    Ok(sched_setaffinity(None, &only)?)
 }
 
-/// The processors the calling thread may run on, in ascending order.
+/// The processors on which the calling thread may run, in ascending order.
 ///
-/// Empty when the kernel does not say, as it would on a machine of more than 1024 processors.
+/// Empty when the kernel does not report them, as on a machine of more than 1024 processors.
 pub fn available_cpus() -> Vec<usize> {
-    let mut allowed = no_cpus();
-    // SAFETY: the set is a live local of the size given; 0 is the calling thread.
-    let answer = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut allowed) };
-    if answer < 0 {
+    let Ok(allowed) = sched_getaffinity(None) else {
         return Vec::new();
-    }
-    let is_allowed = |cpu: &usize| {
-        // SAFETY: `cpu` is below the number of bits in the set, as the range below says.
-        unsafe { libc::CPU_ISSET(*cpu, &allowed) }
     };
-    (0..libc::CPU_SETSIZE as usize).filter(is_allowed).collect()
-}
-
-fn no_cpus() -> libc::cpu_set_t {
-    // SAFETY: the set is an array of integers, for which all zero bits are a value: the empty set.
-    unsafe { mem::zeroed() }
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! How much a socket may hold back in the kernel.
+//! The size of a socket's buffers in the kernel.
 //!
-//! The kernel doubles what it is asked for, to pay for its own bookkeeping, and answers the doubled
-//! figure; every figure answered here is that one. Asking for a size switches automatic growth off.
+//! The kernel doubles the size it is asked for, to account for its own bookkeeping, and reports the doubled
+//! size; so does every function here. Setting a size disables automatic tuning.
 //! Source: socket(7), `SO_RCVBUF` and `SO_SNDBUF`.
 
 use std::ffi::c_int;
@@ -10,46 +10,46 @@ use std::os::fd::AsFd;
 
 use crate::raw;
 
-/// Asks for a receive buffer of `bytes` and answers what was granted, doubled as the kernel does.
+/// Asks for a receive buffer of `bytes` and returns the size granted, doubled as the kernel does.
 ///
-/// With `force` the limit `net.core.rmem_max` is passed over where permitted (`CAP_NET_ADMIN`), and
-/// otherwise kept silently, so the answer can be less than twice the wish.
+/// With `force` the limit `net.core.rmem_max` is exceeded where permitted (`CAP_NET_ADMIN`); otherwise the kernel applies
+/// it silently, so the size granted can be less than twice that asked for.
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
+/// Any error of setsockopt(2).
 pub fn set_receive_buffer(socket: impl AsFd, bytes: usize, force: bool) -> io::Result<u32> {
-    set(&socket, bytes, force, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
+    set_size(&socket, bytes, force, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
     receive_buffer(socket)
 }
 
-/// Asks for a send buffer of `bytes` and answers what was granted, doubled as the kernel does.
+/// Asks for a send buffer of `bytes` and returns the size granted, doubled as the kernel does.
 ///
-/// `force` is to `net.core.wmem_max` what it is to the limit in [`set_receive_buffer`].
+/// With `force` the limit `net.core.wmem_max` is exceeded as in [`set_receive_buffer`].
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
+/// Any error of setsockopt(2).
 pub fn set_send_buffer(socket: impl AsFd, bytes: usize, force: bool) -> io::Result<u32> {
-    set(&socket, bytes, force, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?;
+    set_size(&socket, bytes, force, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?;
     send_buffer(socket)
 }
 
-/// The size of the receive buffer, with the kernel's own share: twice what was asked for.
+/// The size of the receive buffer, with the kernel's overhead: twice the size asked for.
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
+/// Any error of getsockopt(2).
 pub fn receive_buffer(socket: impl AsFd) -> io::Result<u32> {
-    raw::int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF).map(c_int::unsigned_abs)
+    raw::get_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUF).map(c_int::unsigned_abs)
 }
 
-/// The size of the send buffer, with the kernel's own share: twice what was asked for.
+/// The size of the send buffer, with the kernel's overhead: twice the size asked for.
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
+/// Any error of getsockopt(2).
 pub fn send_buffer(socket: impl AsFd) -> io::Result<u32> {
-    raw::int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF).map(c_int::unsigned_abs)
+    raw::get_int(socket, libc::SOL_SOCKET, libc::SO_SNDBUF).map(c_int::unsigned_abs)
 }
 
-fn set(
+fn set_size(
     socket: impl AsFd,
     bytes: usize,
     force: bool,
@@ -69,7 +69,7 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
-    fn a_granted_buffer_is_twice_the_wish() -> io::Result<()> {
+    fn a_granted_buffer_is_twice_the_size_asked_for() -> io::Result<()> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         for force in [false, true] {
             assert_eq!(set_receive_buffer(&socket, 100_000, force)?, 200_000);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_beyond_the_limit_is_granted_in_part() -> io::Result<()> {
+    fn a_size_beyond_the_limit_is_granted_in_part() -> io::Result<()> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         let granted = set_receive_buffer(&socket, usize::MAX, false)?;
         assert!(granted > 0);

@@ -1,10 +1,12 @@
 //! The kernel behind safe functions.
 //!
-//! Every function here is one question to the kernel or one order to it, in the kernel's own words and
-//! in bare integers. What an older kernel lacks is answered with `None`, what it forbids with an
-//! [`std::io::Error`]; nothing here panics over the machine it runs on. A call that a signal cut short
-//! answers [`std::io::ErrorKind::Interrupted`] unless its description says that it goes on waiting.
-#![allow(
+//! Every function here is one request to the kernel, in the kernel's own words and in bare integers. Where an older kernel
+//! lacks a feature the result is `None`, where it forbids one an [`std::io::Error`]; nothing here panics because of the
+//! machine it runs on. A call that a signal interrupts fails with [`std::io::ErrorKind::Interrupted`] unless its
+//! documentation states that it continues to wait.
+//!
+//! `socket2` and `rustix` make the calls for which they have safe functions; those in `unsafe` blocks are the others.
+#![expect(
     unsafe_code,
     reason = "this crate is the one home of system calls that no library wraps"
 )]
@@ -18,6 +20,8 @@ pub mod namespace;
 pub mod netlink;
 pub mod options;
 pub mod packet;
+pub mod poll;
+pub mod process;
 mod raw;
 pub mod schedule;
 pub mod signal;

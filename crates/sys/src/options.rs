@@ -1,75 +1,74 @@
-//! Socket options that say how packets are marked and where they may come from or go to.
+//! Socket options of the IP layer: marks, devices, addresses, busy polling.
 
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::AsFd;
 
+use socket2::SockRef;
+
 use crate::raw;
 
-/// Marks what the socket sends with a differentiated services code point, 0 to 63.
+/// Sets the differentiated services code point of the packets sent, 0 to 63.
 ///
-/// The two bits below it stay 0; on TCP the kernel sets them itself when it uses ECN. A socket that
-/// is `v6` gets the mark for the IPv4 it may speak as well. Source: RFC 2474, section 3.
+/// The two bits below it stay 0; on TCP the kernel sets them itself when it uses ECN. On an IPv6 socket the mark covers
+/// the IPv4 it may use as well. Source: RFC 2474 section 3.
 ///
 /// # Errors
-/// `InvalidInput` for a code point above 63; otherwise what the kernel has against the socket.
-pub fn set_dscp(socket: impl AsFd, v6: bool, dscp: u8) -> io::Result<()> {
+/// `InvalidInput` for a code point above 63; any error of setsockopt(2).
+pub fn set_dscp(socket: impl AsFd, dscp: u8) -> io::Result<()> {
     if dscp > 63 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    set_tos(socket, v6, dscp << 2)
+    set_tos(socket, dscp << 2)
 }
 
-/// Marks what the socket sends with a whole type-of-service byte: the code point and the ECN bits.
+/// Sets the type-of-service byte of the packets sent: the code point and the ECN bits.
 ///
-/// On TCP the kernel keeps the ECN bits for itself. Source: ip(7), `IP_TOS`.
+/// On TCP the kernel reserves the ECN bits. On an IPv6 socket the mark covers the IPv4 it may use as well.
+/// Source: ip(7), `IP_TOS`.
 ///
 /// # Errors
-/// What the kernel has against the socket.
-pub fn set_tos(socket: impl AsFd, v6: bool, tos: u8) -> io::Result<()> {
-    let mark = c_int::from(tos);
-    let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_TOS, mark);
-    if !v6 {
+/// Any error of setsockopt(2).
+pub fn set_tos(socket: impl AsFd, tos: u8) -> io::Result<()> {
+    let v4 = SockRef::from(&socket).set_tos_v4(tos.into());
+    if !raw::is_v6(&socket) {
         return v4;
     }
-    // A socket restricted to IPv6 has no use for the other mark and may refuse it.
-    raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, mark)
+    // A socket restricted to IPv6 does not need the other mark and may refuse it.
+    SockRef::from(&socket).set_tclass_v6(tos.into())
 }
 
-/// Keeps the socket to the interface called `name`.
+/// Restricts the socket to the interface called `name` (`SO_BINDTODEVICE`).
 ///
 /// # Errors
 /// `ENODEV` when there is none of that name; `PermissionDenied` on kernels before 5.7 without
 /// `CAP_NET_RAW`.
 pub fn bind_device(socket: impl AsFd, name: &str) -> io::Result<()> {
-    raw::set_option(
-        socket,
-        libc::SOL_SOCKET,
-        libc::SO_BINDTODEVICE,
-        name.as_bytes(),
-    )
+    SockRef::from(&socket).bind_device(Some(name.as_bytes()))
 }
 
-/// Lets the socket take an address that an ended connection still lingers on (`SO_REUSEADDR`).
+/// Allows the socket to bind to an address in use by connections in `TIME_WAIT` (`SO_REUSEADDR`).
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
+/// Any error of setsockopt(2).
 pub fn set_reuse(socket: impl AsFd) -> io::Result<()> {
-    raw::set_int(socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
+    SockRef::from(&socket).set_reuse_address(true)
 }
 
-/// Lets the socket bind to an address this machine does not have, or not yet.
+/// Allows the socket to bind to an address this machine does not have (`IP_FREEBIND`).
 ///
 /// # Errors
-/// Whatever the kernel has against the socket.
-pub fn set_freebind(socket: impl AsFd, v6: bool) -> io::Result<()> {
-    match v6 {
-        true => raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_FREEBIND, 1),
-        false => raw::set_int(socket, libc::IPPROTO_IP, libc::IP_FREEBIND, 1),
+/// Any error of setsockopt(2).
+pub fn set_freebind(socket: impl AsFd) -> io::Result<()> {
+    let reference = SockRef::from(&socket);
+    if raw::is_v6(&socket) {
+        reference.set_freebind_v6(true)
+    } else {
+        reference.set_freebind_v4(true)
     }
 }
 
-/// Lets a blocking receive look at the device itself for so many microseconds before it sleeps.
+/// Sets the time, in microseconds, for which a blocking receive polls the device before it sleeps (`SO_BUSY_POLL`).
 ///
 /// # Errors
 /// `PermissionDenied` for raising it without `CAP_NET_ADMIN`; `ENOPROTOOPT` on kernels built without it.
@@ -86,20 +85,20 @@ mod tests {
     #[test]
     fn a_dual_stack_socket_is_marked_in_both_families() -> io::Result<()> {
         let socket = UdpSocket::bind("[::]:0")?;
-        set_dscp(&socket, true, 46)?;
+        set_dscp(&socket, 46)?;
         assert_eq!(
-            raw::int(&socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS)?,
+            raw::get_int(&socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS)?,
             184
         );
-        assert_eq!(raw::int(&socket, libc::IPPROTO_IP, libc::IP_TOS)?, 184);
+        assert_eq!(raw::get_int(&socket, libc::IPPROTO_IP, libc::IP_TOS)?, 184);
         Ok(())
     }
 
     #[test]
     fn a_code_point_that_does_not_fit_is_refused() -> io::Result<()> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
-        set_dscp(&socket, false, 63)?;
-        let refusal = set_dscp(&socket, false, 64).unwrap_err();
+        set_dscp(&socket, 63)?;
+        let refusal = set_dscp(&socket, 64).unwrap_err();
         assert_eq!(refusal.kind(), io::ErrorKind::InvalidInput);
         Ok(())
     }
@@ -112,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn freebind_allows_an_address_that_is_not_here() -> io::Result<()> {
+    fn freebind_allows_an_address_of_another_machine() -> io::Result<()> {
         let domain = socket2::Domain::IPV4;
         let socket = socket2::Socket::new(domain, socket2::Type::DGRAM, None)?;
         set_reuse(&socket)?;
-        set_freebind(&socket, false)?;
+        set_freebind(&socket)?;
         let elsewhere: std::net::SocketAddr = "192.0.2.1:0".parse().unwrap();
         socket.bind(&elsewhere.into())
     }
@@ -125,7 +124,10 @@ mod tests {
     fn busy_polling_is_granted_or_refused_but_never_fatal() -> io::Result<()> {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
         if set_busy_poll(&socket, 50).is_ok() {
-            assert_eq!(raw::int(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL)?, 50);
+            assert_eq!(
+                raw::get_int(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL)?,
+                50
+            );
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Frames of a device through a packet socket, received by a ring that is shared with the kernel.
+//! The frames of a device: packet(7), received through a ring shared with the kernel.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use socket2::{Domain, SockAddr, SockAddrStorage, Socket, Type};
 
-use crate::raw::{self, count};
+use crate::raw;
 
-/// Frames that wait for the reader, and the bytes they may take: large slots are fewer.
-const SLOTS: usize = 1024;
-const BYTES: usize = 4 << 20;
+/// The maximum number of frames in the ring.
+const MAX_SLOTS: usize = 1024;
+/// The maximum size of the ring, bytes: large slots are fewer.
+const MAX_BYTES: usize = 4 << 20;
 /// Offsets in a `struct tpacket2_hdr`, include/uapi/linux/if_packet.h.
 mod header {
     pub(super) const STATUS: usize = 0;
@@ -23,7 +24,7 @@ mod header {
     pub(super) const SIZE: usize = 32;
 }
 
-/// A socket that receives every frame a device receives, and sends frames by it past all queues.
+/// A socket that receives all frames of a device, and sends frames by it without queueing.
 #[derive(Debug)]
 pub struct PacketRing {
     socket: Socket,
@@ -33,38 +34,40 @@ pub struct PacketRing {
     next: usize,
 }
 
-// SAFETY: the ring is owned by this value alone, and what the kernel writes is handed over by the status word.
+// SAFETY: the ring is owned by this value alone, and the status word passes each slot between the kernel and it.
 unsafe impl Send for PacketRing {}
 
 /// A frame in the ring.
 #[derive(Debug, Clone, Copy)]
-pub struct Ringed<'a> {
+pub struct RingFrame<'a> {
     /// From destination address to the end of the payload.
     pub bytes: &'a [u8],
-    /// When the kernel saw it, on the wall clock.
+    /// The time the kernel received it, ns on the wall clock.
     pub realtime_ns: u64,
-    /// Whether it was longer than a slot.
-    pub is_cut: bool,
+    /// `true` when it was longer than a slot.
+    pub is_truncated: bool,
 }
 
 impl PacketRing {
-    /// A ring for the device of this number, in the namespace of the calling thread, with room for frames of `largest` bytes.
+    /// A ring for the device of this index, in the namespace of the calling thread, for frames of up to `max_frame` bytes.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`; when memory is short.
-    pub fn open(index: u32, largest: usize) -> io::Result<Self> {
+    /// [`io::ErrorKind::PermissionDenied`] without the capability `CAP_NET_RAW`; `ENOMEM` without memory.
+    pub fn open(index: u32, max_frame: usize) -> io::Result<Self> {
         const ALL: u16 = (libc::ETH_P_ALL as u16).to_be();
         const VERSION_2: i32 = 1;
-        let slot = (largest + header::SIZE + 64).next_power_of_two().max(2048);
+        let slot = (max_frame + header::SIZE + 64)
+            .next_power_of_two()
+            .max(2048);
         // No protocol yet, so that nothing is received before the ring is there.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         raw::set_int(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, VERSION_2)?;
         raw::set_int(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
-        // Where this is missing frames take the queue, which is empty.
+        // Where this is missing frames take the device's queue, which is empty.
         let _ = raw::set_int(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1);
         let block = slot.max(65_536);
         // A whole number of blocks, as all are powers of two.
-        let slots = (BYTES / slot).clamp(32, SLOTS);
+        let slots = (MAX_BYTES / slot).clamp(32, MAX_SLOTS);
         let words =
             [block, slots * slot / block, slot, slots].map(|word| (word as u32).to_ne_bytes());
         raw::set_option(
@@ -102,8 +105,8 @@ impl PacketRing {
         Ok(ring)
     }
 
-    /// Hands the next frame to `look` and its slot back to the kernel; `None` when there is none.
-    pub fn receive<T>(&mut self, look: impl FnOnce(Ringed<'_>) -> T) -> Option<T> {
+    /// Passes the next frame to `look`, then its slot back to the kernel; `None` when there is none.
+    pub fn receive<T>(&mut self, look: impl FnOnce(RingFrame<'_>) -> T) -> Option<T> {
         // SAFETY: the slot lies in the ring, whose slots are aligned far beyond a word.
         let status = unsafe {
             let word = self.start.add(self.next * self.slot + header::STATUS);
@@ -112,46 +115,46 @@ impl PacketRing {
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the slot lies in the ring and is ours until the status says otherwise.
+        // SAFETY: the slot lies in the ring and belongs to this side until the status changes.
         let slot =
             unsafe { std::slice::from_raw_parts(self.start.add(self.next * self.slot), self.slot) };
         let word = |at: usize| raw::u32_at(slot, at).unwrap_or(0);
         let from = usize::from(raw::u16_at(slot, header::FRAME).unwrap_or(0));
         let captured = word(header::CAPTURED) as usize;
         let seconds = u64::from(word(header::SECONDS));
-        let answer = look(Ringed {
+        let result = look(RingFrame {
             bytes: slot.get(from..from + captured).unwrap_or_default(),
             realtime_ns: seconds * 1_000_000_000 + u64::from(word(header::NANOSECONDS)),
-            is_cut: word(header::LENGTH) as usize > captured,
+            is_truncated: word(header::LENGTH) as usize > captured,
         });
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
-        Some(answer)
+        Some(result)
     }
 
     /// Sends a frame by the device.
     ///
     /// # Errors
-    /// When the device is down or takes no more.
+    /// When the device is down or accepts no more.
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        let (fd, flags) = (self.socket.as_raw_fd(), libc::MSG_DONTWAIT);
-        // SAFETY: `frame` is readable for its length and the descriptor is borrowed for the call.
-        count(unsafe { libc::send(fd, frame.as_ptr().cast(), frame.len(), flags) }).map(drop)
+        self.socket
+            .send_with_flags(frame, libc::MSG_DONTWAIT)
+            .map(drop)
     }
 
-    /// The frames that found no free slot since the last time this was asked.
+    /// The frames dropped for want of a free slot since the last call.
     ///
     /// # Errors
-    /// None that is known.
+    /// Any error of getsockopt(2).
     pub fn dropped(&self) -> io::Result<u32> {
-        let mut counted = [0; 8];
-        raw::option(
+        let mut statistics = [0; 8];
+        raw::get_option(
             &self.socket,
             libc::SOL_PACKET,
             libc::PACKET_STATISTICS,
-            &mut counted,
+            &mut statistics,
         )?;
-        Ok(raw::u32_at(&counted, 4).unwrap_or(0))
+        Ok(raw::u32_at(&statistics, 4).unwrap_or(0))
     }
 }
 
@@ -163,7 +166,7 @@ impl AsFd for PacketRing {
 
 impl Drop for PacketRing {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this length, and nothing borrows it any more.
+        // SAFETY: the mapping was made with this length, and no borrow of it outlives this value.
         unsafe { libc::munmap(self.start.cast(), self.slots * self.slot) };
     }
 }

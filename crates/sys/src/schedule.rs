@@ -1,66 +1,32 @@
-//! How soon the kernel lets a thread run.
+//! The priority at which the kernel schedules a thread.
 
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use rustix::process::setpriority_process;
 
 use crate::raw::number;
 
-/// What was done so that a thread runs soon after it wakes.
+/// The scheduling class and priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preference {
-    /// It goes before all ordinary threads (`SCHED_FIFO`).
+pub enum ThreadPriority {
+    /// It is scheduled before all ordinary threads (`SCHED_FIFO`).
     RealTime,
-    /// Its nice value was lowered.
-    Nice,
-    /// Nothing: not permitted.
-    None,
+    /// Its nice value is -10.
+    Raised,
+    /// The default.
+    Ordinary,
 }
 
-/// Lets the calling thread run as soon after it wakes as this process may ask for.
-pub fn prefer_this_thread() -> Preference {
+/// Raises the priority of the calling thread as far as this process is permitted to, and returns the result.
+pub fn raise_thread_priority() -> ThreadPriority {
     let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters are live; 0 is the calling thread.
+    // SAFETY: `parameters` is a live local; 0 is the calling thread.
     let fifo = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) };
     if number(fifo).is_ok() {
-        return Preference::RealTime;
+        return ThreadPriority::RealTime;
     }
-    // SAFETY: the call takes numbers; 0 is the calling thread.
-    let nice = unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, -10) };
-    if number(nice).is_ok() {
-        return Preference::Nice;
+    // The nice value is per thread in Linux, in spite of the call's name: setpriority(2), "C library/kernel
+    // differences".
+    if setpriority_process(None, -10).is_ok() {
+        return ThreadPriority::Raised;
     }
-    Preference::None
-}
-
-/// Kills the calling process when the thread that started it ends.
-///
-/// # Errors
-/// None that is known.
-pub fn die_with_parent() -> io::Result<()> {
-    // SAFETY: the call takes numbers and changes nothing but the calling process.
-    number(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }).map(drop)
-}
-
-/// Lets `command` be killed when the thread that starts it ends.
-pub fn bound_to_parent(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec only system calls are made.
-    unsafe { command.pre_exec(die_with_parent) }
-}
-
-/// Raises the number of files this process may have open as far as it is allowed, and answers it.
-///
-/// # Errors
-/// Whatever the kernel has against it.
-pub fn raise_open_files() -> io::Result<u64> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is a live local.
-    number(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: `limit` is a live local.
-    number(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
-    Ok(limit.rlim_cur)
+    ThreadPriority::Ordinary
 }

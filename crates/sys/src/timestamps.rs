@@ -1,18 +1,17 @@
-//! When the kernel handed a message to the device, and when it got one: software stamps.
+//! Software timestamps: the times at which the kernel handed a message to the device and received one.
 //!
-//! The stamps are on the wall clock and leave out the time a program takes to run again, so the
-//! difference of two of them on one machine is closer to what the network did. They work for UDP
-//! and for TCP. Source: Documentation/networking/timestamping.rst.
+//! They are on the wall clock and exclude the time until a program runs again, so the difference of two of them on one
+//! machine is closer to the time the network took. They work for UDP and for TCP. Source: Documentation/networking/timestamping.rst.
 
 use std::io;
 use std::os::fd::AsFd;
 
 use crate::raw;
 
-/// Has the socket stamp what it receives, and what [`send_stamped`] sends.
+/// Enables timestamps of the messages a socket receives, and of those that [`send_stamped`] sends.
 ///
-/// On TCP the socket has to be connected already. The kernel turns arrival stamps on a moment later,
-/// so what comes right after the first `enable` on a machine may have none.
+/// On TCP the socket has to be connected already. The kernel enables receive timestamps shortly after the call, so
+/// messages that arrive directly after the first `enable` on a machine may have none.
 ///
 /// # Errors
 /// `EINVAL` for a TCP socket that is not connected; `ENOPROTOOPT` or `EINVAL` on kernels before 4.6.
@@ -30,20 +29,19 @@ pub fn enable(socket: impl AsFd) -> io::Result<()> {
     )
 }
 
-/// Ends what [`enable`] began.
+/// Disables the timestamps of a socket.
 ///
 /// # Errors
-/// None that is known for a socket on which [`enable`] succeeded.
+/// Any error of setsockopt(2).
 pub fn disable(socket: impl AsFd) -> io::Result<()> {
     let flags = 0_u32.to_ne_bytes();
     raw::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
 }
 
-/// Sends `payload` on a connected socket, and has the moment it leaves noted for
-/// [`transmit_stamp`].
+/// Sends `payload` on a connected socket and has the kernel record its departure for [`transmit_stamp`].
 ///
 /// # Errors
-/// Those of any send.
+/// Any error of sendmsg(2).
 pub fn send_stamped(socket: impl AsFd, payload: &[u8]) -> io::Result<usize> {
     let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
     raw::send_with_control(
@@ -55,35 +53,35 @@ pub fn send_stamped(socket: impl AsFd, payload: &[u8]) -> io::Result<usize> {
     )
 }
 
-/// Receives into `buffer` and answers the length, and when the kernel got it on the wall clock.
+/// Receives into `buffer` and returns the length and the time the kernel received it, ns on the wall clock.
 ///
 /// On TCP the time is that of the last segment read from; a length of 0 is the end of the stream.
 ///
 /// # Errors
-/// `WouldBlock` when the socket's timeout is over; `Interrupted` by a signal.
+/// `WouldBlock` when the socket's timeout has passed; `Interrupted` by a signal.
 pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-    let arrival = raw::receive_with_control(socket, buffer, 0)?;
-    Ok((arrival.length, software_stamp(&arrival)))
+    let message = raw::receive_with_control(socket, buffer, 0)?;
+    Ok((message.length, software_stamp(&message)))
 }
 
-/// When the latest message of [`send_stamped`] whose stamp is there was handed to the device.
+/// The time at which the latest timestamped message of [`send_stamped`] was handed to the device, ns on the wall clock.
 ///
-/// Takes all stamps that are there and does not wait; a stamp follows its send within microseconds
-/// unless the message waits in a queue. `None` when there is none.
+/// Takes all pending timestamps and does not wait; a timestamp follows its send within microseconds unless the message
+/// waits in a queue. `None` when there is none.
 pub fn transmit_stamp(socket: impl AsFd) -> Option<u64> {
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
     let mut latest = None;
-    while let Ok(arrival) = raw::receive_with_control(&socket, &mut [], flags) {
-        latest = software_stamp(&arrival).or(latest);
+    while let Ok(message) = raw::receive_with_control(&socket, &mut [], flags) {
+        latest = software_stamp(&message).or(latest);
     }
     latest
 }
 
-fn software_stamp(arrival: &raw::Arrival) -> Option<u64> {
-    arrival
+fn software_stamp(message: &raw::ReceivedMessage) -> Option<u64> {
+    message
         .control()
         .find_map(|(level, kind, data)| match (level, kind) {
-            // The first of three times is the software's; the others are the hardware's.
+            // `struct scm_timestamping`: the first of three times is the software's, the others are the hardware's.
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => raw::timespec_ns(data),
             _ => None,
         })
@@ -112,12 +110,12 @@ mod tests {
         ])
     }
 
-    /// Over loopback the stamp is there as soon as the send is over, or very nearly.
+    /// Over loopback the timestamp is available when the send returns, or very soon after it.
     fn stamp_soon(socket: BorrowedFd<'_>) -> Option<u64> {
         (0..100_000).find_map(|_| transmit_stamp(socket))
     }
 
-    /// Before, departure, arrival and after of one message; `None` while arrivals have no stamps.
+    /// The times before, at departure, at arrival and after one message; `None` while arrivals have no timestamps.
     fn probe(near: &OwnedFd, far: &OwnedFd) -> io::Result<Option<[u64; 4]>> {
         let before = realtime_ns();
         assert_eq!(send_stamped(near, b"probe")?, 5);
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_stamped_when_it_leaves_and_when_it_arrives() -> io::Result<()> {
+    fn a_message_is_timestamped_at_departure_and_at_arrival() -> io::Result<()> {
         for (near, far) in pairs()? {
             crate::udp::set_receive_timeout(&far, Some(Duration::from_secs(10)))?;
             enable(&near)?;
@@ -142,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_send_leaves_no_stamp() -> io::Result<()> {
+    fn an_ordinary_send_has_no_timestamp() -> io::Result<()> {
         for (near, far) in pairs()? {
             enable(&near)?;
             crate::tcp::send_some(&near, b"plain")?;
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn stamping_can_be_ended_and_begun_again() -> io::Result<()> {
+    fn timestamps_can_be_disabled_and_enabled_again() -> io::Result<()> {
         for (near, far) in pairs()? {
             enable(&near)?;
             disable(&near)?;

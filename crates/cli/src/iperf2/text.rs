@@ -785,7 +785,7 @@ fn mtu_of(mss: u32) -> (u32, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::sample::TcpState;
+    use caudal_core::sample::TcpSnapshot;
     use caudal_engine::iperf2::{Latency, Opened};
 
     fn options(line: &str) -> Options {
@@ -1035,11 +1035,11 @@ TCP window size:  128 KByte (default)
         let sender = Arc::new(info(Role::Sender, 1));
         let figures = Figures {
             calls: 10,
-            tcp: Some(TcpState {
+            tcp: Some(TcpSnapshot {
                 cwnd_bytes: 1151 << 10,
                 rtt_us: 1361,
                 rttvar_us: 2543,
-                ..TcpState::default()
+                ..TcpSnapshot::default()
             }),
             ..span(0.0, 0.5, 1_310_720)
         };

@@ -1,6 +1,6 @@
 //! A test of iperf3 as figures: what its output is made of, as text and as JSON.
 
-use caudal_core::sample::{Counters, Sample, TcpState};
+use caudal_core::sample::{Counters, Sample, TcpSnapshot};
 use caudal_engine::iperf3::{Ending, Iperf3Event, Stream};
 use caudal_wire::iperf3::{Cookie, Parameters, Protocol, StreamResult};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub struct Figures {
     /// Segments retransmitted (TCP sender).
     pub retransmits: Option<u64>,
     /// TCP at its end (TCP sender).
-    pub tcp: Option<TcpState>,
+    pub tcp: Option<TcpSnapshot>,
     /// Datagrams (UDP).
     pub packets: u64,
     /// Datagrams lost (UDP receiver).
@@ -391,7 +391,7 @@ impl Report {
 }
 
 impl Extremes {
-    fn take(&mut self, tcp: &TcpState) {
+    fn take(&mut self, tcp: &TcpSnapshot) {
         self.cwnd = self.cwnd.max(tcp.cwnd_bytes);
         self.window = self.window.max(tcp.receiver_window_bytes.unwrap_or(0));
         let (least, most, sum, count) = self.rtt;

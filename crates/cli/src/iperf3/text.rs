@@ -407,7 +407,7 @@ impl Scribe for Transcript {
 mod tests {
     use super::*;
     use caudal_core::plan::Direction;
-    use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpState};
+    use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpSnapshot};
     use caudal_engine::iperf3::{Ending, Stream};
     use caudal_wire::iperf3::{Cookie, Parameters, Results, StreamResult, stream_id};
     use std::time::Duration;
@@ -434,10 +434,10 @@ mod tests {
             counters: Counters::Sender(SenderCounters {
                 bytes,
                 datagrams,
-                tcp: tcp.then(|| TcpState {
+                tcp: tcp.then(|| TcpSnapshot {
                     cwnd_bytes: 916_762,
                     retransmits: tick * 6,
-                    ..TcpState::default()
+                    ..TcpSnapshot::default()
                 }),
                 ..SenderCounters::default()
             }),

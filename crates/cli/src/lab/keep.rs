@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use caudal_lab::daemon::{StartReply, StartRequest};
 use caudal_lab::registry::Registry;
 use caudal_lab::{ControlRequest, LabRecord, LabReport};
+use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
 
@@ -162,7 +163,7 @@ pub(super) fn run(
             return Err(Failure::new(Exit::Failed, "interrupted", ""));
         }
         // From here on the terminal's signals are for the command, and its end is ours.
-        let _ = signal::ignore_terminal();
+        let _ = signal::ignore_terminal_signals();
         let mut child = command
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
@@ -209,7 +210,7 @@ fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
         if interrupt.count() > before {
             let _ = child.kill();
         }
-        let _ = signal::wait_for_child(child.id(), &[interrupt.fd()]);
+        let _ = process::wait_for_child(child.id(), &[interrupt.fd()]);
     }
 }
 

@@ -113,9 +113,9 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
             continue;
         }
         if name.starts_with("goodput_") {
-            push(format!("  predicted: {}", compared.words()));
+            push(format!("  predicted: {compared}"));
         } else if name.starts_with("loss_") && !name.contains("ceiling") {
-            push(format!("  predicted loss: {}", compared.words()));
+            push(format!("  predicted loss: {compared}"));
         }
     }
     if let Some(limited_by) = &summary.limited_by {

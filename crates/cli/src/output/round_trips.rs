@@ -4,10 +4,10 @@
 use super::interval_table::Detail;
 use super::text::{fold, percent, time_us, warning};
 use super::views::TextForm;
-use caudal_core::echo::{Departure, EchoRecord, Reply, ReplySummary, SizeSummary, WaySummary};
+use caudal_core::echo::{Departure, EchoRecord, OneWaySummary, Reply, ReplySummary, SizeSummary};
 use caudal_core::link::link_rate;
 use caudal_core::plan::EchoSchedule;
-use caudal_core::prediction::{Compared, far};
+use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::run::{RoundTripSummary, Run};
 use caudal_stats::DistributionSummary;
 use caudal_store::SampleSeries;
@@ -243,24 +243,21 @@ impl Closing<'_> {
     /// The prediction for the largest message, and the number of sizes for which predictions held.
     fn predictions(&self, push: &mut impl FnMut(String)) {
         let all = self.run.predictions();
-        let by_value =
-            |a: &&Compared, b: &&Compared| a.prediction.value.total_cmp(&b.prediction.value);
+        let by_value = |a: &&PredictionCheck, b: &&PredictionCheck| {
+            a.prediction.value.total_cmp(&b.prediction.value)
+        };
         let Some(largest) = all.iter().max_by(by_value) else {
             if let Some(why) = self.no_prediction() {
                 push(format!("predicted: nothing, because {why}"));
             }
             return;
         };
-        push(format!(
-            "predicted: {} {}",
-            largest.prediction.title,
-            largest.words()
-        ));
+        push(format!("predicted: {} {largest}", largest.prediction.title));
         if all.len() < 2 {
             return;
         }
-        let tolerance = largest.prediction.tolerance.words();
-        let mut failed: Vec<&Compared> = all.iter().filter(|one| !one.holds).collect();
+        let tolerance = largest.prediction.tolerance;
+        let mut failed: Vec<&PredictionCheck> = all.iter().filter(|one| !one.holds).collect();
         if failed.is_empty() {
             push(format!(
                 "  all {} sizes are within {tolerance} of theirs",
@@ -268,14 +265,18 @@ impl Closing<'_> {
             ));
             return;
         }
-        let off = |one: &Compared| one.difference.unwrap_or(0.0).abs();
+        let off = |one: &PredictionCheck| one.difference.unwrap_or(0.0).abs();
         failed.sort_by(|a, b| off(b).total_cmp(&off(a)));
         let worst: Vec<String> = failed
             .iter()
             .take(MAX_FAILED)
             .map(|one| {
                 let title = one.prediction.title.trim_start_matches("round trip of ");
-                format!("{title}: {}", one.difference.map_or_else(String::new, far))
+                let difference = one.difference.map(RelativeDifference);
+                format!(
+                    "{title}: {}",
+                    difference.map_or_else(String::new, |difference| difference.to_string())
+                )
             })
             .collect();
         push(format!(
@@ -392,7 +393,7 @@ impl Closing<'_> {
     }
 }
 
-fn one_way(name: &str, way: &WaySummary) -> String {
+fn one_way(name: &str, way: &OneWaySummary) -> String {
     let us = |us: Option<f64>| us.map_or_else(|| "–".to_owned(), time_us);
     let delay = match (&way.delay_us, way.bound_us) {
         (Some(delay), Some(bound)) => format!(
@@ -504,8 +505,9 @@ fn csv_row(
     let of = |value: fn(&DistributionSummary) -> f64| number(rtt.map(value));
     let bounded = rtt.filter(|rtt| rtt.confidence > 0.0);
     let (late, up, down) = (&replies.lateness_us, &replies.up, &replies.down);
-    let middle =
-        |way: &Option<WaySummary>| number(way.and_then(|way| way.delay_us).map(|delay| delay.p50));
+    let middle = |way: &Option<OneWaySummary>| {
+        number(way.and_then(|way| way.delay_us).map(|delay| delay.p50))
+    };
     [
         transport.to_owned(),
         size.to_string(),
@@ -651,7 +653,7 @@ pub fn series(record: &EchoRecord) -> Vec<SampleSeries> {
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use caudal_core::echo::{Departure, OneWay, Series, Summarise};
+    use caudal_core::echo::{Departure, EchoSeries, EchoSummaryOptions, OneWayTransit};
 
     fn record(clients: u32, sizes: &[u32], rtts_ns: &[u64]) -> EchoRecord {
         let mut series = Vec::new();
@@ -664,12 +666,12 @@ mod tests {
                         Reply::after(*ns)
                     }
                 };
-                series.push(Series {
+                series.push(EchoSeries {
                     client,
                     size: *size,
                     first: rtts_ns.first().map(reply),
                     replies: rtts_ns[1..].iter().map(reply).collect(),
-                    ..Series::default()
+                    ..EchoSeries::default()
                 });
             }
         }
@@ -680,7 +682,7 @@ mod tests {
     }
 
     fn summary(record: &EchoRecord) -> Vec<SizeSummary> {
-        record.summarise(Summarise {
+        record.summarise(EchoSummaryOptions {
             confidence: 0.98,
             include_first: false,
         })
@@ -775,7 +777,7 @@ mod tests {
         record.series[0].departures = vec![Departure {
             intended_ns: 5,
             late_ns: 6,
-            one_way: Some(OneWay {
+            one_way: Some(OneWayTransit {
                 up_ns: 7,
                 down_ns: 8,
             }),

@@ -107,18 +107,18 @@ pub fn result(search: &SearchResult) -> String {
 mod tests {
     use super::super::text::WIDTH;
     use super::*;
-    use caudal_core::search::{Observed, Search};
+    use caudal_core::search::{Search, TrialObservation};
     use caudal_core::units::BitRate;
 
-    fn search(limit: f64, max: u64, observe: impl Fn(f64) -> Observed) -> SearchResult {
+    fn search(limit: f64, max: u64, observe: impl Fn(f64) -> TrialObservation) -> SearchResult {
         let mut search = Search::new(limit, BitRate::from_bps(max), 0.95);
         while let Some(rate) = search.next_rate() {
-            search.tell(observe(rate.as_f64()));
+            search.record(observe(rate.as_f64()));
         }
         SearchResult {
             loss_limit: limit,
             confidence: 0.95,
-            found: search.found(),
+            found: search.outcome(),
             trials: search.trials().to_vec(),
         }
     }
@@ -144,18 +144,18 @@ mod tests {
 
     #[test]
     fn the_result_says_of_each_rate_what_was_seen_of_it() {
-        let good = |rate| Observed {
+        let good = |rate| TrialObservation {
             sent: 100_000,
             lost: 0,
             reached_bps: rate,
-            behind: Some(0.0),
+            undelivered: Some(0.0),
         };
-        let queue = search(0.0, 98_000_000, |rate| Observed {
-            behind: Some((1.0 - 50e6 / rate).max(0.0)),
+        let queue = search(0.0, 98_000_000, |rate| TrialObservation {
+            undelivered: Some((1.0 - 50e6 / rate).max(0.0)),
             ..good(rate)
         });
         assert!(result(&queue).contains("still filling a queue"));
-        let slow = search(0.0, 100_000_000, |rate| Observed {
+        let slow = search(0.0, 100_000_000, |rate| TrialObservation {
             lost: if rate > 90e6 { 10 } else { 0 },
             reached_bps: if rate > 90e6 { rate } else { rate.min(40e6) },
             ..good(rate)

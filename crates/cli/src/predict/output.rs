@@ -153,8 +153,12 @@ pub(super) fn table(predictions: &[Prediction]) -> Vec<String> {
         .filter_map(|name| {
             let (formula, simulation) = (of(name, Method::Formula), of(name, Method::Simulation));
             let first = formula.or(simulation)?;
-            let shown =
-                |one: Option<&Prediction>| one.map_or_else(|| "–".to_owned(), Prediction::shown);
+            let shown = |one: Option<&Prediction>| {
+                one.map_or_else(
+                    || "–".to_owned(),
+                    |prediction| prediction.unit_value().to_string(),
+                )
+            };
             Some([
                 first.title.clone(),
                 shown(formula),
@@ -222,7 +226,7 @@ pub(super) fn explanation(prediction: &Prediction) -> Vec<String> {
                 "{} ({}): {}",
                 prediction.title,
                 prediction.name,
-                prediction.shown()
+                prediction.unit_value()
             ),
             4,
         ),
@@ -237,8 +241,7 @@ pub(super) fn explanation(prediction: &Prediction) -> Vec<String> {
     lines.push(fold(
         &format!(
             "    good to {}; source: {}",
-            prediction.tolerance.words(),
-            prediction.source
+            prediction.tolerance, prediction.source
         ),
         6,
     ));
@@ -343,7 +346,10 @@ struct Column {
 impl Column {
     fn of(name: &str, rows: &[(f64, Vec<Prediction>)]) -> Self {
         let found = |(_, predictions): &(f64, Vec<Prediction>)| {
-            named(predictions, name).map_or_else(|| "–".to_owned(), Prediction::shown)
+            named(predictions, name).map_or_else(
+                || "–".to_owned(),
+                |prediction| prediction.unit_value().to_string(),
+            )
         };
         let cells: Vec<String> = rows.iter().map(found).collect();
         let widest = cells

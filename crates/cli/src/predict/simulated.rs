@@ -28,7 +28,7 @@ pub(super) fn value(name: &str, title: &str, value: f64, unit: Unit) -> Predicti
     let mut it = Prediction::new(name, title, value, unit)
         .assumes("the hosts are as docs/simulation.md says: they cost no time, and have no queue of their own")
         .source("caudal-simulate: segments and frames in virtual time")
-        .within(Tolerance::both(0.05))
+        .within(Tolerance::symmetric(0.05))
         .step(format!("simulated: {}", unit.show(value)));
     it.method = Method::Simulation;
     it

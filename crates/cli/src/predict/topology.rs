@@ -509,9 +509,9 @@ impl Difference<'_> {
                 continue;
             }
             let difference = run.value / formula.value - 1.0;
-            let far = prediction::far(difference);
+            let far = prediction::RelativeDifference(difference);
             if formula.tolerance.allows(difference) {
-                let within = formula.tolerance.words();
+                let within = formula.tolerance;
                 all.push(format!(
                     "{}: simulated {far} (within {within})",
                     formula.title

@@ -9,7 +9,7 @@ use caudal_core::echo::SizeSummary;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
-use caudal_core::prediction::Compared;
+use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{
     ClockReport, CpuReport, Environment, FlowReport, RoundTripSummary, Run, Summary,
 };
@@ -110,7 +110,7 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
 }
 
 /// The round-trip times the link should give; none where its rate is not known.
-fn predictions(measured: &Measured<'_>) -> Vec<Compared> {
+fn predictions(measured: &Measured<'_>) -> Vec<PredictionCheck> {
     let Measured {
         args, peer, echo, ..
     } = measured;

@@ -12,7 +12,7 @@ use crate::output::views::Views;
 use crate::peer::Peer;
 use crate::recording::{Recording, RunOutcome};
 use crate::throughput::check_link_rate;
-use caudal_core::echo::Summarise;
+use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use caudal_core::units::format_duration;
@@ -52,7 +52,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let recording = Recording::start(&args.output.store);
     views.note(&headline(&peer, &plan, args));
     let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
-    let sizes = echo.record.summarise(Summarise {
+    let sizes = echo.record.summarise(EchoSummaryOptions {
         confidence: args.output.confidence,
         include_first: args.include_first,
     });

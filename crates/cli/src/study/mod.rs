@@ -20,7 +20,8 @@ pub mod trial;
 use std::path::Path;
 use std::time::Duration;
 
-use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::signal::Interrupt;
 
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;

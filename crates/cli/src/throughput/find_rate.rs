@@ -13,7 +13,7 @@ use crate::recording::{Recording, RunOutcome};
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{MIN_INTERVAL, Omit, Plan, PlanRecord, Rate, TestEnd, UdpPlan};
 use caudal_core::run::{Environment, Run, SearchResult};
-use caudal_core::search::{Observed, Search, left_behind};
+use caudal_core::search::{Search, TrialObservation, undelivered_fraction};
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::CutShort;
@@ -71,7 +71,7 @@ pub(super) fn find_rate(
         search: Some(SearchResult {
             loss_limit: limit,
             confidence: settings.output.confidence,
-            found: search.found(),
+            found: search.outcome(),
             trials: search.trials().to_vec(),
         }),
         warnings: warnings(outcome),
@@ -128,7 +128,7 @@ fn run_trials(
             end.cut_short = Some(CutShort::Lost(why));
             break;
         };
-        let Some(trial) = search.tell(observed) else {
+        let Some(trial) = search.record(observed) else {
             break;
         };
         views.event(&Event::Trial { trial });
@@ -141,16 +141,16 @@ fn run_trials(
 }
 
 /// The result of a trial; `None` without the receiver's final report.
-fn observed(run: &RecordedRun, plan: &UdpPlan) -> Option<Observed> {
+fn observed(run: &RecordedRun, plan: &UdpPlan) -> Option<TrialObservation> {
     let direction = run.summary.directions.first()?;
     let loss = direction.loss.as_ref().filter(|loss| loss.is_complete())?;
     let flows = run.run.flows.len().max(1) as f64;
     let seconds = plan.bulk.duration().map_or(1.0, |time| time.as_secs_f64());
-    Some(Observed {
+    Some(TrialObservation {
         sent: loss.sent?,
         lost: loss.lost?,
         reached_bps: direction.sent_bytes.unwrap_or(0) as f64 * 8.0 / seconds / flows,
-        behind: left_behind(&run.run.samples, plan.bulk.length),
+        undelivered: undelivered_fraction(&run.run.samples, plan.bulk.length),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::peer::Peer;
 use caudal_core::event::{Event, View};
 use caudal_core::interval::{IntervalRow, ServerAccount};
 use caudal_core::plan::{BulkPlan, Plan};
-use caudal_core::prediction::Compared;
+use caudal_core::prediction::PredictionCheck;
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{BulkSummary, Context, summarise};
 use caudal_core::timeline::Timeline;
@@ -20,7 +20,7 @@ pub(super) struct RecordedRun {
     pub(super) run: TrafficRun,
     pub(super) timeline: Timeline,
     pub(super) summary: BulkSummary,
-    pub(super) predictions: Vec<Compared>,
+    pub(super) predictions: Vec<PredictionCheck>,
     /// The time traffic began, ns since 1970; `None` when it did not.
     pub(super) began_ns: Option<u64>,
 }

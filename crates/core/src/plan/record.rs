@@ -23,8 +23,8 @@ pub enum PlanKind {
     Rtt,
 }
 
-/// What is known of a plan. A plan of caudal's own has every key of its kind; one read from another
-/// tool's log has the keys that the log tells.
+/// A plan as far as it is known. A plan of caudal has every key of its kind; one read from another
+/// tool's log has the keys that the log holds.
 ///
 /// A setting that may be left to the kernel (`window`, `mss`, `congestion`, `dscp`) is null where it was, and absent where
 /// nothing is known of it.

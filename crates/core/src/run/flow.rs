@@ -3,7 +3,7 @@
 use crate::interval::{Interval, ServerAccount};
 use crate::plan::{Direction, PlannedFlow};
 use crate::sample::{
-    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpState,
+    Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpSnapshot,
 };
 use crate::sequence::LossRuns;
 use schemars::JsonSchema;
@@ -31,10 +31,10 @@ pub struct FlowReport {
     /// The time it took to connect, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_us: Option<f64>,
-    /// What the client's kernel granted the connection.
+    /// The settings the client's kernel granted the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
-    /// What the server's kernel granted the connection.
+    /// The settings the server's kernel granted the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_granted: Option<Granted>,
     /// The reason why the connection ended before its time.
@@ -79,7 +79,7 @@ pub struct SenderReport {
     /// Time spent waiting for the receiver's credit, s (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credit_wait_s: Option<f64>,
-    /// What the kernel granted this end.
+    /// The settings the kernel granted this end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
     /// Evenness of the departures (UDP with a rate).
@@ -151,7 +151,7 @@ pub struct ReceiverReport {
     /// Lengths of runs of consecutive losses (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_runs: Option<LossRuns>,
-    /// What the kernel granted this end.
+    /// The settings the kernel granted this end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
     /// Delay variation (UDP).
@@ -228,8 +228,8 @@ pub struct TcpReport {
     pub reordering_seen: Option<u64>,
 }
 
-impl From<&TcpState> for TcpReport {
-    fn from(state: &TcpState) -> Self {
+impl From<&TcpSnapshot> for TcpReport {
+    fn from(state: &TcpSnapshot) -> Self {
         Self {
             rtt_us: Some(state.rtt_us),
             rttvar_us: Some(state.rttvar_us),

@@ -7,7 +7,7 @@ use super::repeat::{DirectionRepeats, Repeat};
 use super::search::SearchResult;
 use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
 use crate::plan::{PlanKind, PlanRecord};
-use crate::prediction::Compared;
+use crate::prediction::PredictionCheck;
 use crate::summary::DirectionSummary;
 use crate::warning::Warning;
 use schemars::JsonSchema;
@@ -64,7 +64,7 @@ pub struct Run {
     pub search: Option<SearchResult>,
     /// The predictions, each beside what was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predictions: Option<Vec<Compared>>,
+    pub predictions: Option<Vec<PredictionCheck>>,
     /// The doubts about the result.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -104,7 +104,7 @@ impl Run {
 
     /// The predictions; none in a search or a log.
     #[must_use]
-    pub fn predictions(&self) -> &[Compared] {
+    pub fn predictions(&self) -> &[PredictionCheck] {
         self.predictions.as_deref().unwrap_or_default()
     }
 

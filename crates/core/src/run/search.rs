@@ -1,6 +1,6 @@
 //! The result of a search for the highest rate.
 
-use crate::search::{Found, SearchTrial};
+use crate::search::{SearchOutcome, SearchTrial};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct SearchResult {
     pub confidence: f64,
     /// The rates found.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: SearchOutcome,
     /// The trials, in their order.
     pub trials: Vec<SearchTrial>,
 }

@@ -1,6 +1,6 @@
 //! The summary of a run: of a throughput test, or of a round-trip test.
 
-use crate::echo::{ClockLine, SizeSummary};
+use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
 use caudal_stats::{DistributionSummary, Estimate};
@@ -104,8 +104,8 @@ pub struct ClockReport {
     pub drift_ppm: Option<f64>,
 }
 
-impl From<ClockLine> for ClockReport {
-    fn from(clock: ClockLine) -> Self {
+impl From<ClockOffsetLine> for ClockReport {
+    fn from(clock: ClockOffsetLine) -> Self {
         Self {
             offset_before_us: clock.before.offset_ns as f64 / 1e3,
             offset_after_us: clock.after.offset_ns as f64 / 1e3,

@@ -5,7 +5,7 @@ use crate::host::{Host, Usage};
 use crate::interval::Interval;
 use crate::plan::{BulkPlan, Direction, Plan, Transport};
 use crate::sample::FlowRecord;
-use crate::timeline::{Measured, Timeline};
+use crate::timeline::{MeasuredFlow, Timeline};
 use crate::units::BitRate;
 
 /// The measurements of a bulk transfer and the conditions they were made under.
@@ -47,7 +47,7 @@ pub(super) struct DirectionFlows<'a> {
     pub(super) direction: Direction,
     pub(super) records: Vec<&'a FlowRecord>,
     pub(super) intervals: Vec<Vec<Interval>>,
-    pub(super) measured: Vec<Measured>,
+    pub(super) measured: Vec<MeasuredFlow>,
 }
 
 impl<'a> Context<'a> {

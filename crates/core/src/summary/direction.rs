@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The payload the link can carry at most.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ceiling {
-    /// The maximum goodput, bit/s; null when it cannot be told.
+    /// The maximum goodput, bit/s; null when it is unknown.
     pub goodput_bps: Option<f64>,
     /// The share of it that was reached.
     pub share: Option<f64>,
@@ -26,7 +26,7 @@ pub struct TcpSummary {
     /// Segments retransmitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmits: Option<u64>,
-    /// Bytes retransmitted; absent when the kernel does not say.
+    /// Bytes retransmitted; absent when the kernel does not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmitted_bytes: Option<u64>,
     /// Minimum round-trip time, µs.

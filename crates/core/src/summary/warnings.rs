@@ -37,7 +37,7 @@ fn flow_warnings(context: &Context<'_>, flows: &DirectionFlows<'_>, warnings: &m
         let id = record.flow.id;
         for (end, name) in [(&record.sender, "sender"), (&record.receiver, "receiver")] {
             let failure = end.as_ref().and_then(|end| end.failure.as_ref());
-            // Where the whole test was cut short, that its flows ended too is no news.
+            // Where the whole test was cut short, its flows ended with it.
             if let Some(failure) = failure.filter(|_| context.cut_short.is_none()) {
                 warnings.push(Warning::new(
                     WarningCode::FlowFailed,

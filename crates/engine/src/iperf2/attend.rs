@@ -4,7 +4,7 @@ use super::leg::{Figures, Leg};
 use super::{Event, Tell, sends};
 use crate::bell::Bell;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

@@ -236,7 +236,7 @@ impl Client {
         }
         if let Some(delay) = options.delay {
             // A stop ends the wait, and then the test.
-            let _ = caudal_sys::signal::poll_readable(&[stop], Some(delay));
+            let _ = caudal_sys::poll::poll_readable(&[stop], Some(delay));
         }
         let mut legs = start(options, &connections, &bell)?;
         let start_ns = monotonic_ns();
@@ -310,7 +310,7 @@ fn await_back(options: &ClientOptions, guests: &Guests, stop: BorrowedFd<'_>) ->
                 options.listen_port
             ));
         }
-        let ready = caudal_sys::signal::poll_readable(&[stop], Some(Duration::from_millis(10)));
+        let ready = caudal_sys::poll::poll_readable(&[stop], Some(Duration::from_millis(10)));
         if ready.is_ok_and(|ready| ready.contains(&true)) {
             return None;
         }

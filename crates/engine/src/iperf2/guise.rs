@@ -23,7 +23,8 @@ use caudal_core::sample::{
 use caudal_core::sequence::{SequenceCounts, SequenceTracker};
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::signal::Interrupt;
 use caudal_sys::udp;
 use caudal_wire::iperf2::{ServerReport, Way};
 use caudal_wire::message::Host;

@@ -4,7 +4,7 @@ use crate::bell::Ringer;
 use crate::carrier::Link;
 use crate::counters::{FlowCounters, Orders};
 use crate::tcp;
-use caudal_core::sample::{Role, TcpState};
+use caudal_core::sample::{Role, TcpSnapshot};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_wire::iperf2::Way;
 use std::io;
@@ -137,7 +137,7 @@ pub struct Figures {
     /// Segments sent again (TCP sender).
     pub retransmits: u64,
     /// TCP as it stands (TCP sender).
-    pub tcp: Option<TcpState>,
+    pub tcp: Option<TcpSnapshot>,
     /// How large reads were, in eighths of the buffer (TCP receiver).
     pub reads: [u64; 8],
     /// The account of datagrams (UDP receiver).
@@ -355,7 +355,7 @@ impl Leg {
         from: &Reading,
         to: &Reading,
         latency: Latency,
-        tcp: Option<TcpState>,
+        tcp: Option<TcpSnapshot>,
     ) -> Figures {
         let mut reads = to.reads;
         for (now, then) in reads.iter_mut().zip(from.reads) {
@@ -381,7 +381,7 @@ impl Leg {
         }
     }
 
-    fn tcp(&self) -> Option<TcpState> {
+    fn tcp(&self) -> Option<TcpSnapshot> {
         match &*self.link {
             Link::Tcp(stream) if super::sends(self.info.role) => tcp::state(stream),
             _ => None,

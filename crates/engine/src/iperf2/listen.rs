@@ -87,7 +87,7 @@ pub(super) fn listen_udp(options: &ServerOptions, port: u16) -> io::Result<UdpSo
         socket.bind(&SockAddr::from(local))?;
         // A server that already listens here must be noticed: reuse comes after binding.
         flags::set_reuse(&socket)?;
-        datagrams::enable_packet_info(&socket, local.is_ipv6())?;
+        datagrams::enable_packet_info(&socket)?;
         for (group, source) in &options.groups {
             match (group, source) {
                 (IpAddr::V4(group), None) => {

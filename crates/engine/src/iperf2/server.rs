@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::guests::Guests;
 use crate::stop::Stop;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::{buffers, interface};
 use caudal_wire::iperf2::Amount;
 use std::collections::HashMap;

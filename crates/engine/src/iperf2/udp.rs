@@ -10,7 +10,7 @@ use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::sequence::{Arrival, SequenceTracker};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::{self, GroReceiver, GsoSender, Wait};
 use caudal_wire::iperf2::{Datagram, Layout, ServerReport, Transit, datagram_header, fill_pattern};
 use std::io;

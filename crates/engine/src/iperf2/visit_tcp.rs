@@ -13,7 +13,7 @@ use crate::guests::Guest;
 use crate::socket::plain;
 use crate::stop::{reap, see_out};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::tcp as kernel;
 use caudal_wire::iperf2::{Ack, BOUNCEBACK, Bounceback, LONGEST_HEADER, Opening, VERSION, Way};
 use socket2::SockRef;

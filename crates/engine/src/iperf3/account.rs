@@ -1,7 +1,7 @@
 //! What one end of an iperf3 test has counted, in the form both ends exchange it.
 
 use crate::carrier::Carrier;
-use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpState};
+use caudal_core::sample::{Counters, ReceiverCounters, Sample, SenderCounters, TcpSnapshot};
 use caudal_wire::iperf3::StreamResult;
 
 /// The readings at the start of a test: nothing has been counted then, however late they are made.
@@ -14,7 +14,7 @@ pub(super) fn beginning(carrier: &Carrier) -> Vec<Sample> {
             Counters::Sender(now) => Counters::Sender(SenderCounters {
                 cpu_ns: now.cpu_ns,
                 cpu_wait_ns: now.cpu_wait_ns,
-                tcp: now.tcp.map(|tcp| TcpState {
+                tcp: now.tcp.map(|tcp| TcpSnapshot {
                     retransmits: 0,
                     retransmitted_bytes: tcp.retransmitted_bytes.map(|_| 0),
                     ..tcp

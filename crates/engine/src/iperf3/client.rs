@@ -15,7 +15,8 @@ use caudal_core::host::Usage;
 use caudal_core::plan::{Direction, MAX_DATAGRAM, Plan, PlannedFlow, Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
-use caudal_sys::signal::{Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
 use caudal_wire::iperf3::datagram::{CLIENT_HELLO, HELLO, is_answer};
 use caudal_wire::iperf3::{

@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::socket::not_yet;
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf3::{Complaint, State, frame};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

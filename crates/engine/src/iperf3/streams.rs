@@ -97,11 +97,6 @@ pub(super) fn set_up(
     let of = |complaint: Complaint| {
         move |cause: std::io::Error| (complaint.because(cause.raw_os_error().unwrap_or(0)), cause)
     };
-    let v6 = match link {
-        Link::Tcp(stream) => stream.local_addr(),
-        Link::Udp(socket) => socket.local_addr(),
-    }
-    .is_ok_and(|local| local.is_ipv6());
     match link {
         Link::Tcp(stream) => {
             if let Some(bytes) = parameters.window {
@@ -143,7 +138,7 @@ pub(super) fn set_up(
             udp::enable_gro(socket);
             let _ = udp::enable_receive_timestamps(socket);
             if parameters.dont_fragment {
-                udp::set_dont_fragment(socket, v6, true).map_err(of(Complaint::DONT_FRAGMENT))?;
+                udp::set_dont_fragment(socket, true).map_err(of(Complaint::DONT_FRAGMENT))?;
             }
             if let (Some(bps), true) = (parameters.fq_rate_bps, sends) {
                 tcp::set_pacing_rate(socket, bps / 8).map_err(of(Complaint::SET_PACING))?;
@@ -152,8 +147,8 @@ pub(super) fn set_up(
     }
     if let Some(tos) = parameters.tos {
         let set = match link {
-            Link::Tcp(stream) => options::set_tos(stream, v6, tos),
-            Link::Udp(socket) => options::set_tos(socket, v6, tos),
+            Link::Tcp(stream) => options::set_tos(stream, tos),
+            Link::Udp(socket) => options::set_tos(socket, tos),
         };
         set.map_err(of(Complaint::SET_TOS))?;
     }

@@ -7,7 +7,7 @@ use crate::guests::{Guest, Guests};
 use crate::socket::{self, Origin, UDP_BUFFER, plain};
 use crate::stop::{Stop, reap, see_out};
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::{buffers, udp as datagrams};
 use caudal_wire::nttcp::{LONGEST_LINE, Request, Row, data_port, read_data_port};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};

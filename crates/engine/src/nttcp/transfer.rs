@@ -5,7 +5,7 @@ use crate::socket::no_datagram;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{CpuClock, monotonic_ns, realtime_ns, sleep_until};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
 use caudal_sys::udp::{GroReceiver, GsoSender, Wait};
 use caudal_sys::{buffers, tcp as kernel};
 use caudal_wire::nttcp::{MARK, Request, Row};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use caudal_link::error::LinkError;
 use caudal_link::model::DirectionReport;
 use caudal_link::stage::Setting;
-use caudal_sys::schedule::Preference;
+use caudal_sys::schedule::ThreadPriority;
 use caudal_topology::LinkEnd;
 
 use crate::lateness::DeliveryLateness;
@@ -40,5 +40,5 @@ pub(crate) struct EmulatorReport {
     /// The processor time used.
     pub(crate) cpu: Option<Duration>,
     /// The scheduling priority of the thread.
-    pub(crate) preference: Preference,
+    pub(crate) priority: ThreadPriority,
 }

@@ -11,8 +11,8 @@ use caudal_link::frame::Frame;
 use caudal_link::model::{HostArrival, NetworkModel};
 use caudal_link::time::SimTime;
 use caudal_sys::clock::{self, CpuClock};
-use caudal_sys::schedule::{self, Preference};
-use caudal_sys::signal::poll_readable;
+use caudal_sys::poll::poll_readable;
+use caudal_sys::schedule::{self, ThreadPriority};
 use caudal_topology::LinkEnd;
 
 use super::command::{EmulatorCommand, EmulatorReport};
@@ -43,7 +43,7 @@ pub(super) struct EmulatorThread {
     frames_refused: u64,
     /// A buffer kept to save allocations.
     arrivals: Vec<HostArrival>,
-    preference: Preference,
+    priority: ThreadPriority,
     spin: SpinBudget,
 }
 
@@ -86,7 +86,7 @@ impl EmulatorThread {
             frames_delivered: 0,
             frames_refused: 0,
             arrivals: Vec::new(),
-            preference: Preference::None,
+            priority: ThreadPriority::Ordinary,
             spin: SpinBudget::new(now),
         }
     }
@@ -95,7 +95,7 @@ impl EmulatorThread {
     pub(super) fn run(mut self, commands: &Receiver<EmulatorCommand>, wakeup: &UnixStream) {
         // Timers fire at once and not up to 50 µs later.
         let _ = clock::set_timer_slack_ns(1);
-        self.preference = schedule::prefer_this_thread();
+        self.priority = schedule::raise_thread_priority();
         let cpu = CpuClock::of_this_thread();
         let mut buffer = vec![0; MAX_FRAME_BYTES];
         let mut readable: Vec<usize> = Vec::with_capacity(self.devices.len());
@@ -243,7 +243,7 @@ impl EmulatorThread {
             frames_delivered: self.frames_delivered,
             frames_refused: self.frames_refused,
             cpu: cpu.read(),
-            preference: self.preference,
+            priority: self.priority,
         }
     }
 }

@@ -60,7 +60,7 @@ fn overloading_udp(parameters: &SharingParameters, offered: BitRate) -> Vec<Pred
             .detail(format!("{} offered to {}", rate(offered), rate(capacity)))
             .assumes(format!("datagrams of {datagram} bytes; TCP backs off"))
             .source("conservation at a drop-tail output")
-            .within(Tolerance::both(0.05))
+            .within(Tolerance::symmetric(0.05))
             .step(format!(
                 "{} × efficiency = at most {} of payload",
                 rate(parameters.rate),

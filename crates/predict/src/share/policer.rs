@@ -43,7 +43,7 @@ pub(super) fn policed(
                     "the policer counts payload, and the test is long compared with its bucket",
                 )
                 .source("RFC 2697")
-                .within(Tolerance::both(0.05))
+                .within(Tolerance::symmetric(0.05))
                 .step(format!(
                     "1 − {} / {} = {}",
                     rate(policer.rate),

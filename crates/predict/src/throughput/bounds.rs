@@ -54,7 +54,7 @@ pub(super) fn rate_bounds(observed: &DirectionObservation<'_>) -> RateBounds {
             derivation: format!("{} × {} per flow", observed.flows, rate(requested)),
             assumes: "the path carries the requested rate, and the sender keeps it".to_owned(),
             source: "the requested rate".to_owned(),
-            tolerance: Tolerance::both(Tolerance::EXACT.above + granularity(observed, all)),
+            tolerance: Tolerance::symmetric(Tolerance::EXACT.above + granularity(observed, all)),
         });
     }
     // On a loopback interface the round-trip time is processing time, not that of a path.

@@ -2,7 +2,7 @@
 
 use caudal_core::bottleneck::Bottleneck;
 use caudal_core::plan::Transport;
-use caudal_core::prediction::{Compared, Prediction, Tolerance};
+use caudal_core::prediction::{Prediction, PredictionCheck, Tolerance};
 use caudal_core::quantity::{Unit, rate};
 use caudal_core::units::BitRate;
 
@@ -11,7 +11,7 @@ use crate::rate_bounds::LimitingFactor;
 use crate::share::overload_loss;
 
 /// The loss of UDP that exceeds the rate of the link, compared with the observed loss; `None` where it does not exceed it.
-pub(super) fn compare(observed: &DirectionObservation<'_>) -> Option<Compared> {
+pub(super) fn compare(observed: &DirectionObservation<'_>) -> Option<PredictionCheck> {
     let (wire, _) = observed.wire?;
     let (wire, sent) = (
         BitRate::from_f64(wire)?,
@@ -35,14 +35,14 @@ pub(super) fn compare(observed: &DirectionObservation<'_>) -> Option<Compared> {
     .detail(format!("{} sent into {}", rate(sent), rate(wire)))
     .assumes("the excess over the rate of the link is dropped, and nothing else is")
     .source("conservation at a drop-tail output")
-    .within(Tolerance::both(loss_tolerance(value)))
+    .within(Tolerance::symmetric(loss_tolerance(value)))
     .step(format!(
         "1 − {} / {} = {}",
         rate(wire),
         rate(sent),
         Unit::Share.show(value)
     ));
-    let compared = Compared::new(prediction, observed.loss?);
+    let compared = PredictionCheck::new(prediction, observed.loss?);
     Some(compared.because(|compared| {
         if compared.observed > compared.prediction.value {
             lost_elsewhere(observed)

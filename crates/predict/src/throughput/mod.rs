@@ -8,7 +8,7 @@ mod observation;
 pub use observation::{DirectionObservation, are_losses_spread};
 
 use caudal_core::bottleneck::Bottleneck;
-use caudal_core::prediction::{Compared, Prediction};
+use caudal_core::prediction::{Prediction, PredictionCheck};
 use caudal_core::quantity::Unit;
 use caudal_core::summary::{Context, DirectionSummary};
 
@@ -16,7 +16,7 @@ use crate::rate_bounds::RateBound;
 
 /// The predictions for one direction of a run, compared with its result; none where no rate was measured.
 #[must_use]
-pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Compared> {
+pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<PredictionCheck> {
     DirectionObservation::from_run(context, summary)
         .map(|observed| compare(&observed))
         .unwrap_or_default()
@@ -24,10 +24,10 @@ pub fn predictions(context: &Context<'_>, summary: &DirectionSummary) -> Vec<Com
 
 /// The predictions that apply, compared with the observation: each bound by itself and last the lowest of them.
 #[must_use]
-pub fn compare(observed: &DirectionObservation<'_>) -> Vec<Compared> {
+pub fn compare(observed: &DirectionObservation<'_>) -> Vec<PredictionCheck> {
     let bounds = bounds::rate_bounds(observed);
     let direction = observed.direction.name();
-    let mut all: Vec<Compared> = bounds
+    let mut all: Vec<PredictionCheck> = bounds
         .all()
         .iter()
         .map(|bound| compare_with_bound(observed, bound))
@@ -44,7 +44,7 @@ pub fn compare(observed: &DirectionObservation<'_>) -> Vec<Compared> {
             &format!("goodput, {direction}"),
         ),
     ) {
-        let compared = Compared::new(prediction, observed.goodput_bps).because(|compared| {
+        let compared = PredictionCheck::new(prediction, observed.goodput_bps).because(|compared| {
             explanation::failed_assumption(observed, binding, compared.difference.unwrap_or(0.0))
         });
         all.push(compared);
@@ -53,7 +53,7 @@ pub fn compare(observed: &DirectionObservation<'_>) -> Vec<Compared> {
     all
 }
 
-fn compare_with_bound(observed: &DirectionObservation<'_>, bound: &RateBound) -> Compared {
+fn compare_with_bound(observed: &DirectionObservation<'_>, bound: &RateBound) -> PredictionCheck {
     let direction = observed.direction.name();
     let prediction = Prediction::new(
         format!("{}_ceiling_{direction}", bound.factor.name()),
@@ -66,7 +66,7 @@ fn compare_with_bound(observed: &DirectionObservation<'_>, bound: &RateBound) ->
     .source(bound.source.clone())
     .within(bound.tolerance)
     .step(bound.derivation.clone());
-    Compared::with_ceiling(prediction, observed.goodput_bps)
+    PredictionCheck::with_upper_bound(prediction, observed.goodput_bps)
         .because(|_| explanation::exceeded(bound.factor))
 }
 
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    fn named<'a>(all: &'a [Compared], name: &str) -> &'a Compared {
+    fn named<'a>(all: &'a [PredictionCheck], name: &str) -> &'a PredictionCheck {
         let found = all.iter().find(|one| one.prediction.name == name);
         found.unwrap_or_else(|| panic!("{name}"))
     }

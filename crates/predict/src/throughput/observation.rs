@@ -7,7 +7,7 @@ use caudal_core::interval::Interval;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{Context, DirectionSummary};
-use caudal_core::timeline::Measured;
+use caudal_core::timeline::MeasuredFlow;
 use caudal_core::units::{BitRate, ByteCount};
 
 /// The smallest share of intervals with losses at which the losses count as spread at random.
@@ -84,7 +84,7 @@ impl<'a> DirectionObservation<'a> {
             .iter()
             .map(|record| context.timeline.intervals(record.flow.id))
             .collect();
-        let measured: Vec<Measured> = records
+        let measured: Vec<MeasuredFlow> = records
             .iter()
             .filter_map(|record| context.timeline.measured(record.flow.id))
             .collect();
@@ -112,7 +112,7 @@ impl<'a> DirectionObservation<'a> {
                 .and_then(|tcp| tcp.rtt_mean_us)
                 .and_then(|us| Duration::try_from_secs_f64(us / 1e6).ok()),
             losses_spread: are_losses_spread(&intervals),
-            sent_bps: Some(measured.iter().map(Measured::sent_bps).sum()),
+            sent_bps: Some(measured.iter().map(MeasuredFlow::sent_bps).sum()),
             loss: summary
                 .loss
                 .as_ref()
@@ -138,7 +138,7 @@ struct SenderObservation<'a> {
 }
 
 impl<'a> SenderObservation<'a> {
-    fn new(records: &[&'a FlowRecord], measured: &[Measured]) -> Self {
+    fn new(records: &[&'a FlowRecord], measured: &[MeasuredFlow]) -> Self {
         let granted = || {
             records
                 .iter()

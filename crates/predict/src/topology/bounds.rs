@@ -166,7 +166,7 @@ fn add_token_bucket_bounds(
                 ),
                 assumes: "its bucket is soon empty".to_owned(),
                 source: "RFC 2697".to_owned(),
-                tolerance: Tolerance::both(0.05),
+                tolerance: Tolerance::symmetric(0.05),
             });
         }
     }

@@ -153,7 +153,7 @@ fn udp(
                 "drop-tail outputs drop from flows in proportion to their rates; TCP backs off",
             )
             .source("conservation at each output on the path")
-            .within(Tolerance::both(0.05))
+            .within(Tolerance::symmetric(0.05))
             .step(format!(
                 "{} × {} = {}",
                 rate(offered),
@@ -168,7 +168,7 @@ fn udp(
             "datagrams lost",
             "drop-tail outputs drop from flows in proportion to their rates",
         )
-        .within(Tolerance::both(0.05)),
+        .within(Tolerance::symmetric(0.05)),
     );
     predictions.push(min_rtt(
         rtt,

@@ -112,7 +112,7 @@ impl Ground {
             Self::Loopback(_) | Self::Far => {
                 let mut command = Command::new(&words[0]);
                 command.args(&words[1..]);
-                caudal_sys::schedule::bound_to_parent(&mut command);
+                caudal_sys::process::kill_with_parent(&mut command);
                 command
             }
         };

@@ -23,7 +23,7 @@ use std::time::Duration;
 use caudal_experiment::Case;
 use caudal_lab::LabReport;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
-use caudal_sys::signal::{self, Interrupt};
+use caudal_sys::signal::Interrupt;
 
 use super::place::Place;
 use super::trial::{InterfaceSeries, TrialFlow};
@@ -118,7 +118,7 @@ pub fn carry(stage: &Stage<'_>, interrupt: &'static Interrupt) -> Result<Carried
         }
     }
     for mut capture in captures {
-        signal::interrupt(capture.child.id());
+        caudal_sys::process::interrupt(capture.child.id());
         let _ = capture.child.wait();
     }
     drop(ground);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use caudal_sys::clock::monotonic_ns;
-use caudal_sys::signal::{self, Interrupt, poll_readable};
+use caudal_sys::poll::poll_readable;
+use caudal_sys::process;
+use caudal_sys::signal::Interrupt;
 
 use super::ground::Ground;
 use super::running::Running;
@@ -71,7 +73,7 @@ pub(super) fn watch(
             if (by_itself && load_over) || failed {
                 // What only looks on has nothing left to see.
                 for flow in flows.iter_mut().filter(|flow| flow.ended.is_none()) {
-                    signal::interrupt(flow.process.child.id());
+                    process::interrupt(flow.process.child.id());
                     flow.told_to_end = true;
                 }
             }

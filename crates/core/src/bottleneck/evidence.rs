@@ -1,0 +1,28 @@
+//! The evidence about a flow.
+
+use crate::timeline::MeasuredFlow;
+
+/// The part of the rate asked for that counts as reaching it.
+pub const REACHED: f64 = 0.98;
+/// The share of time limited by one thing from which that thing is the bottleneck.
+pub(super) const MIN_SHARE: f64 = 0.2;
+
+/// The evidence about one flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The flow over the measured part.
+    pub measured: &'a MeasuredFlow,
+    /// The rate asked of it, bit/s.
+    pub asked_bps: Option<u64>,
+    /// `true` when socket buffers were set by hand.
+    pub window_set: bool,
+    /// `true` when all processors of a machine that both ends share were busy.
+    pub machine_busy: bool,
+    /// `true` for a flow of datagrams.
+    pub is_udp: bool,
+}
+
+/// The text of a share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

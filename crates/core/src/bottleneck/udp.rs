@@ -1,0 +1,122 @@
+//! The bottleneck of datagrams.
+
+use super::evidence::{Evidence, MIN_SHARE, REACHED, percent};
+use super::limit::{Bottleneck, LimitedBy};
+use super::processor::{out_of_cpu, thread_cpu};
+use crate::loss::LossLocation;
+
+/// Finds the bottleneck of a flow of datagrams that did not reach the rate asked for.
+pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
+    let measured = evidence.measured;
+    let (_, sender_cpu) = thread_cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    if measured.credit_wait >= MIN_SHARE {
+        return LimitedBy::new(
+            Bottleneck::Receiver,
+            format!(
+                "the sender waited for the receiver {} of the time",
+                percent(measured.credit_wait)
+            ),
+        );
+    }
+    if let Some(by) = out_of_cpu(evidence) {
+        return by;
+    }
+    if measured.sender_cpu.is_some() {
+        return LimitedBy::new(
+            Bottleneck::Network,
+            format!("the sender waited for its own interface: {sender_cpu}"),
+        );
+    }
+    LimitedBy::unknown("the sender did not report")
+}
+
+/// The bottleneck of a direction by the loss location of its datagrams.
+///
+/// `None` when nearly all that was sent arrived.
+#[must_use]
+pub fn find_by_loss(
+    location: &LossLocation,
+    lost: u64,
+    goodput_bps: f64,
+    sent_bps: f64,
+) -> Option<LimitedBy> {
+    if goodput_bps >= REACHED * sent_bps {
+        return None;
+    }
+    let at_sender =
+        location.sender_refused.unwrap_or(0) + location.sender_qdisc.unwrap_or(0).min(lost);
+    let (count, limit, place) = [
+        (
+            at_sender,
+            Bottleneck::Network,
+            "dropped in the sender's own queue",
+        ),
+        (
+            location.path.unwrap_or(0),
+            Bottleneck::Network,
+            "lost on the path",
+        ),
+        (
+            location.receiver_socket.unwrap_or(0),
+            Bottleneck::Receiver,
+            "dropped at the receiving socket",
+        ),
+        (
+            location.path_or_socket.unwrap_or(0),
+            Bottleneck::Unknown,
+            "lost on the path or at the receiving socket, which the other end does not tell apart",
+        ),
+    ]
+    .into_iter()
+    .max_by_key(|(count, ..)| *count)
+    .filter(|(count, ..)| *count > 0)?;
+    Some(LimitedBy::new(
+        limit,
+        format!("{count} datagrams were {place}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loss_location_names_the_bottleneck() {
+        let found = |places| find_by_loss(&places, 100, 5e6, 10e6).map(|by| by.limit);
+        let none = LossLocation::default();
+        assert_eq!(
+            found(LossLocation {
+                receiver_socket: Some(100),
+                ..none
+            }),
+            Some(Bottleneck::Receiver)
+        );
+        assert_eq!(
+            found(LossLocation {
+                path: Some(100),
+                ..none
+            }),
+            Some(Bottleneck::Network)
+        );
+        assert_eq!(
+            found(LossLocation {
+                sender_qdisc: Some(100),
+                ..none
+            }),
+            Some(Bottleneck::Network)
+        );
+        assert_eq!(found(none), None);
+        assert_eq!(
+            find_by_loss(
+                &LossLocation {
+                    path: Some(1),
+                    ..none
+                },
+                1,
+                9.99e6,
+                10e6
+            ),
+            None
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! Round-trip tests: the schedule of their messages, the record of what was measured, and its summary.
+
+mod clock;
+mod record;
+mod schedule;
+mod summarise;
+mod summary;
+
+pub use clock::{ClockOffset, ClockOffsetLine};
+pub use record::{Departure, EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
+pub use schedule::{DepartureProcess, departure_times};
+pub use summary::{
+    ClientSummary, EchoSummaryOptions, KernelSplit, Lateness, OneWaySummary, ReplySummary,
+    SizeSummary,
+};

@@ -1,0 +1,93 @@
+//! The counters of numbered datagrams.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The classification of one datagram when it arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// Its number is at least the next expected one (RFC 4737 section 3.3).
+    InOrder,
+    /// A datagram with a larger number came before it.
+    Reordered {
+        /// Received datagrams since the first that overtook it, itself included (RFC 4737 section 4.2.2).
+        extent: u64,
+    },
+    /// A datagram with this number was received already.
+    Duplicate,
+    /// It is more than the window behind the highest number, where its own already counts as missing.
+    Late,
+    /// Its number is implausible; it was ignored.
+    Absurd,
+}
+
+/// The counters of a tracker while datagrams still arrive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RunningCounts {
+    /// Distinct datagrams that arrived within the window.
+    pub received: u64,
+    /// Datagrams whose number had been received already.
+    pub duplicate: u64,
+    /// Received datagrams that were overtaken by one with a larger number.
+    pub reordered: u64,
+    /// Datagrams that arrived more than the window behind the highest number; neither received nor lost.
+    pub late: u64,
+    /// Datagrams whose number is implausible.
+    pub absurd: u64,
+    /// The largest number received; `None` before the first.
+    pub highest: Option<u64>,
+}
+
+impl RunningCounts {
+    /// Numbers up to the highest that have not arrived: `highest + 1 - received - late`.
+    ///
+    /// It decreases when a reordered datagram fills its gap.
+    #[must_use]
+    pub fn lost_so_far(&self) -> u64 {
+        let passed = self.highest.map_or(0, |highest| highest + 1);
+        passed.saturating_sub(self.received + self.late)
+    }
+}
+
+/// The final counts of a flow of numbered datagrams.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SequenceCounts {
+    /// Numbers accounted for, `received + lost + late`: what was sent, or up to the highest received where that is more.
+    pub expected: u64,
+    /// Distinct datagrams that arrived within the window.
+    pub received: u64,
+    /// Numbers that never arrived.
+    pub lost: u64,
+    /// Datagrams whose number had been received already; not part of `received`.
+    pub duplicate: u64,
+    /// Received datagrams that were overtaken by one with a larger number (RFC 4737 section 3.3).
+    pub reordered: u64,
+    /// Datagrams that arrived more than the window behind the highest number; neither received nor lost.
+    pub late: u64,
+    /// Datagrams whose number is implausible; ignored.
+    pub absurd: u64,
+    /// The largest number received; `None` when nothing was.
+    pub highest: Option<u64>,
+    /// The largest reordering extent in datagrams (RFC 4737 section 4.2.2); zero without reordering.
+    pub reorder_extent_max: u64,
+    /// Datagrams that arrived directly after three with larger numbers, which TCP would take for lost.
+    ///
+    /// Source: n-reordering with n = 3, RFC 4737 section 5.4.
+    pub n_reordering: u64,
+    /// The runs of consecutive missing numbers, late ones included.
+    pub loss_runs: LossRuns,
+}
+
+/// The lengths of runs of consecutive missing numbers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LossRuns {
+    /// Runs.
+    pub count: u64,
+    /// Mean length of a run in datagrams; `None` without a run.
+    pub mean: Option<f64>,
+    /// Length of the longest run in datagrams; zero without a run.
+    pub max: u64,
+    /// Element k counts the runs of 2^k up to 2^(k+1) - 1 datagrams; ends with the longest.
+    pub histogram: Vec<u64>,
+}

@@ -1,0 +1,9 @@
+//! Clocks, waiting, and the processor time a thread or the process has used.
+
+mod calendar;
+mod cpu;
+mod time;
+
+pub use calendar::{LocalTime, format_time};
+pub use cpu::{CpuClock, Rusage, process_cpu};
+pub use time::{monotonic_ns, realtime_ns, set_timer_slack_ns, sleep_until};

@@ -1,0 +1,70 @@
+//! The clocks of the machine, and waiting for a time.
+
+use std::io;
+use std::num::NonZeroU64;
+
+use rustix::io::Errno;
+use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds on `CLOCK_MONOTONIC`, which never steps, counted from some time at or before the boot.
+pub fn monotonic_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+/// Nanoseconds on `CLOCK_REALTIME`, the wall clock, since 1970-01-01 UTC. The administrator may step this clock.
+pub fn realtime_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Realtime))
+}
+
+/// Waits until [`monotonic_ns`] has reached the deadline; returns at once when it already has.
+///
+/// Signals do not shorten the wait.
+pub fn sleep_until(deadline_monotonic_ns: u64) {
+    let deadline = Timespec {
+        tv_sec: (deadline_monotonic_ns / NANOS_PER_SECOND) as i64,
+        tv_nsec: (deadline_monotonic_ns % NANOS_PER_SECOND) as _,
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &deadline) == Err(Errno::INTR) {}
+}
+
+/// Allows the kernel to wake the calling thread up to `slack` nanoseconds late, to save wake-ups.
+///
+/// The default is 50 µs; 1 is the minimum, as 0 means the default. Source: prctl(2), `PR_SET_TIMERSLACK`.
+///
+/// # Errors
+/// Any error of prctl(2).
+pub fn set_timer_slack_ns(slack: u64) -> io::Result<()> {
+    Ok(set_current_timer_slack(NonZeroU64::new(slack))?)
+}
+
+fn nanoseconds(time: Timespec) -> u64 {
+    time.tv_sec as u64 * NANOS_PER_SECOND + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_never_ends_before_its_deadline() {
+        for wait in [0, 50_000, 1_000_000] {
+            let deadline = monotonic_ns() + wait;
+            sleep_until(deadline);
+            assert!(monotonic_ns() >= deadline);
+        }
+        sleep_until(0);
+    }
+
+    #[test]
+    fn the_wall_clock_is_past_the_year_2020() {
+        assert!(realtime_ns() > 1_577_836_800_000_000_000);
+    }
+
+    #[test]
+    fn the_timer_slack_can_be_lowered() {
+        set_timer_slack_ns(1).unwrap();
+    }
+}

@@ -1,0 +1,15 @@
+//! The machine: its identity and settings, its load, and its UDP counters.
+
+mod cpu_times;
+mod machine;
+mod proc_file;
+mod sysctl;
+mod udp_mib;
+
+pub use cpu_times::{CpuTimes, cpu_times, steal_ns};
+pub use machine::{
+    boot_id, clock_source, cpu_governor, cpu_model, hostname, is_root, kernel_release,
+    load_average, memory_bytes, memory_peak_bytes,
+};
+pub use sysctl::sysctl;
+pub use udp_mib::{UdpMib, udp_counters};

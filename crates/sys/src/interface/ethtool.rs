@@ -1,0 +1,181 @@
+//! The driver of an interface: `SIOCETHTOOL`, ethtool(8).
+
+use std::ffi::c_ulong;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Socket, Type};
+
+use super::ifreq::ifreq;
+use crate::netlink::text;
+use crate::raw::{self, number};
+
+/// Commands to drivers. Source: include/uapi/linux/ethtool.h.
+#[derive(Debug, Clone, Copy)]
+#[repr(u32)]
+enum EthtoolCommand {
+    GetSettings = 0x01,
+    SetSettings = 0x02,
+    GetDriverInfo = 0x03,
+    GetStrings = 0x1b,
+    GetStringSetInfo = 0x37,
+    GetFeatures = 0x3a,
+    SetFeatures = 0x3b,
+}
+
+/// The set of strings that are the names of features: `ETH_SS_FEATURES`.
+const FEATURES: u32 = 4;
+/// The length of one string: `ETH_GSTRING_LEN`.
+const STRING: usize = 32;
+/// The length of a `struct ethtool_cmd`.
+const SETTINGS: usize = 44;
+/// The room for a request and its reply. The longest, the names of all features, takes 12 + 64 · 32 bytes: features are
+/// the bits of a `u64`, include/linux/netdev_features.h.
+const ROOM: usize = 8192;
+
+/// Sends a command with its arguments to the driver of interface `name` and returns the reply, which begins with
+/// the command.
+///
+/// # Errors
+/// `InvalidInput` when the arguments have no room; any error of ioctl(2).
+fn ask_driver(name: &str, command: EthtoolCommand, arguments: &[u8]) -> io::Result<Vec<u8>> {
+    let mut buffer = vec![0; ROOM];
+    let room = buffer
+        .get_mut(4..4 + arguments.len())
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    room.copy_from_slice(arguments);
+    buffer[..4].copy_from_slice(&(command as u32).to_ne_bytes());
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    let mut interface = ifreq(name)?;
+    interface.ifr_ifru.ifru_data = buffer.as_mut_ptr().cast();
+    let request = libc::SIOCETHTOOL as c_ulong;
+    // SAFETY: `interface` is live and points at `ROOM` bytes, which is more than any of the commands reads or writes.
+    number(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut interface) })?;
+    Ok(buffer)
+}
+
+/// The speed and duplex that a driver reports.
+#[derive(Clone, Copy)]
+pub(super) struct LinkSettings {
+    pub(super) speed_mbps: Option<u32>,
+    pub(super) duplex: Option<&'static str>,
+}
+
+impl LinkSettings {
+    /// The settings of interface `name`; `None` when its driver does not report them.
+    pub(super) fn by_name(name: &str) -> Option<Self> {
+        // `struct ethtool_cmd`: the halves of the speed at 12 and 28, the duplex at 14.
+        let reply = ask_driver(name, EthtoolCommand::GetSettings, &[0; SETTINGS - 4]).ok()?;
+        let low = u32::from(raw::u16_at(&reply, 12)?);
+        let speed = low | u32::from(raw::u16_at(&reply, 28)?) << 16;
+        let duplex = match reply[14] {
+            0 => Some("half"),
+            1 => Some("full"),
+            _ => None,
+        };
+        // All ones is unknown; some drivers write it in 16 bits, or write 0.
+        let is_known = ![0, 0xffff, u32::MAX].contains(&speed);
+        Some(Self {
+            speed_mbps: is_known.then_some(speed),
+            duplex,
+        })
+    }
+}
+
+/// Sets the speed, in Mbit/s, and the duplex that a device without a physical link reports.
+///
+/// # Errors
+/// When the driver refuses; a TAP device accepts it, a veth does not.
+pub fn set_speed(name: &str, mbps: u32, half_duplex: bool) -> io::Result<()> {
+    let mut settings = [0; SETTINGS];
+    settings[12..14].copy_from_slice(&(mbps as u16).to_ne_bytes());
+    settings[28..30].copy_from_slice(&((mbps >> 16) as u16).to_ne_bytes());
+    settings[14] = u8::from(!half_duplex);
+    ask_driver(name, EthtoolCommand::SetSettings, &settings[4..]).map(drop)
+}
+
+/// Disables the offloads that coalesce or split packets or defer their checksums, as far as the driver allows.
+///
+/// # Errors
+/// `Unsupported` when the driver does not report its features. Offloads that cannot be disabled stay enabled.
+pub fn turn_offloads_off(name: &str) -> io::Result<()> {
+    let Some((names, blocks)) = feature_names(name) else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    // `struct ethtool_sfeatures`: count of blocks, then the features to change and their states, 32 features a block.
+    let mut arguments = (blocks as u32).to_ne_bytes().to_vec();
+    arguments.resize(4 + blocks * 8, 0);
+    for (feature, name) in names.iter().enumerate() {
+        let changes_packets = OFFLOADS.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
+        if changes_packets || name == "tx-gso-list" || name.starts_with("tx-sctp") {
+            arguments[4 + feature / 32 * 8 + feature % 32 / 8] |= 1 << (feature % 8);
+        }
+    }
+    ask_driver(name, EthtoolCommand::SetFeatures, &arguments).map(drop)
+}
+
+/// The name of the driver of interface `name`.
+pub(super) fn driver(name: &str) -> Option<String> {
+    // `struct ethtool_drvinfo`: command, then the driver's name in 32 bytes.
+    let reply = ask_driver(name, EthtoolCommand::GetDriverInfo, &[]).ok()?;
+    Some(text(&reply[4..36])).filter(|driver| !driver.is_empty())
+}
+
+/// The offloads that change the packets a measurement sees.
+const OFFLOADS: [&str; 13] = [
+    "rx-checksum",
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-lro",
+    "rx-udp-gro-forwarding",
+    "tx-checksum-ip-generic",
+    "tx-checksum-ipv4",
+    "tx-generic-segmentation",
+    "tx-scatter-gather",
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+];
+
+/// Those that leave the packets on the wire unchanged.
+const KEPT: [&str; 2] = ["rx-checksum", "tx-scatter-gather"];
+
+/// The names of a driver's features in their order, and the number of blocks of 32 they take.
+fn feature_names(name: &str) -> Option<(Vec<String>, usize)> {
+    let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|w| w.to_ne_bytes()).collect() };
+
+    // `struct ethtool_sset_info`: reserved, 64 bits that select sets, then one count for each of them.
+    let mut selection = words(&[0]);
+    selection.extend_from_slice(&(1_u64 << FEATURES).to_ne_bytes());
+    let info = ask_driver(name, EthtoolCommand::GetStringSetInfo, &selection).ok()?;
+    let features = raw::u32_at(&info, 16)? as usize;
+
+    // `struct ethtool_gstrings`: set, count, then the strings.
+    let set = words(&[FEATURES, features as u32]);
+    let strings = ask_driver(name, EthtoolCommand::GetStrings, &set).ok()?;
+    let names = strings.get(12..12 + features * STRING)?;
+    let names = names.chunks_exact(STRING).map(text).collect();
+    Some((names, features.div_ceil(32)))
+}
+
+/// The offloads of interface `name` and whether they are enabled, sorted by name.
+pub(super) fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
+    let (names, blocks) = feature_names(name)?;
+    // `struct ethtool_gfeatures`: count of blocks, then blocks of four words, 32 features each.
+    let count = (blocks as u32).to_ne_bytes();
+    let states = ask_driver(name, EthtoolCommand::GetFeatures, &count).ok()?;
+
+    let is_active = |feature: usize| {
+        // The third word of a block holds the active features.
+        let active = raw::u32_at(&states, 8 + feature / 32 * 16 + 8)?;
+        Some(active >> (feature % 32) & 1 != 0)
+    };
+    let all = names.into_iter().enumerate();
+    let known = all.filter(|(_, name)| OFFLOADS.contains(&name.as_str()));
+    let mut found: Vec<_> = known
+        .filter_map(|(feature, name)| Some((name, is_active(feature)?)))
+        .collect();
+    found.sort();
+    Some(found)
+}

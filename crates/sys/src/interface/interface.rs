@@ -1,0 +1,82 @@
+//! The description of an interface.
+
+use super::ethtool::{LinkSettings, driver, offloads};
+use super::link::LinkMessage;
+use crate::netlink::Netlink;
+
+/// A network interface and its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name, such as `eth0`.
+    pub name: String,
+    /// Its index.
+    pub index: u32,
+    /// Its MTU, in bytes with the IP header.
+    pub mtu: u32,
+    /// The speed its driver reports, in Mbit/s; virtual interfaces report none or an invented one.
+    pub speed_mbps: Option<u32>,
+    /// `full` or `half`, where its driver reports it.
+    pub duplex: Option<String>,
+    /// The name of its driver.
+    pub driver: Option<String>,
+    /// `true` for a loopback interface.
+    pub is_loopback: bool,
+    /// The kind of its root queueing discipline, such as `fq_codel`.
+    pub qdisc: Option<String>,
+    /// Its offloads by the names of `ethtool -k`, and whether they are enabled.
+    pub offloads: Vec<(String, bool)>,
+}
+
+impl Interface {
+    /// The interface called `name`, in the network namespace of the calling thread.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let link = LinkMessage::by_name(name)?;
+        let settings = LinkSettings::by_name(name);
+        Some(Self {
+            name: link.name,
+            index: link.index,
+            mtu: link.mtu,
+            speed_mbps: settings.and_then(|settings| settings.speed_mbps),
+            duplex: settings
+                .and_then(|settings| settings.duplex)
+                .map(str::to_owned),
+            driver: driver(name),
+            is_loopback: link.flags & libc::IFF_LOOPBACK as u32 != 0,
+            qdisc: link.qdisc,
+            offloads: offloads(name).unwrap_or_default(),
+        })
+    }
+}
+
+/// The packets that the queueing disciplines of interface `index` have dropped before sending.
+///
+/// It is the count of the root, to which the kernel adds the drops of the queues below it. `None` when the interface does
+/// not exist or has no queue.
+pub fn qdisc_drops(index: u32) -> Option<u64> {
+    let counters = Netlink::open().ok()?.queue_counters(index).ok()??;
+    Some(counters.drops.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_described() {
+        let lo = Interface::by_name("lo").unwrap();
+        assert!(lo.is_loopback && lo.mtu >= 1280);
+        assert_eq!((lo.speed_mbps, lo.duplex), (None, None));
+        assert!(
+            lo.offloads
+                .contains(&("tx-udp-segmentation".to_owned(), true))
+        );
+    }
+
+    #[test]
+    fn an_interface_that_does_not_exist_is_none() {
+        for name in ["", "no-such-name", "a-name-far-beyond-the-limit"] {
+            assert_eq!(Interface::by_name(name), None, "{name}");
+        }
+        assert_eq!(qdisc_drops(u32::MAX), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! Network devices.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use super::attribute::{attributes, c_text, nested, push_attribute, text};
+use super::connection::Netlink;
+use crate::raw;
+
+/// The length of a `struct ifinfomsg`.
+const LINK_HEADER: usize = 16;
+
+/// The counters of a device since it was created, in packets as its driver counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes received, from destination address to the end of the payload.
+    pub rx_bytes: u64,
+    /// Bytes sent, from destination address to the end of the payload.
+    pub tx_bytes: u64,
+    /// Packets received with an error.
+    pub rx_errors: u64,
+    /// Packets not sent because of an error.
+    pub tx_errors: u64,
+    /// Packets received and dropped.
+    pub rx_dropped: u64,
+    /// Packets dropped before they were sent.
+    pub tx_dropped: u64,
+    /// Collisions while sending.
+    pub collisions: u64,
+}
+
+/// The settings to change of a device; `None` leaves one unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceSettings {
+    /// `true` to bring it up.
+    pub up: bool,
+    /// The MTU, bytes.
+    pub mtu: Option<u32>,
+    /// The Ethernet address.
+    pub address: Option<[u8; 6]>,
+    /// The length of its transmit queue, frames.
+    pub tx_queue_length: Option<u32>,
+    /// The alias.
+    pub alias: Option<String>,
+}
+
+impl Netlink {
+    /// The index of the device called `name`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn index_of(&self, name: &str) -> io::Result<u32> {
+        let mut body = vec![0; LINK_HEADER];
+        push_attribute(&mut body, libc::IFLA_IFNAME, &c_text(name));
+        let replies = self.request(libc::RTM_GETLINK, 0, &body)?;
+        let index = replies.first().and_then(|reply| raw::u32_at(reply, 4));
+        index.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Creates a pair of veth devices, the second one in another namespace.
+    ///
+    /// # Errors
+    /// When a name is taken, or the kernel has no veth devices.
+    pub fn add_veth_pair(
+        &self,
+        name: &str,
+        other: &str,
+        namespace_of_other: impl AsFd,
+        mtu: u32,
+        addresses: [[u8; 6]; 2],
+    ) -> io::Result<()> {
+        const PEER: u16 = 1;
+        let describe = |body: &mut Vec<u8>, name: &str, address: [u8; 6]| {
+            push_attribute(body, libc::IFLA_IFNAME, &c_text(name));
+            push_attribute(body, libc::IFLA_MTU, &mtu.to_ne_bytes());
+            push_attribute(body, libc::IFLA_ADDRESS, &address);
+        };
+        let mut peer = vec![0; LINK_HEADER];
+        describe(&mut peer, other, addresses[1]);
+        let namespace = namespace_of_other.as_fd().as_raw_fd();
+        push_attribute(&mut peer, libc::IFLA_NET_NS_FD, &namespace.to_ne_bytes());
+        let data = nested(&[(PEER, &peer)]);
+        let info = nested(&[
+            (libc::IFLA_INFO_KIND, b"veth"),
+            (libc::IFLA_INFO_DATA, &data),
+        ]);
+        let mut body = vec![0; LINK_HEADER];
+        describe(&mut body, name, addresses[0]);
+        push_attribute(&mut body, libc::IFLA_LINKINFO, &info);
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        self.request_change(libc::RTM_NEWLINK, flags, &body)
+    }
+
+    /// Changes the settings of a device.
+    ///
+    /// # Errors
+    /// When the driver refuses a setting.
+    pub fn set_device(&self, index: u32, settings: &DeviceSettings) -> io::Result<()> {
+        let mut body = vec![0; LINK_HEADER];
+        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        if settings.up {
+            let up = (libc::IFF_UP as u32).to_ne_bytes();
+            body[8..12].copy_from_slice(&up);
+            body[12..16].copy_from_slice(&up);
+        }
+        if let Some(mtu) = settings.mtu {
+            push_attribute(&mut body, libc::IFLA_MTU, &mtu.to_ne_bytes());
+        }
+        if let Some(address) = settings.address {
+            push_attribute(&mut body, libc::IFLA_ADDRESS, &address);
+        }
+        if let Some(length) = settings.tx_queue_length {
+            push_attribute(&mut body, libc::IFLA_TXQLEN, &length.to_ne_bytes());
+        }
+        if let Some(alias) = &settings.alias {
+            push_attribute(&mut body, libc::IFLA_IFALIAS, &c_text(alias));
+        }
+        self.request_change(libc::RTM_NEWLINK, 0, &body)
+    }
+
+    /// The alias of the device called `name`.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    pub fn alias_of(&self, name: &str) -> io::Result<Option<String>> {
+        let mut body = vec![0; LINK_HEADER];
+        push_attribute(&mut body, libc::IFLA_IFNAME, &c_text(name));
+        let replies = self.request(libc::RTM_GETLINK, 0, &body)?;
+        let reply = replies.first().and_then(|reply| reply.get(LINK_HEADER..));
+        let attributes = attributes(reply.unwrap_or_default());
+        Ok(attributes.get(&libc::IFLA_IFALIAS).map(|alias| text(alias)))
+    }
+
+    /// The counters of a device.
+    ///
+    /// # Errors
+    /// When there is no device of this index.
+    pub fn counters(&self, index: u32) -> io::Result<DeviceCounters> {
+        let mut body = vec![0; LINK_HEADER];
+        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        let replies = self.request(libc::RTM_GETLINK, 0, &body)?;
+        let reply = replies.first().and_then(|reply| reply.get(LINK_HEADER..));
+        let attributes = attributes(reply.unwrap_or_default());
+        let counted = attributes
+            .get(&libc::IFLA_STATS64)
+            .ok_or(io::ErrorKind::Unsupported)?;
+        // `struct rtnl_link_stats64`, include/uapi/linux/if_link.h.
+        let word = |at: usize| raw::u64_at(counted, 8 * at).unwrap_or(0);
+        Ok(DeviceCounters {
+            rx_packets: word(0),
+            tx_packets: word(1),
+            rx_bytes: word(2),
+            tx_bytes: word(3),
+            rx_errors: word(4),
+            tx_errors: word(5),
+            rx_dropped: word(6),
+            tx_dropped: word(7),
+            collisions: word(9),
+        })
+    }
+}
