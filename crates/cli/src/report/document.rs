@@ -1,7 +1,7 @@
 //! A document out of the store, as the type it was made from.
 
-use crate::study::trial::Trial;
 use caudal_core::run::Run;
+use caudal_experiment::Trial;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -12,9 +12,9 @@ use crate::output::text;
 use crate::output::views::TextForm;
 use crate::recording::short;
 use crate::report::document::StoredDocument;
-use crate::study::trial::Trial;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{FlowReport, Run};
+use caudal_experiment::Trial;
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ fn trial_lines(trial: &Trial) -> Vec<String> {
             text::fold(&format!("  {}: {failure}", flow.name), 4)
         }));
     }
-    let discarded = trial.spoiled.iter();
+    let discarded = trial.discarded.iter();
     lines.extend(discarded.map(|why| text::fold(&format!("discarded: {why}"), 4)));
     let warnings = trial.warnings.iter();
     lines.extend(warnings.map(|why| text::fold(&format!("warning: {why}"), 4)));

@@ -3,7 +3,7 @@
 //! Reads documents of schema `caudal.run/1`, ours and imported ones. What a document does not say is absent, never
 //! zero; a stretch of time that no interval covers is a hole.
 
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
 use caudal_store::SampleSeries;
 use serde_json::Value;
 
@@ -426,7 +426,7 @@ pub fn of_trial(trial: &Trial) -> Vec<Course> {
             let connections = flow
                 .run
                 .as_ref()
-                .map_or_else(Vec::new, |run| courses(run, offset_s));
+                .map_or_else(Vec::new, |run| courses(&serde_json::json!(run), offset_s));
             Some(Course {
                 name: flow.name.clone(),
                 kind,

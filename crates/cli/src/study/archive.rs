@@ -6,9 +6,9 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::trial::Trial;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
+use caudal_experiment::Trial;
 use caudal_store::{SampleSeries, Store, StoreError, StoredRun, StoredStudy};
 
 /// Where trials go.

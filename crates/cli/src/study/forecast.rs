@@ -20,8 +20,8 @@ use caudal_simulate::tcp::{CongestionControl, TcpSettings};
 use caudal_stats::contention::jain;
 
 use super::carry::Times;
-use super::findings::Forecast;
 use super::place::{self, Net, Place};
+use caudal_experiment::CasePredictions;
 
 /// Frames and timers of one simulated case at most: about two seconds of work.
 const EVENTS_PER_CASE: u64 = 6_000_000;
@@ -42,7 +42,7 @@ pub fn of(
     cases: &[Case],
     places: &[Place],
     quick: bool,
-) -> (BTreeMap<String, Forecast>, Vec<String>) {
+) -> (BTreeMap<String, CasePredictions>, Vec<String>) {
     let mut all = BTreeMap::new();
     let mut left = if quick { EVENTS_QUICK } else { EVENTS_FULL };
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
@@ -61,7 +61,7 @@ pub fn of(
                 BTreeMap::new()
             }
         };
-        let expected = Forecast {
+        let expected = CasePredictions {
             predicted,
             simulated,
         };
@@ -76,12 +76,12 @@ pub fn of(
 
 /// What formulas expect of all cases, by key.
 #[must_use]
-pub fn formulas_of(cases: &[Case], places: &[Place]) -> BTreeMap<String, Forecast> {
+pub fn formulas_of(cases: &[Case], places: &[Place]) -> BTreeMap<String, CasePredictions> {
     let known = cases.iter().zip(places);
     known
         .filter_map(|(case, place)| {
             let predicted = formulas(case, place, place.net()?);
-            let expected = Forecast {
+            let expected = CasePredictions {
                 predicted,
                 simulated: BTreeMap::new(),
             };

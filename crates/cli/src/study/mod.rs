@@ -4,7 +4,7 @@ mod archive;
 pub mod args;
 pub mod carry;
 mod check;
-pub mod findings;
+mod findings_text;
 pub mod forecast;
 pub mod metrics;
 pub mod place;
@@ -15,7 +15,6 @@ mod resume;
 pub mod run;
 pub mod shipped;
 pub mod source;
-pub mod trial;
 
 use std::path::Path;
 use std::time::Duration;

@@ -9,11 +9,11 @@ use caudal_lab::registry::Registry;
 use caudal_topology::Preset;
 
 use super::carry;
-use super::findings::Forecast;
 use super::place::{self, Address, Place, Places};
 use super::source::Source;
 use crate::exit::{Exit, Failure};
 use crate::lab::keep;
+use caudal_experiment::CasePredictions;
 
 /// What a trial takes beside its lead and its flows: a lab up and down, servers, the last counts.
 const AROUND: Duration = Duration::from_millis(900);
@@ -172,7 +172,7 @@ impl Prepared {
 
     /// Payload bytes that the fewest trials send, as far as that can be told; UDP counts with what is lost.
     #[must_use]
-    pub fn bytes(&self, expected: &BTreeMap<String, Forecast>) -> f64 {
+    pub fn bytes(&self, expected: &BTreeMap<String, CasePredictions>) -> f64 {
         let once: f64 = self
             .campaign
             .cases
@@ -184,7 +184,7 @@ impl Prepared {
     }
 }
 
-fn bytes_of(case: &Case, place: &Place, expected: Option<&Forecast>) -> f64 {
+fn bytes_of(case: &Case, place: &Place, expected: Option<&CasePredictions>) -> f64 {
     let of = |flow: &caudal_experiment::FlowSpec| {
         if let Some(bytes) = flow.bytes {
             return bytes.as_f64();

@@ -5,11 +5,12 @@ use std::path::Path;
 use serde_json::json;
 
 use super::args::StudyOutputArgs;
-use super::findings::{self, Findings, StudyMeta};
+use super::findings_text::findings_text;
 use super::run::Study;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use crate::report::export::{self, FINDINGS, Format};
+use caudal_experiment::{Findings, StudyHeader};
 
 /// The report for people.
 const REPORT: &str = "report.html";
@@ -24,7 +25,7 @@ pub fn report(
     out: Option<&Path>,
     with_trials: bool,
 ) -> Result<Exit, Failure> {
-    let meta = StudyMeta {
+    let meta = StudyHeader {
         id: study.id.clone(),
         name: study.prepared.source.name.clone(),
         started: study.started.clone(),
@@ -33,7 +34,7 @@ pub fn report(
         complete: study.complete,
         warnings: warnings(study),
     };
-    let found = findings::of(
+    let found = Findings::assemble(
         &study.prepared.campaign,
         &meta,
         &study.trials,
@@ -48,7 +49,7 @@ pub fn report(
         if !args.quiet {
             sink.line("");
         }
-        sink.line(findings::text(&found).trim_end());
+        sink.line(findings_text(&found).trim_end());
     }
     let written = match out {
         Some(out) => write(study, &found, out, with_trials).map(|()| Some(out.join(REPORT))),

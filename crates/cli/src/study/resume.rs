@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use super::archive::{self, Archive};
 use super::args::ResumeArgs;
-use super::findings::Forecast;
 use super::place::Address;
 use super::prepare::Prepared;
 use super::run::Study;
 use super::source::Source;
 use crate::exit::{Exit, Failure};
 use crate::output::document::rfc3339;
+use caudal_experiment::CasePredictions;
 use caudal_store::{Store, StoredItem, StoredStudy};
 
 /// Goes on with a study: its experiment and its trials are in the store, its file need not be there any more.
@@ -88,7 +88,7 @@ fn prepared(kept: &StoredStudy) -> Result<Prepared, Failure> {
 }
 
 /// What had been expected before anything was sent.
-fn expected(kept: &StoredStudy) -> BTreeMap<String, Forecast> {
+fn expected(kept: &StoredStudy) -> BTreeMap<String, CasePredictions> {
     let said = kept.events.iter().find(|(_, event, _)| event == "expected");
     let cases = said.and_then(|(_, _, detail)| detail.as_object());
     let numbers = |value: &Value| serde_json::from_value(value.clone()).unwrap_or_default();
@@ -96,7 +96,7 @@ fn expected(kept: &StoredStudy) -> BTreeMap<String, Forecast> {
         .into_iter()
         .flatten()
         .map(|(key, one)| {
-            let expected = Forecast {
+            let expected = CasePredictions {
                 predicted: numbers(&one["predicted"]),
                 simulated: numbers(&one["simulated"]),
             };

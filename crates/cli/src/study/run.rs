@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use super::archive::Archive;
 use super::args::StudyOutputArgs;
 use super::carry::{self, Carried, Stage, Trouble};
-use super::findings::Forecast;
 use super::forecast;
 use super::metrics;
 use super::prepare::Prepared;
 use super::progress::{self, Progress, about};
 use super::report;
-use super::trial::{SCHEMA, Trial};
 use crate::exit::{Exit, Failure};
 use crate::machine::Watch;
 use crate::output::document::{StartedRun, rfc3339};
 use crate::peer::TOOL;
+use caudal_experiment::CasePredictions;
+use caudal_experiment::{TRIAL_SCHEMA, Trial};
 use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
 
 /// A study under way.
@@ -35,7 +35,7 @@ pub struct Study {
     /// What is to be done.
     pub prepared: Prepared,
     /// What is expected of each case, by key.
-    pub expected: BTreeMap<String, Forecast>,
+    pub expected: BTreeMap<String, CasePredictions>,
     /// What to doubt.
     pub warnings: Vec<String>,
     /// The machine.
@@ -227,14 +227,14 @@ impl Study {
     fn counted<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Trial> {
         self.trials
             .iter()
-            .filter(move |trial| trial.case == key && trial.spoiled.is_none())
+            .filter(move |trial| trial.case == key && trial.discarded.is_none())
     }
 
     /// Rounds of a case that are over.
     fn rounds_over(&self, key: &str) -> u64 {
         let own = self.trials.iter().filter(|trial| trial.case == key);
         over(
-            own.map(|trial| (trial.repeat, trial.spoiled.is_some())),
+            own.map(|trial| (trial.repeat, trial.discarded.is_some())),
             self.prepared.campaign.retries,
         )
     }
@@ -355,14 +355,14 @@ impl Study {
         let watch = Watch::start();
         let mut carried = carry::carry(&stage, interrupt)?;
         progress.end(self.prepared.trial_time(index));
-        let metrics = metrics::of(&case, &place, &carried);
+        let metrics = metrics::trial_metrics(&case, &place, &carried);
         let environment = environment(&carried, &watch.read(None));
         let predicted = self
             .expected
             .get(&case.key)
             .map(|one| one.predicted.clone());
         let trial = Trial {
-            schema: SCHEMA.to_owned(),
+            schema: TRIAL_SCHEMA.to_owned(),
             id: started.header.id.clone(),
             study: self.id.clone(),
             case: case.key.clone(),
@@ -378,7 +378,7 @@ impl Study {
             interfaces: std::mem::take(&mut carried.interfaces),
             metrics,
             predicted: predicted.unwrap_or_default(),
-            spoiled: carried.spoiled.clone(),
+            discarded: carried.discarded.clone(),
             warnings: carried.warnings.clone(),
             captures: carried.captures.clone(),
             flows: std::mem::take(&mut carried.flows),
@@ -391,7 +391,7 @@ impl Study {
             peer: None,
             title: Some(format!("{}: {}", self.prepared.source.name, case.key)),
             command: self.command.clone(),
-            outcome: if trial.spoiled.is_some() {
+            outcome: if trial.discarded.is_some() {
                 "failed"
             } else {
                 "done"
@@ -421,7 +421,7 @@ impl Study {
         };
         let (left, _) = self.left();
         let of = trial.position + left;
-        if let Some(why) = &trial.spoiled {
+        if let Some(why) = &trial.discarded {
             let again = if self.rounds_over(&case.key) < trial.repeat {
                 "it is done again"
             } else {
@@ -466,8 +466,8 @@ fn environment(carried: &Carried, machine: &Value) -> Value {
     let told = carried
         .flows
         .iter()
-        .find_map(|flow| flow.run.as_ref()?.get("environment").cloned());
-    let mut all = told.unwrap_or_else(|| json!({}));
+        .find_map(|flow| flow.run.as_ref()?.environment.as_ref());
+    let mut all = told.map_or_else(|| json!({}), |environment| json!(environment));
     all["machine"] = machine.clone();
     all
 }

@@ -1,12 +1,12 @@
 //! A study as it might come out: TCP beside UDP on one link, two congestion controls, six loads, three trials each.
 //! Every number follows from its place by a formula, so that what is made from it is the same everywhere.
 
-use caudal_cli::study::findings::{
-    Beside, CaseFindings, Cell, Checked, Conclusion, Findings, MetricFindings, SCHEMA, Starvation,
-    StarvationStep, Table,
+use caudal_experiment::findings::{
+    CaseFindings, CheckedExpectation, Conclusion, FINDINGS_SCHEMA, Findings, FindingsTable,
+    MetricFindings, PublishedComparison, Starvation, StarvationStep, TableCell,
 };
-use caudal_cli::study::trial::{InterfaceSeries, SCHEMA as TRIAL, Trial, TrialFlow};
 use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
+use caudal_experiment::{InterfaceSeries, TRIAL_SCHEMA, Trial, TrialFlow};
 use caudal_stats::{Estimate, mean_interval};
 use caudal_store::SampleSeries;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn run(kind: &str, rate: f64, offered: f64, seed: u64, hole: Option<usize>) -> V
         })
         .collect();
     json!({
-        "schema": "caudal.run/1", "id": id(1000 + seed), "plan": {"kind": kind, "peer": "10.0.0.2:5201"},
+        "schema": "caudal.run/1", "id": id(1000 + seed), "tool": {"name": "caudal"}, "plan": {"kind": kind, "peer": "10.0.0.2:5201"},
         "flows": [{"id": 0, "direction": "up", "intervals": intervals}],
     })
 }
@@ -96,7 +96,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         probe: name == "ping",
         offered_bps: None,
         offset_s: Some(0.01),
-        run: Some(run),
+        run: Some(serde_json::from_value(run).unwrap()),
         failure: None,
     };
     let hole = (position == 7).then_some(9);
@@ -123,10 +123,13 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
     flows.push(flow(
         "ping",
         FlowKindFile::RttUdp,
-        json!({"plan": {"kind": "rtt", "clients": 1, "schedule": {"every": {"period_ns": 5_000_000, "poisson": false}}}}),
+        json!({
+            "schema": "caudal.run/1", "id": id(3000 + seed), "tool": {"name": "caudal"},
+            "plan": {"kind": "rtt", "clients": 1, "schedule": {"every": {"period_ns": 5_000_000, "poisson": false}}},
+        }),
     ));
     Trial {
-        schema: TRIAL.to_owned(),
+        schema: TRIAL_SCHEMA.to_owned(),
         id: id(position),
         study: id(0),
         case: key(control, load),
@@ -152,7 +155,7 @@ fn trial(control: &str, load: &str, repeat: u64, position: u64) -> Trial {
         }],
         predicted: BTreeMap::from([("tcp.goodput".to_owned(), shares(part).0)]),
         metrics,
-        spoiled: None,
+        discarded: None,
         warnings: if position == 9 {
             vec!["the sender was out of processor for 12 % of the time".to_owned()]
         } else {
@@ -258,7 +261,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
             let observed = known.observed;
             let difference = observed.unwrap().mean / known.published.unwrap() - 1.0;
             let agrees = case.key.contains("40%").then_some(false).or(Some(true));
-            Beside {
+            PublishedComparison {
                 case: case.key.clone(),
                 metric: "tcp.goodput".to_owned(),
                 unit: "bit/s",
@@ -315,7 +318,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
         .map(|case| {
             let known = &case.metrics["tcp.goodput"];
             let observed = known.observed.unwrap();
-            let cell = |value: f64, interval| Cell {
+            let cell = |value: f64, interval| TableCell {
                 text: caudal_core::quantity::Unit::BitPerSecond.show(value),
                 value: Some(value),
                 interval,
@@ -326,7 +329,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
                 cell(observed.mean, Some((observed.low, observed.high))),
                 case.metrics
                     .get("udp.loss")
-                    .map_or_else(Cell::default, |loss| Cell {
+                    .map_or_else(TableCell::default, |loss| TableCell {
                         text: caudal_core::quantity::Unit::Share.show(loss.observed.unwrap().mean),
                         value: Some(loss.observed.unwrap().mean),
                         interval: None,
@@ -336,7 +339,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
         })
         .collect();
     let column = |group: &str, name: &str| (group.to_owned(), name.to_owned());
-    let checked = |that: &str, case: Option<&str>, holds, evidence: &str| Checked {
+    let checked = |that: &str, case: Option<&str>, holds, evidence: &str| CheckedExpectation {
         that: that.to_owned(),
         case: case.map(str::to_owned),
         because: Some("UDP does not slow down for anybody".to_owned()),
@@ -344,7 +347,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
         evidence: evidence.to_owned(),
     };
     Findings {
-        schema: SCHEMA,
+        schema: FINDINGS_SCHEMA,
         id: id(0),
         name: "starvation".to_owned(),
         title: "Does TCP starve beside UDP?".to_owned(),
@@ -365,7 +368,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
         complete: true,
         confidence: 0.95,
         trials: trials.len() as u64,
-        spoiled: 1,
+        discarded: 1,
         verdict: vec![
             "TCP starves from UDP load 100 % on: 0.4 of 250 Mbit/s, harm 0.99".to_owned(),
             "below that it gets what UDP leaves, within 2 %".to_owned(),
@@ -387,7 +390,7 @@ pub fn findings(trials: &[Trial]) -> Findings {
         ],
         published,
         contention: contention.to_vec(),
-        tables: vec![Table {
+        tables: vec![FindingsTable {
             title: "Goodput of TCP and what UDP loses".to_owned(),
             columns: vec![
                 column("tcp.goodput", "predicted"),

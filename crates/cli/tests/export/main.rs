@@ -8,7 +8,7 @@ mod example;
 mod reference;
 
 use caudal_cli::report::export::{self, CSV_COLUMNS, Format};
-use caudal_cli::study::findings::Findings;
+use caudal_experiment::findings::Findings;
 use caudal_experiment::{FigureKind, Scalar};
 use caudal_store::SampleSeries;
 use reference::Reference;
@@ -500,7 +500,7 @@ fn the_reference_says_what_a_study_and_a_trial_are() {
     let findings = example::findings(&trials);
     let mut study = serde_json::to_value(&findings).unwrap();
     assert_eq!(disagreements("study", &study), Vec::<String>::new());
-    trials[0].spoiled = Some("the emulator stood still".to_owned());
+    trials[0].discarded = Some("the emulator stood still".to_owned());
     trials[0].alone = Some("tcp".to_owned());
     trials[1].flows[0].failure = Some("refused".to_owned());
     for trial in &trials {

@@ -1,8 +1,8 @@
 //! One side of a comparison: what its runs measured, by case and metric, and under what conditions.
 
-use crate::study::trial;
 use caudal_core::quantity::Unit;
 use caudal_experiment::METRICS;
+use caudal_experiment::TRIAL_SCHEMA;
 use caudal_stats::TimedValue;
 use caudal_store::{Filter, Store, StoredItem, StoredRun};
 use serde_json::Value;
@@ -112,7 +112,7 @@ impl Side {
         let began = document["began_s"]
             .as_f64()
             .unwrap_or(run.started_ns as f64 / 1e9);
-        if document["schema"].as_str() == Some(trial::SCHEMA) {
+        if document["schema"].as_str() == Some(TRIAL_SCHEMA) {
             self.trial(document);
         } else if let Some(repeats) = document["repeats"].as_array() {
             self.repeats(repeats, began);

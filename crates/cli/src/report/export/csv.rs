@@ -1,9 +1,9 @@
 //! Runs and studies as one table of tidy values: a row each value, with all that tells it from others.
 
 use crate::report::view::{self, Course, Slice};
-use crate::study::findings::Findings;
-use crate::study::trial::Trial;
 use caudal_experiment::Scalar;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::Findings;
 use caudal_stats::Estimate;
 use caudal_store::SampleSeries;
 use serde_json::Value;
@@ -61,7 +61,7 @@ struct Row<'a> {
     alone: &'a str,
     trial: &'a str,
     repeat: Option<u64>,
-    spoiled: Option<bool>,
+    discarded: Option<bool>,
     flow: &'a str,
     metric: &'a str,
     unit: &'a str,
@@ -96,7 +96,7 @@ impl Row<'_> {
             quoted(self.trial),
             self.repeat
                 .map_or(String::new(), |repeat| repeat.to_string()),
-            self.spoiled
+            self.discarded
                 .map_or(String::new(), |spoiled| u8::from(spoiled).to_string()),
             quoted(self.flow),
             quoted(self.metric),
@@ -230,7 +230,7 @@ pub fn study(findings: &Findings, trials: &[Trial]) -> String {
             alone: trial.alone.as_deref().unwrap_or(""),
             trial: &trial.id,
             repeat: Some(trial.repeat),
-            spoiled: Some(trial.spoiled.is_some()),
+            discarded: Some(trial.discarded.is_some()),
             parameters: &parameters,
             ..Row::default()
         };

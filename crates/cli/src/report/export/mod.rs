@@ -16,8 +16,8 @@ pub use page::{Drawn, Page};
 pub use pictures::Material;
 pub use write::{ExportArgs, export};
 
-use crate::study::findings::Findings;
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::Findings;
 use caudal_plot::STYLE_SHEET;
 use caudal_store::SampleSeries;
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! A single trial as a study of one case, so that it has a report of its own.
 
-use crate::study::findings::{CaseFindings, Findings, MetricFindings, SCHEMA};
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
 use caudal_experiment::expression::metric_unit;
+use caudal_experiment::findings::{CaseFindings, FINDINGS_SCHEMA, Findings, MetricFindings};
 use caudal_stats::Estimate;
 use serde_json::Value;
 
@@ -34,10 +34,10 @@ pub fn findings(trial: &Trial) -> Findings {
     let environment = trial
         .flows
         .iter()
-        .find_map(|flow| flow.run.as_ref()?.get("environment").cloned());
+        .find_map(|flow| Some(serde_json::json!(flow.run.as_ref()?.environment.as_ref()?)));
     let id = |id: &str| id.chars().take(12).collect::<String>();
     Findings {
-        schema: SCHEMA,
+        schema: FINDINGS_SCHEMA,
         id: trial.id.clone(),
         name: format!("trial {} of study {}", trial.position, id(&trial.study)),
         title: format!("{}, trial {}", trial.case, trial.repeat),
@@ -51,7 +51,7 @@ pub fn findings(trial: &Trial) -> Findings {
         complete: true,
         confidence: 0.95,
         trials: 1,
-        spoiled: u64::from(trial.spoiled.is_some()),
+        discarded: u64::from(trial.discarded.is_some()),
         verdict: Vec::new(),
         cases: vec![case],
         expectations: Vec::new(),

@@ -6,8 +6,8 @@ use super::{
 use crate::exit::{Exit, Failure};
 use crate::output::document::rfc3339;
 use crate::output::sink::Sink;
-use crate::study::findings::{Findings, Forecast, StudyMeta};
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::{CasePredictions, Findings, StudyHeader};
 use caudal_experiment::{Campaign, ExperimentFile};
 use caudal_store::{SampleSeries, Store, StoredItem, StoredRun, StoredStudy};
 use clap::Args;
@@ -314,7 +314,7 @@ fn until_now(kept: &StoredStudy, trials: &[Trial]) -> Option<Findings> {
     let quick = kept.campaign.get("quick").and_then(Value::as_bool);
     let mut campaign = Campaign::unfold(&file, caudal_experiment::Variant::Full).ok()?;
     campaign.quick = quick.unwrap_or(false);
-    let meta = StudyMeta {
+    let meta = StudyHeader {
         id: kept.id.clone(),
         name: kept.name.clone(),
         started: rfc3339(u64::try_from(kept.started_ns).unwrap_or(0)),
@@ -326,13 +326,13 @@ fn until_now(kept: &StoredStudy, trials: &[Trial]) -> Option<Findings> {
         ],
     };
     let forecasts = trials.iter().map(|trial| {
-        let forecast = Forecast {
+        let forecast = CasePredictions {
             predicted: trial.predicted.clone(),
-            ..Forecast::default()
+            ..CasePredictions::default()
         };
         (trial.case.clone(), forecast)
     });
-    Some(crate::study::findings::of(
+    Some(Findings::assemble(
         &campaign,
         &meta,
         trials,

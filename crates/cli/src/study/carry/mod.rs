@@ -26,8 +26,8 @@ use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::signal::Interrupt;
 
 use super::place::Place;
-use super::trial::{InterfaceSeries, TrialFlow};
 use crate::exit::Failure;
+use caudal_experiment::{InterfaceSeries, TrialFlow};
 use ground::Ground;
 use spoiled::judge;
 use watch::watch;
@@ -64,7 +64,7 @@ pub struct Carried {
     /// Bytes at interfaces over time.
     pub interfaces: Vec<InterfaceSeries>,
     /// Why it does not count.
-    pub spoiled: Option<String>,
+    pub discarded: Option<String>,
     /// What to doubt.
     pub warnings: Vec<String>,
     /// Capture files, by host and interface.

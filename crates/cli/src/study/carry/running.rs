@@ -3,15 +3,16 @@
 use std::process::{ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
+use caudal_core::run::Run;
+use caudal_core::warning::WarningCode;
 use caudal_experiment::FlowSpec;
-use serde_json::Value;
 
 use super::super::place::{self, Place};
-use super::super::trial::TrialFlow;
 use super::ground::Ground;
 use super::process::{Process, cannot_start, read};
 use super::{Carried, Raw, Stage, Times, nanos};
 use crate::exit::Failure;
+use caudal_experiment::TrialFlow;
 
 /// A flow that begins later than this after its time is told.
 const LATE_S: f64 = 0.1;
@@ -109,26 +110,26 @@ impl Running {
         };
         let (said, complained) = (text(self.said.take()), text(self.complained.take()));
         let raw = self.raw.take().and_then(|thread| thread.join().ok());
-        let run: Option<Value> = serde_json::from_str(&said).ok();
+        let run: Option<Run> = serde_json::from_str(&said).ok();
         let complaint = complained
             .lines()
             .last()
             .map(|line| line.trim_start_matches("caudal: ").to_owned());
-        let warned = |code: &str| {
-            let warnings = run.as_ref().and_then(|run| run["warnings"].as_array())?;
-            let found = warnings.iter().find(|warning| warning["code"] == code)?;
-            found["message"].as_str().map(str::to_owned)
-        };
+        let cut_short = run.as_ref().and_then(|run| {
+            let mut warnings = run.warnings.iter();
+            let found = warnings.find(|warning| warning.code == WarningCode::CutShort)?;
+            Some(found.message.clone())
+        });
         let failure = match &run {
             None if !in_time => Some("it did not end in time".to_owned()),
             None => Some(complaint.unwrap_or_else(|| "it said nothing".to_owned())),
             Some(_) if self.told_to_end => None,
-            Some(_) => warned("cut_short"),
+            Some(_) => cut_short,
         };
         let zero_s = carried.zero_ns as f64 / 1e9;
         let offset_s = run
             .as_ref()
-            .and_then(|run| run["began_s"].as_f64())
+            .and_then(|run| run.began_s)
             // To the microsecond: what is beyond it is the arithmetic's.
             .map(|began| ((began - zero_s) * 1e6).round() / 1e6);
         if let (Some(offset), None) = (offset_s, &failure) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use caudal_lab::LabReport;
 
-use super::super::trial::InterfaceSeries;
+use caudal_experiment::InterfaceSeries;
 
 /// The most samples of interfaces in a trial.
 pub(super) const MOST_SAMPLES: usize = 20_000;

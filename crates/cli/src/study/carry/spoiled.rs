@@ -2,8 +2,9 @@
 
 use caudal_experiment::FlowKindFile;
 
-use super::super::trial::TrialFlow;
+use super::super::metrics::throughput::whole_s;
 use super::Carried;
+use caudal_experiment::TrialFlow;
 
 /// The part of what UDP should send that may be missing because others had the processor.
 const MOST_SHORT: f64 = 0.3;
@@ -14,7 +15,7 @@ pub(super) fn judge(carried: &mut Carried) {
         .after
         .as_ref()
         .and_then(|report| report.emulator.as_ref());
-    carried.spoiled = spoiled_by_stall(emulator).or_else(|| {
+    carried.discarded = spoiled_by_stall(emulator).or_else(|| {
         carried.flows.iter().find_map(|flow| {
             let Some(failure) = flow.failure.as_ref() else {
                 return held_back(flow);
@@ -32,15 +33,14 @@ fn held_back(flow: &TrialFlow) -> Option<String> {
         .offered_bps
         .filter(|_| flow.kind == FlowKindFile::Udp)?;
     let run = flow.run.as_ref()?;
-    let way = &run["summary"]["directions"][0];
-    let whole_s = way["measured_s"].as_f64()? + way["omitted_s"].as_f64()?;
-    let flows = run["flows"].as_array()?;
-    let threads_s = whole_s * flows.len() as f64;
+    let direction = run.directions().first()?;
+    let flows = run.flows();
+    let threads_s = whole_s(direction)? * flows.len() as f64;
     let waited_s: f64 = flows
         .iter()
-        .filter_map(|flow| flow["sender"]["cpu_wait_s"].as_f64())
+        .filter_map(|flow| flow.sender.as_ref()?.cpu_wait_s)
         .sum();
-    let sent = way["sent_bytes"].as_f64()? * 8.0 / threads_s;
+    let sent = direction.sent_bytes? as f64 * 8.0 / threads_s;
     let short = 1.0 - sent / asked;
     let explained = waited_s / threads_s;
     (short > MOST_SHORT && explained > short / 2.0).then(|| {
@@ -73,19 +73,22 @@ mod tests {
     #[test]
     fn udp_that_others_kept_from_the_processor_spoils_a_trial_and_udp_that_waits_for_its_interface_does_not()
      {
-        let flow = |sent_bytes: f64, cpu_wait_s: f64| -> TrialFlow {
+        let flow = |sent_bytes: u64, cpu_wait_s: f64| -> TrialFlow {
             serde_json::from_value(serde_json::json!({
                 "name": "udp", "kind": "udp", "from": "h1", "to": "h2", "probe": false, "offered_bps": 8e6,
                 "run": {
-                    "summary": {"directions": [{"measured_s": 1.5, "omitted_s": 0.5, "sent_bytes": sent_bytes}]},
-                    "flows": [{"sender": {"cpu_wait_s": cpu_wait_s}}],
+                    "schema": "caudal.run/1", "id": "0", "tool": {"name": "caudal"}, "plan": {"kind": "udp"},
+                    "summary": {"directions": [
+                        {"direction": "up", "measured_s": 1.5, "omitted_s": 0.5, "sent_bytes": sent_bytes},
+                    ]},
+                    "flows": [{"id": 0, "direction": "up", "sender": {"cpu_wait_s": cpu_wait_s}}],
                 },
             }))
             .unwrap()
         };
-        assert_eq!(held_back(&flow(2e6, 0.4)), None);
-        assert_eq!(held_back(&flow(1e6, 0.02)), None);
-        let why = held_back(&flow(1e6, 1.0)).unwrap();
+        assert_eq!(held_back(&flow(2_000_000, 0.4)), None);
+        assert_eq!(held_back(&flow(1_000_000, 0.02)), None);
+        let why = held_back(&flow(1_000_000, 1.0)).unwrap();
         assert!(why.contains("sent 50 % of what it should"), "{why}");
     }
 

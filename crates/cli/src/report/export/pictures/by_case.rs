@@ -4,9 +4,9 @@ use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, spread};
 use crate::report::view;
-use crate::study::findings::{CaseFindings, MetricFindings};
 use caudal_core::quantity::Unit;
 use caudal_experiment::expression::find_metric;
+use caudal_experiment::findings::{CaseFindings, MetricFindings};
 use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
 use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 

@@ -4,10 +4,10 @@ use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_SERIES, Material, is_load, label, left_out, named, sentence, spread};
 use crate::report::view::{self, EchoSize, RoundTrips};
-use crate::study::findings::CaseFindings;
-use crate::study::trial::{Trial, TrialFlow};
 use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
+use caudal_experiment::findings::CaseFindings;
+use caudal_experiment::{Trial, TrialFlow};
 use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
 use caudal_stats::{Estimate, IntervalMethod, mean_interval};
 use caudal_store::SampleSeries;
@@ -71,7 +71,11 @@ pub(super) fn cdf(material: &Material<'_>, figure: &FigureFile, cases: &[&CaseFi
                 let values: Vec<f64> = values.collect();
                 if values.is_empty() {
                     // Without samples, the points that the summary knows.
-                    let sizes = flow.run.as_ref().map(view::echo_sizes).unwrap_or_default();
+                    let sizes = flow
+                        .run
+                        .as_ref()
+                        .map(|run| view::echo_sizes(&serde_json::json!(run)))
+                        .unwrap_or_default();
                     if let ([one], false) = (sizes.as_slice(), known.iter().any(|k| k.0 == name)) {
                         let points = one.quantiles.iter().map(|(share, at)| (*at, *share));
                         known.push((name, points.collect()));
@@ -223,7 +227,12 @@ pub(super) fn sizes(
         let mut found: Vec<(f64, Vec<EchoSize>)> = Vec::new();
         for trial in material.trials_of(case) {
             for (_, flow) in echoes(trial) {
-                for one in flow.run.as_ref().map(view::echo_sizes).unwrap_or_default() {
+                for one in flow
+                    .run
+                    .as_ref()
+                    .map(|run| view::echo_sizes(&serde_json::json!(run)))
+                    .unwrap_or_default()
+                {
                     match found.iter_mut().find(|known| known.0 == one.size_bytes) {
                         Some(known) => known.1.push(one),
                         None => found.push((one.size_bytes, vec![one])),
@@ -594,7 +603,7 @@ fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(
         return None;
     };
     let values = &only.values_s;
-    let run = flow.run.as_ref()?;
+    let run = &serde_json::json!(flow.run.as_ref()?);
     if view::number(run, "plan.clients").is_some_and(|clients| clients > 1.0) {
         return None;
     }

@@ -10,9 +10,9 @@ pub use over_time::{lines_figure, loss_figure, rates_figure, rtt_figure, window_
 use super::page::{Drawn, Plate};
 use super::words;
 use crate::report::view;
-use crate::study::findings::{CaseFindings, Findings};
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
 use caudal_experiment::expression::Expression;
+use caudal_experiment::findings::{CaseFindings, Findings};
 use caudal_experiment::{FigureFile, FigureKind, FlowKindFile, Scalar};
 use caudal_store::SampleSeries;
 
@@ -126,7 +126,7 @@ impl<'a> Material<'a> {
     fn trials_of(&self, case: &CaseFindings) -> Vec<&'a Trial> {
         self.trials
             .iter()
-            .filter(|trial| trial.case == case.key && trial.spoiled.is_none())
+            .filter(|trial| trial.case == case.key && trial.discarded.is_none())
             .collect()
     }
 
@@ -287,7 +287,7 @@ fn usual(material: &Material<'_>) -> Vec<FigureFile> {
     if has(|kind| !is_load(kind)) {
         let several_sizes = flows()
             .filter_map(|flow| flow.run.as_ref())
-            .any(|run| view::echo_sizes(run).len() > 1);
+            .any(|run| view::echo_sizes(&serde_json::json!(run)).len() > 1);
         if several_sizes {
             figures.push(figure(FigureKind::Sizes, "Round-trip time by message size"));
         }

@@ -4,9 +4,9 @@ use super::super::page::{Drawn, Plate};
 use super::super::words::{self, about};
 use super::{MOST_PANELS, MOST_SERIES, Material, echo, label, left_out, named, sentence, spread};
 use crate::report::view::{self, Course, Kind, Slice};
-use crate::study::findings::CaseFindings;
-use crate::study::trial::Trial;
 use caudal_core::quantity::Unit;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, FigureKind};
 use caudal_plot::{Axis, Figure, Layer, Quantity};
 
@@ -469,7 +469,7 @@ fn interfaces_figure(title: &str, trial: &Trial, names: &[String]) -> Option<Dra
         let (first, last) = (bytes.first().copied(), bytes.last().copied());
         last.unwrap_or(0).saturating_sub(first.unwrap_or(0)) as f64
     };
-    let named_so = |one: &crate::study::trial::InterfaceSeries| {
+    let named_so = |one: &caudal_experiment::InterfaceSeries| {
         let whole = format!("{}.{}", one.node, one.interface);
         names
             .iter()

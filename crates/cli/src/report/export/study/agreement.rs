@@ -4,7 +4,7 @@ use super::super::page::{Block, Item, Mark};
 use super::super::pictures::sentence;
 use super::super::words::{self, about, count, does};
 use super::MOST_SENTENCES;
-use crate::study::findings::{Beside, Findings};
+use caudal_experiment::findings::{Findings, PublishedComparison};
 
 /// Where ours agrees with what was published, where not, and why.
 pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
@@ -13,7 +13,8 @@ pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
         return Vec::new();
     }
     let of = |agrees: Option<bool>| all.iter().filter(move |one| one.agrees == agrees);
-    let named = |one: &Beside| format!("{} of {}", words::metric(&one.metric), one.case);
+    let named =
+        |one: &PublishedComparison| format!("{} of {}", words::metric(&one.metric), one.case);
     let mut parts = Vec::new();
     let (agree, differ, open) = (
         of(Some(true)).count(),

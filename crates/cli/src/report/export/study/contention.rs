@@ -4,7 +4,7 @@ use super::super::page::{Block, Cell, Column, Mark, Table};
 use super::super::pictures::sentence;
 use super::super::words::{self, about};
 use super::estimate;
-use crate::study::findings::Findings;
+use caudal_experiment::findings::Findings;
 use caudal_stats::Estimate;
 
 pub(super) fn contention(findings: &Findings) -> Vec<Block> {

@@ -3,8 +3,8 @@
 use super::super::page::{Block, Item};
 use super::super::pictures::sentence;
 use super::MOST_SENTENCES;
-use crate::study::findings::Findings;
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::Findings;
 
 pub(super) fn doubts(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let failed = trials.iter().flat_map(|trial| {
@@ -16,7 +16,7 @@ pub(super) fn doubts(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let spoiled = trials.iter().filter_map(|trial| {
         Some(format!(
             "a trial does not count: {}",
-            trial.spoiled.as_ref()?
+            trial.discarded.as_ref()?
         ))
     });
     let of_trials = trials

@@ -16,10 +16,10 @@ pub(super) use environment::environment;
 use super::page::{Block, Cell, Item, Mark, Page, Section};
 use super::pictures::{self, Material, sentence};
 use super::words::{self, about, count};
-use crate::study::findings::Findings;
 use agreement::agreement;
 use caudal_experiment::Metric;
 use caudal_experiment::expression::find_metric;
+use caudal_experiment::findings::Findings;
 use caudal_stats::Estimate;
 use contention::contention;
 use doubts::doubts;
@@ -50,7 +50,10 @@ pub fn page(material: &Material<'_>, data: Option<&str>) -> Page {
     add("Figures", plates.into_iter().map(Block::Plate).collect());
     add("Who starves whom", contention(findings));
     add("Conclusions", conclusions(findings));
-    add("Beside the published results", agreement(findings));
+    add(
+        "PublishedComparison the published results",
+        agreement(findings),
+    );
     add("Method", method(findings));
     add("Statistics", statistics(findings, material.trials));
     add("Environment", environment(&findings.environment));

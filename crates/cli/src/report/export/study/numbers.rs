@@ -3,7 +3,7 @@
 use super::super::page::{Block, Cell, Column, Table};
 use super::super::words::{self, about};
 use super::estimate;
-use crate::study::findings::{CaseFindings, Findings, MetricFindings};
+use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
 
 /// Rows of raw numbers at most; beyond, the reader is sent to the data.
 const MOST_ROWS: usize = 300;

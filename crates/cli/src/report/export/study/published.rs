@@ -3,7 +3,7 @@
 use super::super::page::{Cell, Column, Mark, Table};
 use super::super::words::{self, about};
 use super::estimate;
-use crate::study::findings::{Beside, Findings, MetricFindings};
+use caudal_experiment::findings::{Findings, MetricFindings, PublishedComparison};
 
 /// Published beside observed, a row each.
 pub(super) fn beside(findings: &Findings) -> Table {
@@ -90,7 +90,7 @@ pub(super) fn beside(findings: &Findings) -> Table {
 }
 
 /// What ours knows of a published value's case and metric.
-fn ours<'a>(findings: &'a Findings, one: &Beside) -> Option<&'a MetricFindings> {
+fn ours<'a>(findings: &'a Findings, one: &PublishedComparison) -> Option<&'a MetricFindings> {
     findings
         .cases
         .iter()

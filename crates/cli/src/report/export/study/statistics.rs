@@ -4,19 +4,23 @@ use super::super::page::{Block, Item};
 use super::super::pictures::{label, sentence};
 use super::super::words::{self, about, count};
 use super::MOST_SENTENCES;
-use crate::study::findings::{CaseFindings, Findings};
-use crate::study::trial::Trial;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::{CaseFindings, Findings};
 
 pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let mut items = vec![Item::plain(format!(
         "{} count{}; {} in which the emulator stood still {} done again.",
         sentence(&count(findings.trials, "trial")).trim_end_matches('.'),
         if findings.trials == 1 { "s" } else { "" },
-        match findings.spoiled {
+        match findings.discarded {
             0 => "none".to_owned(),
             spoiled => spoiled.to_string(),
         },
-        if findings.spoiled == 1 { "was" } else { "were" }
+        if findings.discarded == 1 {
+            "was"
+        } else {
+            "were"
+        }
     ))];
     items.push(Item::plain(format!(
         "Intervals of {} confidence: Student's t over the results of independent trials; a case with one trial has none.",

@@ -3,7 +3,7 @@
 use super::super::page::{Block, Cell, Column, Table};
 use super::super::words;
 use super::published::beside;
-use crate::study::findings::{self, Findings};
+use caudal_experiment::findings::{self, Findings};
 
 /// Columns beside the heads of rows, at most: what the width of a page holds without wrapping numbers.
 const MOST_COLUMNS: usize = 7;
@@ -59,7 +59,7 @@ fn in_parts(table: Table) -> Vec<Table> {
     parts.iter().enumerate().map(part).collect()
 }
 
-fn of_findings(table: &findings::Table, confidence: f64) -> Table {
+fn of_findings(table: &findings::FindingsTable, confidence: f64) -> Table {
     let mut intervals = false;
     let rows = table.rows.iter().map(|(head, cells)| {
         let cells = cells.iter().map(|cell| {

@@ -4,7 +4,7 @@ use super::super::page::{Block, Cell, Column, Item, Mark, Table};
 use super::super::pictures::sentence;
 use super::super::words::{self, count, does};
 use super::MOST_SENTENCES;
-use crate::study::findings::{Checked, Findings};
+use caudal_experiment::findings::{CheckedExpectation, Findings};
 
 /// In plain words first, then what was expected: what failed before what cannot be told before what holds.
 pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
@@ -35,7 +35,7 @@ pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
     if !any_failed {
         blocks.extend(tally(findings));
     }
-    let open: Vec<&Checked> = with(findings, None);
+    let open: Vec<&CheckedExpectation> = with(findings, None);
     if !open.is_empty() {
         blocks.push(Block::List(limited(&open)));
     }
@@ -73,7 +73,7 @@ pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
 }
 
 /// The expectations that hold, that fail, or that cannot be told.
-fn with(findings: &Findings, holds: Option<bool>) -> Vec<&Checked> {
+fn with(findings: &Findings, holds: Option<bool>) -> Vec<&CheckedExpectation> {
     findings
         .expectations
         .iter()
@@ -81,7 +81,7 @@ fn with(findings: &Findings, holds: Option<bool>) -> Vec<&Checked> {
         .collect()
 }
 
-fn limited(checked: &[&Checked]) -> Vec<Item> {
+fn limited(checked: &[&CheckedExpectation]) -> Vec<Item> {
     let mut items: Vec<Item> = checked
         .iter()
         .take(MOST_SENTENCES)
@@ -96,7 +96,7 @@ fn limited(checked: &[&Checked]) -> Vec<Item> {
     items
 }
 
-fn item(checked: &Checked) -> Item {
+fn item(checked: &CheckedExpectation) -> Item {
     let case = checked
         .case
         .as_ref()

@@ -1,36 +1,41 @@
-//! A study in plain words, the most important first.
+//! The results of a study in sentences, the most important first.
 
-use caudal_experiment::Campaign;
-use caudal_experiment::expression::metric_unit;
+use caudal_core::quantity::Unit;
 
-use super::lookup::with_interval;
-use super::{Beside, Checked, Findings};
+use super::case_findings::CaseFindings;
+use super::expectation::CheckedExpectation;
+use super::findings::Findings;
+use super::format::format_estimate;
+use super::published::PublishedComparison;
+use crate::campaign::Campaign;
+use crate::expression::metric_unit;
 
-/// The most that is said of one thing before the rest is counted.
-const SAID: usize = 3;
+/// The maximum number of items of a kind that are named; further ones are counted.
+const MAX_NAMED: usize = 3;
 
-pub(super) fn of(campaign: &Campaign, findings: &Findings) -> Vec<String> {
-    let mut said = Vec::new();
-    said.extend(incomplete(campaign, findings));
-    said.extend(expectations(&findings.expectations));
-    said.extend(
+/// The sentences.
+pub(super) fn verdict(campaign: &Campaign, findings: &Findings) -> Vec<String> {
+    let mut sentences = Vec::new();
+    sentences.extend(incomplete(campaign, findings));
+    sentences.extend(expectations(&findings.expectations));
+    sentences.extend(
         findings
             .contention
             .iter()
             .map(|found| format!("{}.", found.verdict)),
     );
-    said.extend(agreement(&findings.published));
-    said.extend(precision(campaign, findings));
-    if said.is_empty() {
-        said.extend(plain(findings));
+    sentences.extend(agreement(&findings.published));
+    sentences.extend(precision(campaign, findings));
+    if sentences.is_empty() {
+        sentences.extend(measurements(findings));
     }
-    said
+    sentences
 }
 
 fn incomplete(campaign: &Campaign, findings: &Findings) -> Option<String> {
-    let few = |n: u64| n < campaign.rule.min;
-    let behind = findings.cases.iter().filter(|case| few(case.n)).count();
-    if findings.complete && behind == 0 {
+    let too_few = |n: u64| n < campaign.rule.min;
+    let incomplete = findings.cases.iter().filter(|case| too_few(case.n)).count();
+    if findings.complete && incomplete == 0 {
         return None;
     }
     let all = findings.cases.len();
@@ -40,35 +45,36 @@ fn incomplete(campaign: &Campaign, findings: &Findings) -> Option<String> {
         "trials"
     };
     Some(format!(
-        "The study is not complete: {} {trials} so far, and {behind} of {all} cases have fewer than the {} asked for.",
+        "The study is not complete: {} {trials} so far, and {incomplete} of {all} cases have fewer than the {} asked for.",
         findings.trials, campaign.rule.min
     ))
 }
 
-fn expectations(all: &[Checked]) -> Vec<String> {
-    let failed: Vec<&Checked> = all.iter().filter(|it| it.holds == Some(false)).collect();
+fn expectations(all: &[CheckedExpectation]) -> Vec<String> {
+    let failed: Vec<&CheckedExpectation> =
+        all.iter().filter(|it| it.holds == Some(false)).collect();
     let held = all.iter().filter(|it| it.holds == Some(true)).count();
     let unknown = all.len() - failed.len() - held;
-    let mut said = Vec::new();
-    for checked in failed.iter().take(SAID) {
+    let mut sentences = Vec::new();
+    for checked in failed.iter().take(MAX_NAMED) {
         let case = checked
             .case
             .as_ref()
             .map_or_else(String::new, |case| format!(" in {case}"));
-        said.push(format!(
+        sentences.push(format!(
             "Not as expected{case}: {} ({}).",
             checked.that, checked.evidence
         ));
     }
-    if failed.len() > SAID {
-        let more = failed.len() - SAID;
-        said.push(format!(
+    if failed.len() > MAX_NAMED {
+        let more = failed.len() - MAX_NAMED;
+        sentences.push(format!(
             "{more} more {} not hold.",
             does(more, "expectation")
         ));
     }
     if held > 0 {
-        said.push(if held == all.len() && held == 1 {
+        sentences.push(if held == all.len() && held == 1 {
             "The expectation holds.".to_owned()
         } else if held == all.len() {
             format!("All {held} expectations hold.")
@@ -77,14 +83,14 @@ fn expectations(all: &[Checked]) -> Vec<String> {
         });
     }
     if unknown > 0 {
-        let verb = if unknown == 1 {
+        let noun = if unknown == 1 {
             "expectation"
         } else {
             "expectations"
         };
-        said.push(format!("{unknown} {verb} cannot be told."));
+        sentences.push(format!("{unknown} {noun} cannot be evaluated."));
     }
-    said
+    sentences
 }
 
 fn does(count: usize, noun: &str) -> String {
@@ -95,9 +101,9 @@ fn does(count: usize, noun: &str) -> String {
     }
 }
 
-/// In how many cases ours agrees with the published, and where and why not.
-fn agreement(rows: &[Beside]) -> Option<String> {
-    let mut cases: Vec<(&str, Vec<&Beside>)> = Vec::new();
+/// The number of cases that agree with the published values, and where and why others do not.
+fn agreement(rows: &[PublishedComparison]) -> Option<String> {
+    let mut cases: Vec<(&str, Vec<&PublishedComparison>)> = Vec::new();
     for row in rows.iter().filter(|row| row.agrees.is_some()) {
         match cases.iter_mut().find(|(case, _)| *case == row.case) {
             Some((_, known)) => known.push(row),
@@ -107,8 +113,9 @@ fn agreement(rows: &[Beside]) -> Option<String> {
     if cases.is_empty() {
         return None;
     }
-    let differs = |rows: &Vec<&Beside>| rows.iter().any(|row| row.agrees == Some(false));
-    let different: Vec<&(&str, Vec<&Beside>)> =
+    let differs =
+        |rows: &Vec<&PublishedComparison>| rows.iter().any(|row| row.agrees == Some(false));
+    let different: Vec<&(&str, Vec<&PublishedComparison>)> =
         cases.iter().filter(|(_, rows)| differs(rows)).collect();
     let (agree, all) = (cases.len() - different.len(), cases.len());
     if different.is_empty() {
@@ -122,22 +129,22 @@ fn agreement(rows: &[Beside]) -> Option<String> {
     }
     let mut parts: Vec<String> = different
         .iter()
-        .take(SAID)
+        .take(MAX_NAMED)
         .map(|(case, rows)| {
-            let rows: Vec<&&Beside> = rows
+            let rows: Vec<&&PublishedComparison> = rows
                 .iter()
                 .filter(|row| row.agrees == Some(false))
                 .collect();
-            let far: Vec<String> = rows.iter().map(|row| far(row)).collect();
+            let differences: Vec<String> = rows.iter().map(|row| difference(row)).collect();
             let because = rows.iter().find_map(|row| row.because.as_deref());
             let because = because.map_or_else(String::new, |because| {
                 format!(", because {}", because.trim_end_matches('.'))
             });
-            format!("in {case} ({}){because}", far.join(", "))
+            format!("in {case} ({}){because}", differences.join(", "))
         })
         .collect();
-    if different.len() > SAID {
-        parts.push(format!("in {} more", different.len() - SAID));
+    if different.len() > MAX_NAMED {
+        parts.push(format!("in {} more", different.len() - MAX_NAMED));
     }
     Some(format!(
         "Agrees with the published values in {agree} of {all} cases; not {}.",
@@ -145,7 +152,7 @@ fn agreement(rows: &[Beside]) -> Option<String> {
     ))
 }
 
-fn far(row: &Beside) -> String {
+fn difference(row: &PublishedComparison) -> String {
     match row.difference {
         Some(difference) if difference.abs() < 10.0 => {
             format!("{} {:+.0} %", row.metric, difference * 100.0)
@@ -155,40 +162,40 @@ fn far(row: &Beside) -> String {
     }
 }
 
-/// Cases that were repeated as often as allowed and are not known as well as asked for.
+/// The cases that have not reached the error goal after the maximum number of trials.
 fn precision(campaign: &Campaign, findings: &Findings) -> Option<String> {
     let rule = &campaign.rule;
-    let known = |case: &&super::CaseFindings| case.reached == Some(false) && case.n >= rule.max;
-    let unknown: Vec<&super::CaseFindings> = findings.cases.iter().filter(known).collect();
-    if unknown.is_empty() {
+    let missed = |case: &&CaseFindings| case.reached == Some(false) && case.n >= rule.max;
+    let cases: Vec<&CaseFindings> = findings.cases.iter().filter(missed).collect();
+    if cases.is_empty() {
         return None;
     }
-    let shown: Vec<&str> = unknown
+    let shown: Vec<&str> = cases
         .iter()
-        .take(SAID)
+        .take(MAX_NAMED)
         .map(|case| case.key.as_str())
         .collect();
-    let more = match unknown.len().saturating_sub(SAID) {
+    let more = match cases.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     Some(format!(
-        "Not known to within {} after {} trials: {}{more}.",
-        caudal_core::quantity::Unit::Share.show(rule.relative_error),
+        "Not within the error goal of {} after {} trials: {}{more}.",
+        Unit::Share.show(rule.relative_error),
         rule.max,
         shown.join(", ")
     ))
 }
 
-/// What was measured, where nothing was expected of it.
-fn plain(findings: &Findings) -> Vec<String> {
-    let sentence = |case: &super::CaseFindings| {
+/// The first measurements, for a study without expectations.
+fn measurements(findings: &Findings) -> Vec<String> {
+    let sentence = |case: &CaseFindings| {
         let (name, metric) = case
             .metrics
             .iter()
             .find(|(name, metric)| name.ends_with(".goodput") && metric.observed.is_some())
             .or_else(|| case.metrics.iter().find(|(name, _)| name.ends_with(".rtt")))?;
-        let observed = with_interval(metric.observed.as_ref()?, metric_unit(name));
+        let observed = format_estimate(metric.observed.as_ref()?, metric_unit(name));
         Some(format!("{}: {name} {observed}.", case.key))
     };
     findings
@@ -196,6 +203,6 @@ fn plain(findings: &Findings) -> Vec<String> {
         .iter()
         .filter(|case| case.alone.is_none())
         .filter_map(sentence)
-        .take(SAID)
+        .take(MAX_NAMED)
         .collect()
 }

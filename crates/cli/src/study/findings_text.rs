@@ -1,6 +1,6 @@
 //! Findings for a terminal of 80 columns.
 
-use super::{Cell, Checked, Findings, Table};
+use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
 
 const WIDTH: usize = 80;
 /// The most columns the head of a row takes.
@@ -8,7 +8,7 @@ const HEAD: usize = 36;
 
 /// All that a terminal is told of a study.
 #[must_use]
-pub fn text(findings: &Findings) -> String {
+pub fn findings_text(findings: &Findings) -> String {
     let mut lines = vec![findings.title.clone()];
     if let Some(question) = &findings.question {
         lines.extend(wrapped(question, "", ""));
@@ -47,7 +47,7 @@ pub fn text(findings: &Findings) -> String {
         }
     }
     lines.push(String::new());
-    let spoiled = match findings.spoiled {
+    let spoiled = match findings.discarded {
         0 => String::new(),
         spoiled => format!(", {spoiled} spoiled and done again"),
     };
@@ -65,7 +65,7 @@ pub fn text(findings: &Findings) -> String {
     lines.join("\n")
 }
 
-fn expected(checked: &Checked) -> Vec<String> {
+fn expected(checked: &CheckedExpectation) -> Vec<String> {
     let mark = match checked.holds {
         Some(true) => "  yes  ",
         Some(false) => "  NO   ",
@@ -123,7 +123,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// The heads of a table's rows without the values that all of them share, and those.
-fn heads(table: &Table) -> (Vec<String>, String) {
+fn heads(table: &FindingsTable) -> (Vec<String>, String) {
     let words = |head: &str| head.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = table.rows.iter().map(|(head, _)| words(head)).collect();
     let shared = |word: &String| {
@@ -176,7 +176,7 @@ fn folded(text: &str, most: usize) -> Vec<String> {
 }
 
 /// A table in two levels of heads; one too wide goes on below with its remaining columns.
-fn laid_out(table: &Table) -> Vec<String> {
+fn laid_out(table: &FindingsTable) -> Vec<String> {
     let (heads, common) = heads(table);
     let title = match common.as_str() {
         "" => table.title.clone(),
@@ -188,7 +188,7 @@ fn laid_out(table: &Table) -> Vec<String> {
     let width = |column: usize| {
         let cells = table.rows.iter().filter_map(|(_, cells)| cells.get(column));
         let widest = cells
-            .map(|cell: &Cell| columns(&cell.text))
+            .map(|cell: &TableCell| columns(&cell.text))
             .max()
             .unwrap_or(0);
         let (metric, which) = &table.columns[column];
@@ -247,12 +247,12 @@ fn laid_out(table: &Table) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn table(heads: &[&str]) -> Table {
-        let cell = |text: &str| Cell {
+    fn table(heads: &[&str]) -> FindingsTable {
+        let cell = |text: &str| TableCell {
             text: text.to_owned(),
-            ..Cell::default()
+            ..TableCell::default()
         };
-        Table {
+        FindingsTable {
             title: "Goodput".to_owned(),
             columns: vec![("tcp.goodput".to_owned(), "observed".to_owned())],
             rows: heads

@@ -1,16 +1,63 @@
-//! From which load on a flow starves, group by group of the other parameters.
+//! The load at which a flow starves, for each group of the other parameters.
 
 use caudal_core::quantity::Unit;
-use caudal_experiment::{Campaign, Case, ContentionFile, parse_number};
 use caudal_stats::Estimate;
 use caudal_stats::contention::STARVATION_THRESHOLD;
+use serde::{Deserialize, Serialize};
 
-use super::lookup::show;
-use super::numbers::Numbers;
-use super::{Starvation, StarvationStep};
+use super::case_findings::CaseFindings;
+use super::format::format_value;
+use crate::campaign::Campaign;
+use crate::case::Case;
+use crate::file::ContentionFile;
+use crate::scalar::parse_number;
 
-/// How the victim fares over the load, a group each.
-pub(super) fn of(campaign: &Campaign, numbers: &Numbers) -> Vec<Starvation> {
+/// The starvation of a flow under growing load, for one group of the other parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Starvation {
+    /// The name of the flow that may starve.
+    pub victim: String,
+    /// The other parameters of the group, as `congestion=cubic`.
+    pub group: String,
+    /// The name of the parameter that is the load.
+    pub load: String,
+    /// The loads, lowest first.
+    pub steps: Vec<StarvationStep>,
+    /// The lowest load at which the flow starves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begins: Option<f64>,
+    /// The loads between which starvation begins: above the first, at or below the second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<(f64, f64)>,
+    /// The result as a sentence without a full stop.
+    pub verdict: String,
+}
+
+/// A flow at one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StarvationStep {
+    /// The key of the case.
+    pub case: String,
+    /// The load as the experiment writes it.
+    pub load: String,
+    /// The load as a number.
+    pub value: f64,
+    /// The goodput of the flow, bit/s.
+    pub goodput: Option<Estimate>,
+    /// Its goodput over its max–min fair share.
+    pub share: Option<Estimate>,
+    /// The harm to it, against its solo baseline.
+    pub harm: Option<Estimate>,
+    /// The share of the time below the limit.
+    pub starved: Option<Estimate>,
+    /// The longest continuous time below it, s.
+    pub longest_s: Option<f64>,
+    /// `true` when it starves at this load; absent where the interval of its share includes the limit.
+    pub starves: Option<bool>,
+}
+
+/// The starvation of the victim over the load, for each group of the other parameters.
+pub(super) fn find_starvation(campaign: &Campaign, cases: &[CaseFindings]) -> Vec<Starvation> {
     let Some(contention) = &campaign.experiment.contention else {
         return Vec::new();
     };
@@ -21,23 +68,23 @@ pub(super) fn of(campaign: &Campaign, numbers: &Numbers) -> Vec<Starvation> {
         .unwrap_or(STARVATION_THRESHOLD);
     let mut groups: Vec<(String, Vec<StarvationStep>)> = Vec::new();
     for (index, case) in campaign.cases.iter().enumerate() {
-        let takes_part = case.flows.iter().any(|flow| flow.name == contention.victim);
+        let has_victim = case.flows.iter().any(|flow| flow.name == contention.victim);
         let load = case
             .parameters
             .iter()
             .find(|(name, _)| *name == contention.load);
-        let Some((_, load)) = load.filter(|_| takes_part && case.alone.is_none()) else {
+        let Some((_, load)) = load.filter(|_| has_victim && case.alone.is_none()) else {
             continue;
         };
         let Some(value) = load.number() else { continue };
         let group = group(campaign, case, contention);
-        let step = step(numbers, index, contention, load.to_string(), value, below);
+        let step = step(&cases[index], contention, load.to_string(), value, below);
         match groups.iter_mut().find(|(known, _)| *known == group) {
             Some((_, steps)) => steps.push(step),
             None => groups.push((group, vec![step])),
         }
     }
-    let finish = |(group, mut steps): (String, Vec<StarvationStep>)| {
+    let summarize = |(group, mut steps): (String, Vec<StarvationStep>)| {
         steps.sort_by(|a, b| a.value.total_cmp(&b.value));
         let begins = steps
             .iter()
@@ -58,15 +105,15 @@ pub(super) fn of(campaign: &Campaign, numbers: &Numbers) -> Vec<Starvation> {
             between,
             verdict: String::new(),
         };
-        starvation.verdict = verdict(campaign, numbers, &starvation);
+        starvation.verdict = sentence(campaign, cases, &starvation);
         starvation
     };
-    // Where there is no load at all, nothing can starve from it.
+    // Without load nothing can starve.
     groups.retain(|(_, steps)| steps.iter().any(|step| step.value > 0.0));
-    groups.into_iter().map(finish).collect()
+    groups.into_iter().map(summarize).collect()
 }
 
-/// The other parameters that tell the groups apart, and the name of a case that does not set the load.
+/// The other parameters by which the groups differ, and the name of a named case that does not set the load.
 fn group(campaign: &Campaign, case: &Case, contention: &ContentionFile) -> String {
     let mut words = Vec::new();
     let sets_load = |name: &String| {
@@ -80,8 +127,8 @@ fn group(campaign: &Campaign, case: &Case, contention: &ContentionFile) -> Strin
     let named = case.name.as_ref().filter(|name| !sets_load(name));
     words.extend(named.cloned());
     for (name, value) in &case.parameters {
-        // What the named case sets is said by its name.
-        let said = named.is_some_and(|named| {
+        // What the named case sets is part of its name.
+        let is_in_name = named.is_some_and(|named| {
             let file = campaign
                 .experiment
                 .case
@@ -93,7 +140,7 @@ fn group(campaign: &Campaign, case: &Case, contention: &ContentionFile) -> Strin
             let there = other.parameters.iter().find(|(known, _)| known == name);
             there.is_some_and(|(_, there)| there != value)
         });
-        if *name != contention.load && differs && !said {
+        if *name != contention.load && differs && !is_in_name {
             words.push(format!("{name}={value}"));
         }
     }
@@ -101,8 +148,7 @@ fn group(campaign: &Campaign, case: &Case, contention: &ContentionFile) -> Strin
 }
 
 fn step(
-    numbers: &Numbers,
-    index: usize,
+    case: &CaseFindings,
     contention: &ContentionFile,
     load: String,
     value: f64,
@@ -110,13 +156,13 @@ fn step(
 ) -> StarvationStep {
     let metric = |name: &str| {
         let name = format!("{}.{name}", contention.victim);
-        numbers.observed(index, &name).copied()
+        case.observed(&name).copied()
     };
     let share = metric("share");
     let longest = format!("{}.starved_longest", contention.victim);
-    let longest = numbers.cases[index].metrics.get(&longest);
+    let longest = case.metrics.get(&longest);
     StarvationStep {
-        case: numbers.cases[index].key.clone(),
+        case: case.key.clone(),
         load,
         value,
         goodput: metric("goodput"),
@@ -128,7 +174,7 @@ fn step(
     }
 }
 
-/// Whether a share lies below the limit with its whole interval, or above it; a single value is taken as it is.
+/// `true` when the whole interval of a share lies below the limit, `false` when it lies above; `None` when it includes the limit.
 fn starves(share: &Estimate, below: f64) -> Option<bool> {
     if share.high < below {
         Some(true)
@@ -139,11 +185,12 @@ fn starves(share: &Estimate, below: f64) -> Option<bool> {
     }
 }
 
-fn rate(estimate: &Estimate) -> String {
-    show(estimate.mean, Some(Unit::BitPerSecond))
+fn format_rate(estimate: &Estimate) -> String {
+    format_value(estimate.mean, Some(Unit::BitPerSecond))
 }
 
-fn verdict(campaign: &Campaign, numbers: &Numbers, found: &Starvation) -> String {
+/// The result as a sentence without a full stop.
+fn sentence(campaign: &Campaign, cases: &[CaseFindings], found: &Starvation) -> String {
     let title = campaign
         .experiment
         .parameter
@@ -166,7 +213,7 @@ fn verdict(campaign: &Campaign, numbers: &Numbers, found: &Starvation) -> String
         return format!("{victim}{group}: no load has been measured yet");
     };
     let Some(begins) = found.begins else {
-        let unsure: Vec<&str> = known
+        let uncertain: Vec<&str> = known
             .iter()
             .filter(|step| step.starves.is_none())
             .map(|step| step.load.as_str())
@@ -178,20 +225,20 @@ fn verdict(campaign: &Campaign, numbers: &Numbers, found: &Starvation) -> String
             .map(|(share, goodput)| {
                 format!(
                     ": {} there, {} of its fair share",
-                    rate(goodput),
-                    show(share.mean, Some(Unit::Share))
+                    format_rate(goodput),
+                    format_value(share.mean, Some(Unit::Share))
                 )
             });
         let keeps = keeps.unwrap_or_default();
-        if unsure.is_empty() {
+        if uncertain.is_empty() {
             return format!(
                 "{victim} does not starve up to {title} {}{group}{keeps}",
                 last.load
             );
         }
         return format!(
-            "whether {victim} starves cannot be told at {title} {}{group}{keeps}",
-            unsure.join(", ")
+            "it is uncertain whether {victim} starves at {title} {}{group}{keeps}",
+            uncertain.join(", ")
         );
     };
     let first = known
@@ -202,12 +249,15 @@ fn verdict(campaign: &Campaign, numbers: &Numbers, found: &Starvation) -> String
         .case(&first.case)
         .and_then(|case| case.baselines.get(victim))
         .and_then(|key| campaign.cases.iter().position(|case| case.key == *key))
-        .and_then(|index| numbers.observed(index, &format!("{victim}.goodput")));
-    let mut text = format!("{victim} starves from {title} {} on{group}", first.load);
+        .and_then(|index| cases[index].observed(&format!("{victim}.goodput")));
+    let mut text = format!(
+        "{victim} starves at {title} {} and above{group}",
+        first.load
+    );
     if let Some(goodput) = &first.goodput {
-        text.push_str(&format!(": {}", rate(goodput)));
+        text.push_str(&format!(": {}", format_rate(goodput)));
         if let Some(alone) = alone {
-            text.push_str(&format!(" of {} alone", rate(alone)));
+            text.push_str(&format!(", alone {}", format_rate(alone)));
         }
         if let Some(harm) = &first.harm {
             text.push_str(&format!(", harm {:.2}", harm.mean));
@@ -219,15 +269,15 @@ fn verdict(campaign: &Campaign, numbers: &Numbers, found: &Starvation) -> String
             let load = load.map_or_else(String::new, |step| step.load.clone());
             text.push_str(&format!("; it begins above {load}"));
         }
-        None => text.push_str("; no lower load is known at which it does not"),
+        None => text.push_str("; no lower load was found at which it does not"),
     }
-    let spared: Vec<&str> = known
+    let exceptions: Vec<&str> = known
         .iter()
         .filter(|step| step.value > begins && step.starves == Some(false))
         .map(|step| step.load.as_str())
         .collect();
-    if !spared.is_empty() {
-        text.push_str(&format!(", but not at {}", spared.join(", ")));
+    if !exceptions.is_empty() {
+        text.push_str(&format!(", but not at {}", exceptions.join(", ")));
     }
     text
 }

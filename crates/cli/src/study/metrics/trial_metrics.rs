@@ -1,0 +1,138 @@
+//! All metrics of a trial.
+
+use std::collections::BTreeMap;
+
+use caudal_core::plan::Transport;
+use caudal_core::run::Run;
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
+use caudal_stats::contention::{
+    STARVATION_THRESHOLD, convergence_time, jain, longest_starvation, share_ratio, starved_fraction,
+};
+
+use super::super::carry::Carried;
+use super::super::place::{self, Place};
+use super::fair_share::fair_shares_of_flows;
+use super::metric_set::FlowMetrics;
+use super::{links, round_trips, throughput};
+
+/// The number of intervals over which a rate has to stay near its mean to have converged.
+const CONVERGENCE_INTERVALS: f64 = 5.0;
+
+/// The metrics that a trial has.
+#[must_use]
+pub fn trial_metrics(case: &Case, place: &Place, carried: &Carried) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    let mut totals = Totals::default();
+    let fair_shares = fair_shares_of_flows(case, place);
+    for (nth, (spec, flow)) in case.flows.iter().zip(&carried.flows).enumerate() {
+        let Some(run) = &flow.run else { continue };
+        let mut metrics = FlowMetrics::new(flow.name.clone(), &mut all);
+        match transport(flow.kind) {
+            None => {
+                if let Some(samples) = carried.raw.get(&nth) {
+                    round_trips::add_pooled(samples, &mut metrics);
+                    if !spec.probe {
+                        totals.rtt_ns.extend_from_slice(&samples.rtt_ns);
+                    }
+                }
+                round_trips::add_summary(run, &mut metrics);
+            }
+            Some(transport) => {
+                throughput::add(run, transport, &mut metrics);
+                let fair_share = fair_shares.get(nth).copied().flatten();
+                add_contention(case, run, fair_share, &mut metrics);
+                if !spec.probe {
+                    totals.add(run);
+                }
+            }
+        }
+    }
+    totals.finish(case, &mut all);
+    if let (Some(after), Place::Lab(net)) = (&carried.after, place) {
+        let before = carried.before.as_ref();
+        links::add(before, after, net, carried.measured_s, &mut all);
+    }
+    all
+}
+
+/// The transport of a throughput flow; `None` for an echo flow.
+const fn transport(kind: FlowKindFile) -> Option<Transport> {
+    match kind {
+        FlowKindFile::Tcp => Some(Transport::Tcp),
+        FlowKindFile::Udp => Some(Transport::Udp),
+        FlowKindFile::Rtt | FlowKindFile::RttUdp => None,
+    }
+}
+
+/// Adds the convergence of a flow and, where its fair share is known, its share of it and its starvation.
+fn add_contention(case: &Case, run: &Run, fair_share: Option<f64>, metrics: &mut FlowMetrics<'_>) {
+    let received = throughput::received_together(&throughput::received(run));
+    let window_s = CONVERGENCE_INTERVALS * case.interval.as_secs_f64();
+    metrics.put("convergence", convergence_time(&received, window_s));
+    let Some(fair) = fair_share else { return };
+    let goodput = goodput(run);
+    metrics.put(
+        "share",
+        goodput.and_then(|goodput| share_ratio(goodput, fair)),
+    );
+    metrics.put(
+        "starved",
+        starved_fraction(&received, fair, STARVATION_THRESHOLD),
+    );
+    metrics.put(
+        "starved_longest",
+        longest_starvation(&received, fair, STARVATION_THRESHOLD),
+    );
+}
+
+fn goodput(run: &Run) -> Option<f64> {
+    run.directions().first()?.goodput_mean()
+}
+
+/// The sums over all flows that are load.
+#[derive(Default)]
+struct Totals {
+    goodput: Option<f64>,
+    /// The mean rate of each connection, bit/s.
+    rates: Vec<f64>,
+    lost: f64,
+    sent: f64,
+    rtt_ns: Vec<f64>,
+}
+
+impl Totals {
+    /// Adds a throughput flow.
+    fn add(&mut self, run: &Run) {
+        let received = throughput::received(run);
+        let rates = received.iter().filter_map(|one| throughput::mean_rate(one));
+        self.rates.extend(rates);
+        if let Some(goodput) = goodput(run) {
+            *self.goodput.get_or_insert(0.0) += goodput;
+        }
+        if let Some((lost, sent)) = throughput::lost_and_sent(run) {
+            self.lost += lost;
+            self.sent += sent;
+        }
+    }
+
+    fn finish(self, case: &Case, all: &mut BTreeMap<String, f64>) {
+        let mut put = |metric: &str, value: f64| all.insert(format!("total.{metric}"), value);
+        if let Some(goodput) = self.goodput {
+            put("goodput", goodput);
+            let is_load = |flow: &&FlowSpec| !flow.probe && !place::is_echo(flow);
+            let loads = case.flows.iter().filter(is_load);
+            let connections: f64 = loads.map(|flow| f64::from(flow.count)).sum();
+            put("goodput_each", goodput / connections);
+        }
+        if self.sent > 0.0 {
+            put("loss", self.lost / self.sent);
+        }
+        if !self.rtt_ns.is_empty() {
+            let mean = self.rtt_ns.iter().sum::<f64>() / self.rtt_ns.len() as f64;
+            put("rtt", mean / 1e9);
+        }
+        if let Some(index) = jain(&self.rates).filter(|_| self.rates.len() > 1) {
+            put("jain", index);
+        }
+    }
+}
