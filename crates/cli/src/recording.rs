@@ -2,16 +2,13 @@
 
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
-use crate::import::{self, log::Log};
-use crate::machine::Watch;
-use crate::output::document::{StartedRun, new_id};
+use crate::output::document::{StartedRun, new_id, this_tool};
 use crate::peer::{Peer, TOOL};
 use crate::store_advice::store_advice;
-use caudal_core::plan::PlanKind;
 use caudal_core::run::{Environment, Run};
-use caudal_engine::describe;
-use caudal_store::{Headline, SampleSeries, Store, StoreError, StoredRun};
-use serde_json::{Value, json};
+use caudal_engine::{MachineMonitor, describe};
+use caudal_report::import::{Log, run_made_here};
+use caudal_store::{RunOutcome, SampleSeries, Store, StoreError, StoredDocument, StoredRun};
 use std::io::Write;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -25,36 +22,13 @@ pub fn short(id: &str) -> &str {
     id.get(..SHOWN).unwrap_or(id)
 }
 
-/// The outcome of a run, as the store has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunOutcome {
-    /// It was completed.
-    Done,
-    /// It ended before its time.
-    CutShort,
-    /// It was completed without a result.
-    Failed,
-}
-
-impl RunOutcome {
-    /// The outcome of a run whose command ends with this exit code.
-    #[must_use]
-    pub fn new(exit: Exit, cut_short: bool) -> Self {
-        match exit {
-            _ if cut_short => Self::CutShort,
-            Exit::Done => Self::Done,
-            _ => Self::Failed,
-        }
-    }
-
-    /// The outcome as the store writes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::CutShort => "cut short",
-            Self::Failed => "failed",
-        }
+/// The outcome of a run whose command ends with this exit code.
+#[must_use]
+pub fn run_outcome(exit: Exit, cut_short: bool) -> RunOutcome {
+    match exit {
+        _ if cut_short => RunOutcome::CutShort,
+        Exit::Done => RunOutcome::Done,
+        _ => RunOutcome::Failed,
     }
 }
 
@@ -64,7 +38,7 @@ pub struct Recording {
     place: StorePlace,
     /// `true` when the command has flags for the store.
     has_flags: bool,
-    watch: Watch,
+    machine: MachineMonitor,
 }
 
 #[derive(Debug)]
@@ -94,7 +68,7 @@ impl Recording {
         Self {
             place,
             has_flags: true,
-            watch: Watch::start(),
+            machine: MachineMonitor::start(),
         }
     }
 
@@ -127,31 +101,17 @@ impl Recording {
         if matches!(self.place, StorePlace::Nowhere) {
             return None;
         }
-        let kind = match run.kind() {
-            _ if run.search.is_some() => "find-rate",
-            Some(PlanKind::Tcp) | None => "tcp",
-            Some(PlanKind::Udp) => "udp",
-            Some(PlanKind::Rtt) => "rtt",
+        let environment = Environment {
+            machine: Some(self.machine.machine(Some(peer.address().ip()))),
+            ..run.environment.clone().unwrap_or_default()
         };
-        let mut environment = json!(run.environment);
-        if let Value::Object(map) = &mut environment {
-            let machine = self.watch.read(Some(peer.address().ip()));
-            map.insert("machine".to_owned(), machine);
-        }
+        let started_ns = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
         let stored = StoredRun {
-            id: run.header.id.clone(),
-            kind: kind.to_owned(),
-            started_ns: i64::try_from(started.started_ns).unwrap_or(i64::MAX),
             tool: TOOL.to_owned(),
             peer: Some(peer.address().to_string()),
-            title: None,
-            command: run.header.command.clone().unwrap_or_default(),
-            outcome: outcome.name().to_owned(),
-            trial: None,
-            headline: Headline::from(run),
             environment,
-            document: json!(run),
             series: samples(),
+            ..StoredRun::new(run.clone(), started_ns, outcome)
         };
         let by_flag = self.put(&stored)?;
         let id = short(&stored.id);
@@ -170,18 +130,21 @@ impl Recording {
         if matches!(self.place, StorePlace::Nowhere) {
             return;
         }
-        let Some(mut made) = import::made_here(log, &new_id()) else {
+        let Some(mut stored) = run_made_here(&log, new_id(), this_tool()) else {
             return;
         };
-        let client = describe(TOOL, towards);
-        made.run.environment = Some(Environment {
-            client: Some(client.clone()),
+        stored.environment = Environment {
+            client: Some(describe(TOOL, towards)),
             server: None,
-        });
-        self.put(&StoredRun {
-            environment: json!({"client": client, "machine": self.watch.read(towards)}),
-            ..made.into()
-        });
+            machine: Some(self.machine.machine(towards)),
+        };
+        if let StoredDocument::Run(run) = &mut stored.document {
+            run.environment = Some(Environment {
+                machine: None,
+                ..stored.environment.clone()
+            });
+        }
+        self.put(&stored);
     }
 
     /// Puts a run into the store, and says so when that cannot be; whether a flag has named it.
@@ -203,7 +166,7 @@ impl Recording {
         match Store::open(at).and_then(|mut store| store.record(run)) {
             Ok(()) => Some(by_flag),
             Err(error) => {
-                warn(&not_kept(&error, self.has_flags));
+                warn(&not_recorded(&error, self.has_flags));
                 None
             }
         }
@@ -211,9 +174,9 @@ impl Recording {
 }
 
 /// What there is to do where no flag is.
-const BY_ENVIRONMENT: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STORE=none";
+const BY_ENVIRONMENT: &str = "name a file with CAUDAL_STORE=FILE, or use CAUDAL_STORE=none";
 
-fn not_kept(error: &StoreError, has_flags: bool) -> Failure {
+fn not_recorded(error: &StoreError, has_flags: bool) -> Failure {
     let remedy = match (error, has_flags) {
         (StoreError::Open { .. }, true) => {
             "name another place with --store FILE, or use --no-store".to_owned()
@@ -237,9 +200,9 @@ mod tests {
 
     #[test]
     fn a_run_that_was_cut_short_is_not_taken_for_one_that_failed() {
-        assert_eq!(RunOutcome::new(Exit::Done, false).name(), "done");
-        assert_eq!(RunOutcome::new(Exit::Failed, false).name(), "failed");
-        assert_eq!(RunOutcome::new(Exit::Failed, true).name(), "cut short");
-        assert_eq!(RunOutcome::new(Exit::Peer, true).name(), "cut short");
+        assert_eq!(run_outcome(Exit::Done, false).name(), "done");
+        assert_eq!(run_outcome(Exit::Failed, false).name(), "failed");
+        assert_eq!(run_outcome(Exit::Failed, true).name(), "cut short");
+        assert_eq!(run_outcome(Exit::Peer, true).name(), "cut short");
     }
 }

@@ -18,6 +18,9 @@ pub const fn store_advice(error: &StoreError) -> &'static str {
             "it was left as it is: move it away, and get what it holds with \
              `sqlite3 OLD .recover | sqlite3 NEW`"
         }
+        StoreError::Unreadable { .. } => {
+            "another version of caudal may have recorded it; `caudal report list` shows the others"
+        }
         StoreError::Full { .. } => {
             "make room, or name another place with --store FILE; what is in it is safe"
         }

@@ -23,13 +23,7 @@ pub enum RunKind {
 
 impl RunKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
-        Self::Tcp,
-        Self::Udp,
-        Self::Rtt,
-        Self::FindRate,
-        Self::Trial,
-    ];
+    pub const ALL: [Self; 5] = [Self::Tcp, Self::Udp, Self::Rtt, Self::FindRate, Self::Trial];
 
     /// The kind as the store, JSON and CSV write it.
     #[must_use]

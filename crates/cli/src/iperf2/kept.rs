@@ -1,9 +1,11 @@
 //! A client's test of iperf 2 as it is kept: what its legs told, each end's count for itself.
 
-use crate::import::log::{Count, End, Flow, Format, Log, Side};
 use caudal_core::plan::{Direction, Transport};
+use caudal_core::run::ImportSide as Side;
+use caudal_core::sample::Role as End;
 use caudal_core::sample::Role;
 use caudal_engine::iperf2::{ClientOptions, Event, Figures, LegInfo};
+use caudal_report::import::{Log, LogCounts as Count, LogFlow as Flow, LogFormat as Format};
 use std::collections::BTreeMap;
 
 /// A client's test, written down as it happens.

@@ -6,13 +6,13 @@ pub mod text;
 pub mod units;
 
 use crate::exit::Exit;
-use crate::import::log::Log;
 use crate::output::document::command_of;
 use crate::personality;
 use crate::recording::Recording;
 use caudal_engine::RunError;
 use caudal_engine::guests::Guests;
 use caudal_engine::iperf2::{Client, ClientOptions, Event, Outcome, Server, ServerOptions, Tell};
+use caudal_report::import::Log;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::interface::local_addresses;
 use caudal_sys::signal::Interrupt;

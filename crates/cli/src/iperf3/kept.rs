@@ -2,8 +2,10 @@
 
 use super::json::Preface;
 use super::report::{Figures, Report};
-use crate::import::log::{Count, End, Flow, Format, Log, Side};
 use caudal_core::plan::Transport;
+use caudal_core::run::ImportSide as Side;
+use caudal_core::sample::Role as End;
+use caudal_report::import::{Log, LogCounts as Count, LogFlow as Flow, LogFormat as Format};
 use caudal_wire::iperf3::Protocol as Carrier;
 
 /// The test that `report` tells of; `error` says why it did not go its whole way.

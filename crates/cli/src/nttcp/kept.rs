@@ -1,8 +1,10 @@
 //! A test of nttcp as it is kept: this side's figures, and those of the row that the other has printed.
 
-use crate::import::log::{Count, End, Flow, Format, Log, Side};
 use caudal_core::plan::{Direction, Transport};
+use caudal_core::run::ImportSide as Side;
+use caudal_core::sample::Role as End;
 use caudal_engine::nttcp::Outcome;
+use caudal_report::import::{Log, LogCounts as Count, LogFlow as Flow, LogFormat as Format};
 use caudal_wire::nttcp::{Request, Row, Told};
 use std::net::SocketAddr;
 

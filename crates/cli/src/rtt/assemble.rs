@@ -53,6 +53,7 @@ pub(super) fn assemble(measured: &Measured<'_>) -> Run {
         environment: Some(Environment {
             client: Some(peer.here().clone()),
             server: Some(peer.there().clone()),
+            machine: None,
         }),
         flows: Some(connections(echo)),
         summary: Some(Summary::RoundTrips(Box::new(summary(measured)))),

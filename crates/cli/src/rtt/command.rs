@@ -10,7 +10,7 @@ use crate::output::sink::Sink;
 use crate::output::text;
 use crate::output::views::Views;
 use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
+use crate::recording::{Recording, run_outcome};
 use crate::throughput::check_link_rate;
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::{Event, View};
@@ -67,7 +67,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         Some(_) => Exit::Failed,
         None => Exit::Done,
     };
-    let outcome = RunOutcome::new(exit, echo.cut_short.is_some());
+    let outcome = run_outcome(exit, echo.cut_short.is_some());
     let run = assemble(&Measured {
         args,
         peer: &peer,

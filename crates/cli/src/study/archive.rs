@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use caudal_experiment::Trial;
-use caudal_store::{SampleSeries, Store, StoreError, StoredRun, StoredStudy};
+use caudal_store::{SampleSeries, Store, StoreError, StoredDocument, StoredRun, StoredStudy};
 
 /// Where trials go.
 pub struct Archive {
@@ -101,7 +101,7 @@ pub fn trials(store: &Store, study: &str) -> Result<Vec<Trial>, Failure> {
     let kept = store.trials(study).map_err(|error| failure(&error))?;
     kept.into_iter()
         .map(|run| {
-            serde_json::from_value(run.document).map_err(|error| {
+            let unreadable = |error: String| {
                 Failure::new(
                     Exit::Failed,
                     format!(
@@ -110,7 +110,13 @@ pub fn trials(store: &Store, study: &str) -> Result<Vec<Trial>, Failure> {
                     ),
                     "resume it with the version that began it",
                 )
-            })
+            };
+            match &run.document {
+                StoredDocument::Trial(text) => {
+                    serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))
+                }
+                StoredDocument::Run(_) => Err(unreadable("it is a run by itself".to_owned())),
+            }
         })
         .collect()
 }

@@ -9,11 +9,8 @@ use super::findings_text::findings_text;
 use super::run::Study;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
-use crate::report::export::{self, FINDINGS, Format};
 use caudal_experiment::{Findings, StudyHeader};
-
-/// The report for people.
-const REPORT: &str = "report.html";
+use caudal_report::export::{ExportFormat, ExportSubject, REPORT_FILE};
 
 /// Shows what was found and writes the report.
 ///
@@ -30,7 +27,7 @@ pub fn report(
         name: study.prepared.source.name.clone(),
         started: study.started.clone(),
         command: study.command.clone(),
-        environment: study.environment.clone(),
+        environment: json!(study.environment),
         complete: study.complete,
         warnings: warnings(study),
     };
@@ -52,7 +49,7 @@ pub fn report(
         sink.line(findings_text(&found).trim_end());
     }
     let written = match out {
-        Some(out) => write(study, &found, out, with_trials).map(|()| Some(out.join(REPORT))),
+        Some(out) => write(study, &found, out, with_trials).map(|()| Some(out.join(REPORT_FILE))),
         None => Ok(None),
     };
     if let (Ok(Some(at)), false) = (&written, args.json) {
@@ -89,12 +86,10 @@ fn write(study: &Study, found: &Findings, out: &Path, with_trials: bool) -> Resu
     };
     make(out)?;
     let series = |trial: &str| study.archive.series(trial);
-    let html = export::study(found, &study.trials, &series, Format::Html);
-    put(&out.join(REPORT), &html)?;
-    put(
-        &out.join(FINDINGS),
-        &export::study(found, &study.trials, &series, Format::Json),
-    )?;
+    let subject = ExportSubject::Study(found, &study.trials);
+    for file in subject.files(&series, ExportFormat::Html) {
+        put(&out.join(&file.path), &file.text)?;
+    }
     if with_trials {
         let trials = out.join("trials");
         make(&trials)?;

@@ -17,12 +17,15 @@ use super::prepare::Prepared;
 use super::progress::{self, Progress, about};
 use super::report;
 use crate::exit::{Exit, Failure};
-use crate::machine::Watch;
 use crate::output::document::{StartedRun, rfc3339};
 use crate::peer::TOOL;
+use caudal_core::run::{Environment, Machine};
+use caudal_engine::MachineMonitor;
 use caudal_experiment::CasePredictions;
 use caudal_experiment::{TRIAL_SCHEMA, Trial};
-use caudal_store::{SampleSeries, StoredRun, StoredStudy, StudyTrial};
+use caudal_store::{
+    RunKind, RunOutcome, SampleSeries, StoredDocument, StoredRun, StoredStudy, StudyTrial,
+};
 
 /// A study under way.
 pub struct Study {
@@ -39,7 +42,7 @@ pub struct Study {
     /// What to doubt.
     pub warnings: Vec<String>,
     /// The machine.
-    pub environment: Value,
+    pub environment: Environment,
     /// Trials so far, in the order they were carried out.
     pub trials: Vec<Trial>,
     /// Where they go.
@@ -60,7 +63,7 @@ impl Study {
     #[must_use]
     pub fn begin(prepared: Prepared, args: &StudyOutputArgs) -> Self {
         let started = StartedRun::now();
-        let watch = Watch::start();
+        let monitor = MachineMonitor::start();
         let (expected, unsimulated) = forecast::of(
             &prepared.campaign.cases,
             &prepared.places,
@@ -68,7 +71,10 @@ impl Study {
         );
         let mut warnings = prepared.doubts();
         warnings.extend(unsimulated);
-        let environment = json!({ "machine": watch.read(None) });
+        let environment = Environment {
+            machine: Some(monitor.machine(None)),
+            ..Environment::default()
+        };
         let expectations: BTreeMap<&String, Value> = expected
             .iter()
             .map(|(key, one)| {
@@ -352,11 +358,11 @@ impl Study {
                 .filter(|_| case.capture)
                 .map(|at| at.join(format!("{position}"))),
         };
-        let watch = Watch::start();
+        let monitor = MachineMonitor::start();
         let mut carried = carry::carry(&stage, interrupt)?;
         progress.end(self.prepared.trial_time(index));
         let metrics = metrics::trial_metrics(&case, &place, &carried);
-        let environment = environment(&carried, &watch.read(None));
+        let environment = environment(&carried, monitor.machine(None));
         let predicted = self
             .expected
             .get(&case.key)
@@ -385,18 +391,17 @@ impl Study {
         };
         self.archive.keep(StoredRun {
             id: started.header.id,
-            kind: "trial".to_owned(),
+            kind: RunKind::Trial,
             started_ns: i64::try_from(carried.zero_ns).unwrap_or(i64::MAX),
             tool: TOOL.to_owned(),
             peer: None,
             title: Some(format!("{}: {}", self.prepared.source.name, case.key)),
             command: self.command.clone(),
-            outcome: if trial.discarded.is_some() {
-                "failed"
+            outcome: if trial.is_valid() {
+                RunOutcome::Done
             } else {
-                "done"
-            }
-            .to_owned(),
+                RunOutcome::Failed
+            },
             trial: Some(StudyTrial {
                 study: self.id.clone(),
                 case: case.key.clone(),
@@ -406,7 +411,7 @@ impl Study {
             }),
             headline: metrics::headline(&trial.flows, &trial.metrics),
             environment,
-            document: json!(trial),
+            document: StoredDocument::Trial(json!(trial).to_string()),
             series: series(&carried),
         });
         self.trials.push(trial);
@@ -462,14 +467,15 @@ pub fn short(id: &str) -> &str {
 }
 
 /// The machines of a trial: what the first of its flows said of both ends, and this one meanwhile.
-fn environment(carried: &Carried, machine: &Value) -> Value {
-    let told = carried
+fn environment(carried: &Carried, machine: Machine) -> Environment {
+    let of_first_run = carried
         .flows
         .iter()
-        .find_map(|flow| flow.run.as_ref()?.environment.as_ref());
-    let mut all = told.map_or_else(|| json!({}), |environment| json!(environment));
-    all["machine"] = machine.clone();
-    all
+        .find_map(|flow| flow.run.as_ref()?.environment.clone());
+    Environment {
+        machine: Some(machine),
+        ..of_first_run.unwrap_or_default()
+    }
 }
 
 /// Raw samples as the store has them.

@@ -206,6 +206,7 @@ pub(super) fn assemble(
         environment: Some(Environment {
             client: Some(peer.here().clone()),
             server: Some(peer.there().clone()),
+            machine: None,
         }),
         flows: Some(flows.collect()),
         summary: Some(Summary::Throughput(Box::new(ThroughputSummary {

@@ -9,7 +9,7 @@ use crate::output::document::StartedRun;
 use crate::output::text;
 use crate::output::views::Views;
 use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
+use crate::recording::{Recording, run_outcome};
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{MIN_INTERVAL, Omit, Plan, PlanRecord, Rate, TestEnd, UdpPlan};
 use caudal_core::run::{Environment, Run, SearchResult};
@@ -58,7 +58,7 @@ pub(super) fn find_rate(
         Some(CutShort::Lost(_)) => Exit::Peer,
         Some(_) => Exit::Failed,
     };
-    let run_outcome = RunOutcome::new(exit, outcome.cut_short.is_some());
+    let outcome_of_run = run_outcome(exit, outcome.cut_short.is_some());
     let plan = PlanRecord {
         peer: Some(peer.address().to_string()),
         ..PlanRecord::from(&Plan::Udp(plan))
@@ -67,6 +67,7 @@ pub(super) fn find_rate(
         environment: Some(Environment {
             client: Some(peer.here().clone()),
             server: Some(peer.there().clone()),
+            machine: None,
         }),
         search: Some(SearchResult {
             loss_limit: limit,
@@ -80,7 +81,7 @@ pub(super) fn find_rate(
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished
-        && let Some(note) = recording.record(peer, &started, run, run_outcome, Vec::new)
+        && let Some(note) = recording.record(peer, &started, run, outcome_of_run, Vec::new)
     {
         views.note(&note);
     }

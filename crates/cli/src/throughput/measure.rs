@@ -9,7 +9,7 @@ use crate::output::document::StartedRun;
 use crate::output::text;
 use crate::output::views::Views;
 use crate::peer::Peer;
-use crate::recording::{Recording, RunOutcome};
+use crate::recording::{Recording, run_outcome};
 use caudal_core::event::{Event, View};
 use caudal_core::plan::{Directions, Omit, Plan, Rate, TestEnd, Transport};
 use caudal_core::units::format_duration;
@@ -124,7 +124,7 @@ pub(super) fn measure(
         return Err(empty_input(path));
     }
     let exit = set.exit();
-    let outcome = RunOutcome::new(exit, set.is_cut_short());
+    let outcome = run_outcome(exit, set.is_cut_short());
     if let Some(run) = assemble(peer, settings, &started, set) {
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
