@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("caudal-stats", &[]),
     ("caudal-core", &["caudal-stats"]),
     ("caudal-topology", &["caudal-core"]),
@@ -23,12 +23,17 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("caudal-store", &["caudal-core"]),
     ("caudal-experiment", &["caudal-predict"]),
     (
+        "caudal-report",
+        &["caudal-experiment", "caudal-plot", "caudal-store"],
+    ),
+    (
         "caudal",
         &[
             "caudal-engine",
             "caudal-experiment",
             "caudal-lab",
             "caudal-plot",
+            "caudal-report",
             "caudal-simulate",
             "caudal-store",
         ],

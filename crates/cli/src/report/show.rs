@@ -355,42 +355,39 @@ fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Va
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use caudal_store::Headline;
+    use caudal_store::{Headline, RunOutcome};
 
-    fn kept(document: Value) -> StoredRun {
+    fn stored(document: Value) -> StoredRun {
+        let mut run: Run = serde_json::from_value(document).unwrap();
+        run.header.id = "1a2b3c4d5e6f708192a3b4c5d6e7f809".into();
+        run.header.command =
+            Some("iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into());
+        let environment = json!({
+            "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
+            "machine": {"meanwhile": {"load_average_before": [0.5, 0.0, 0.0], "load_average_after": [1.5, 0.0, 0.0],
+                "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
+        });
         StoredRun {
-            id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
-            kind: "tcp".into(),
-            started_ns: 1_795_295_439_123_000_000,
-            tool: "iperf3 3.12 (imported)".into(),
-            peer: Some("192.0.2.1:5201".into()),
             title: Some(
                 "A title that goes on and on, beyond what one line of a terminal holds".into(),
             ),
-            command: "iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into(),
-            outcome: "done".into(),
-            trial: None,
-            headline: Headline::default(),
-            environment: json!({
-                "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
-                "machine": {"meanwhile": {"load_average_before": [0.5, 0, 0], "load_average_after": [1.5, 0, 0],
-                    "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
-            }),
-            document,
-            series: Vec::new(),
+            environment: serde_json::from_value(environment).unwrap(),
+            ..StoredRun::new(run, 1_795_295_439_123_000_000, RunOutcome::Done)
         }
     }
 
     fn shown(document: Value) -> String {
-        let lines = run_lines(&kept(document), &["golden".into()]);
+        let run = stored(document);
+        let document = RunDocument::try_from(&run.document).unwrap();
+        let lines = run_lines(&run, &document, &["golden".into()]);
         for line in lines.iter().flat_map(|line| line.lines()) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
-        plain(&lines.join("\n"))
+        printable(&lines.join("\n"))
     }
 
     #[test]
-    fn an_imported_run_is_shown_by_what_its_log_tells() {
+    fn an_imported_run_is_shown_by_what_its_log_reports() {
         let text = shown(json!({
             "schema": "caudal.run/1", "id": "1a", "tool": {"name": "iperf3"},
             "plan": {"kind": "udp"},
@@ -421,19 +418,15 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_tells_nothing_is_shown_by_what_is_known_of_the_run() {
-        for document in [
-            json!(null),
-            json!({}),
-            json!({"summary": 1, "flows": {}, "search": {}}),
-        ] {
-            let text = shown(document);
-            assert!(text.contains("1a2b3c4d5e6f708192a3b4c5d6e7f809"), "{text}");
-        }
+    fn a_run_without_results_is_shown_by_what_is_known_of_it() {
+        let text = shown(json!({
+            "schema": "caudal.run/1", "id": "1a", "tool": {"name": "iperf3"}, "plan": {},
+        }));
+        assert!(text.contains("1a2b3c4d5e6f708192a3b4c5d6e7f809"), "{text}");
     }
 
     #[test]
-    fn a_study_is_shown_with_its_cases_and_how_it_stands() {
+    fn a_study_is_shown_with_its_cases_and_its_state() {
         let study = StoredStudy {
             id: "5".repeat(32),
             name: "starvation".into(),
@@ -443,7 +436,7 @@ mod tests {
             command: "caudal study run starvation".into(),
             experiment: Value::Null,
             campaign: json!({"cases": [{"key": "udp=0"}, {"key": "udp=100"}]}),
-            environment: Value::Null,
+            environment: Environment::default(),
             events: vec![
                 (1_795_295_439_123_000_000, "begun".into(), Value::Null),
                 (
@@ -491,7 +484,7 @@ mod tests {
             "TCP starves.",
             "2 cases, 1 trials so far",
             "udp=0: 1×, last 240.0 Mbit/s",
-            "udp=100: not yet",
+            "udp=100: no trial yet",
             "interrupted: after 1 trial",
         ] {
             assert!(text.contains(expected), "{expected:?} is missing:\n{text}");

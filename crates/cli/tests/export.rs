@@ -1,7 +1,14 @@
-//! `caudal report export` by itself: what it takes from a store, and where it puts it.
+//! `caudal report export`: what it reads from a store, and where it writes.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use crate::example;
-use caudal_store::{Headline, Store, StoredRun, StoredStudy, StudyTrial};
+#[path = "../../report/tests/export/example.rs"]
+#[allow(dead_code, reason = "the tests of caudal-report need more of it")]
+mod example;
+
+use caudal_core::run::Environment;
+use caudal_store::{
+    Headline, RunKind, RunOutcome, Store, StoredDocument, StoredRun, StoredStudy, StudyTrial,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,21 +46,27 @@ impl Drop for Place {
     }
 }
 
-fn kept(id: &str, kind: &str, of: Option<StudyTrial>, document: Value) -> StoredRun {
+fn stored_trial(trial: &caudal_experiment::Trial) -> StoredRun {
     StoredRun {
-        id: id.to_owned(),
-        kind: kind.to_owned(),
+        id: trial.id.clone(),
+        kind: RunKind::Trial,
         started_ns: 1_795_316_400_000_000_000,
         tool: "caudal 0.1.0".to_owned(),
         peer: None,
         title: None,
-        command: "caudal rtt".to_owned(),
-        outcome: "done".to_owned(),
-        trial: of,
+        command: "caudal study run".to_owned(),
+        outcome: RunOutcome::Done,
+        trial: Some(StudyTrial {
+            study: trial.study.clone(),
+            case: trial.case.clone(),
+            repeat: trial.repeat as u32,
+            position: trial.position as u32,
+            baseline: false,
+        }),
         headline: Headline::default(),
-        environment: Value::Null,
-        document,
-        series: Vec::new(),
+        environment: Environment::default(),
+        document: StoredDocument::Trial(json!(trial).to_string()),
+        series: example::series(&trial.id),
     }
 }
 
@@ -61,9 +74,10 @@ fn kept(id: &str, kind: &str, of: Option<StudyTrial>, document: Value) -> Stored
 fn filled(place: &Place, is_killed: bool) {
     let mut store = Store::open(&place.store()).unwrap();
     let (echo, series) = example::echo();
-    let id = echo["id"].as_str().unwrap().to_owned();
-    let mut run = kept(&id, "rtt", None, echo);
-    run.series = series;
+    let run = StoredRun {
+        series,
+        ..StoredRun::new(echo, 1_795_316_400_000_000_000, RunOutcome::Done)
+    };
     store.record(&run).unwrap();
     let trials = example::trials();
     let findings = example::findings(&trials);
@@ -76,26 +90,12 @@ fn filled(place: &Place, is_killed: bool) {
         command: findings.command.clone(),
         experiment: Value::Null,
         campaign: Value::Null,
-        environment: Value::Null,
+        environment: Environment::default(),
         events: Vec::new(),
     };
     store.record_study(&study).unwrap();
     for trial in &trials {
-        let of = StudyTrial {
-            study: trial.study.clone(),
-            case: trial.case.clone(),
-            repeat: trial.repeat as u32,
-            position: trial.position as u32,
-            baseline: false,
-        };
-        let mut one = kept(
-            &trial.id,
-            "trial",
-            Some(of),
-            serde_json::to_value(trial).unwrap(),
-        );
-        one.series = example::series(&trial.id);
-        store.record(&one).unwrap();
+        store.record(&stored_trial(trial)).unwrap();
     }
     if !is_killed {
         store
@@ -156,7 +156,7 @@ fn a_run_or_a_trial_alone_has_a_report_without_a_link_to_a_file_that_is_not_ther
     let (echo, _) = example::echo();
     let trial = &example::trials()[3].id;
     for (id, title) in [
-        (echo["id"].as_str().unwrap(), "Round trips to 10.0.0.2:5201"),
+        (&echo.header.id, "Round trips to 10.0.0.2:5201"),
         (trial, "udp_load=80%, trial 1"),
     ] {
         let done = place.export(&format!("{id} --html -o one.html"));
@@ -186,7 +186,7 @@ fn what_cannot_be_exported_or_written_is_one_line() {
     filled(&place, true);
     std::fs::write(place.0.join("file"), "").unwrap();
     let study = example::findings(&example::trials()).id;
-    let run = example::echo().0["id"].as_str().unwrap().to_owned();
+    let run = example::echo().0.header.id;
     for (words, code, says) in [
         (format!("{study} --html"), 1, "has no findings yet"),
         ("ffffffffffff --html".to_owned(), 2, "ffffffffffff"),
@@ -217,7 +217,7 @@ fn a_full_disk_costs_no_export() {
     }
     let place = Place::new("export-full");
     filled(&place, false);
-    let run = example::echo().0["id"].as_str().unwrap().to_owned();
+    let run = example::echo().0.header.id;
     let done = place.export(&format!("{run} --csv -o /dev/full"));
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");

@@ -1,6 +1,7 @@
 //! A study as it might come out: TCP beside UDP on one link, two congestion controls, six loads, three trials each.
 //! Every number follows from its place by a formula, so that what is made from it is the same everywhere.
 
+use caudal_core::run::Run;
 use caudal_experiment::findings::{
     CaseFindings, CheckedExpectation, Conclusion, FINDINGS_SCHEMA, Findings, FindingsTable,
     MetricFindings, PublishedComparison, Starvation, StarvationStep, TableCell,
@@ -473,13 +474,19 @@ pub fn figures() -> Vec<FigureFile> {
 }
 
 /// A run of round trips by size, as `caudal rtt --json` prints it, and its samples.
-pub fn echo() -> (Value, Vec<SampleSeries>) {
-    let sizes: Vec<f64> = (0..=16).map(|power| f64::from(1 << power)).collect();
+pub fn echo() -> (Run, Vec<SampleSeries>) {
+    let (document, series) = echo_document();
+    (serde_json::from_value(document).unwrap(), series)
+}
+
+/// The document of [`echo`].
+pub fn echo_document() -> (Value, Vec<SampleSeries>) {
+    let sizes: Vec<u32> = (0..=16).map(|power| 1 << power).collect();
     let mut series = Vec::new();
     let mut rows = Vec::new();
     let mut predictions = Vec::new();
     for (nth, size) in sizes.iter().enumerate() {
-        let base = 310e3 + size * 200.0;
+        let base = 310e3 + f64::from(*size) * 200.0;
         let values: Vec<f64> = (0..60)
             .map(|at| base * (1.0 + 0.08 * noise(nth as u64 * 977 + at).abs()))
             .collect();
@@ -487,13 +494,16 @@ pub fn echo() -> (Value, Vec<SampleSeries>) {
         rows.push(json!({
             "size_bytes": size,
             "pooled": {
-                "sent": 60, "lost": 0, "first_us": mean * 1.6,
-                "rtt_us": {"n": 60, "min": base / 1e3, "mean": mean, "p50": mean, "p90": mean * 1.05, "max": mean * 1.1},
+                "sent": 60, "lost": 0, "late": 0, "duplicate": 0, "first_us": mean * 1.6,
+                "rtt_us": {"n": 60, "min": base / 1e3, "mean": mean, "p50": mean, "p90": mean * 1.05, "max": mean * 1.1,
+                    "mean_low": mean * 0.99, "mean_high": mean * 1.01, "confidence": 0.98, "method": "batch_means_t", "mean_trusted": true},
                 "mean_us": {"mean": mean, "low": mean * 0.99, "high": mean * 1.01, "confidence": 0.98, "n": 60, "method": "batch_means_t"},
             },
+            "clients": [],
         }));
         predictions.push(json!({
             "name": format!("rtt_{size}"), "title": format!("round trip of {size} B"), "value": base / 1e9, "unit": "s",
+            "method": "formula", "assumes": "an idle path", "source": "RFC 2681", "tolerance": {"below": 0.2, "above": 0.2},
             "observed": mean / 1e6, "difference": mean * 1e3 / base - 1.0, "holds": true,
         }));
         for client in 0..2 {
@@ -515,7 +525,10 @@ pub fn echo() -> (Value, Vec<SampleSeries>) {
             flow: client,
             name: "first".to_owned(),
             unit: "ns".to_owned(),
-            values: sizes.iter().map(|size| 520e3 + size * 200.0).collect(),
+            values: sizes
+                .iter()
+                .map(|size| 520e3 + f64::from(*size) * 200.0)
+                .collect(),
         });
     }
     let document = json!({
@@ -523,17 +536,17 @@ pub fn echo() -> (Value, Vec<SampleSeries>) {
         "tool": {"name": "caudal", "version": "0.1.0"}, "command": "caudal rtt 10.0.0.2 --sizes 1..64Ki",
         "plan": {"kind": "rtt", "peer": "10.0.0.2:5201", "clients": 2},
         "flows": [{"id": 0, "direction": "up"}, {"id": 1, "direction": "up"}],
-        "summary": {"sizes": rows, "messages": 1020, "lost": 0},
+        "summary": {"sizes": rows, "include_first": false, "messages": 1020, "lost": 0, "elapsed_s": 10.0},
         "predictions": predictions, "warnings": [],
     });
     (document, series)
 }
 
-/// A run over TCP as another tool's log tells it.
-pub fn imported() -> Value {
-    let mut run = run("tcp", 94e6, 0.0, 3, Some(6));
-    run["tool"] = json!({"name": "iperf3", "version": "3.12"});
-    run["imported"] = json!({"file": "client.log", "format": "iperf3 text", "at": "2026-11-22T03:00:00Z", "sha256": ""});
-    run["summary"] = json!({"directions": [{"direction": "up", "goodput_bps": 94e6}]});
-    run
+/// A run over TCP as a log of another tool reports it.
+pub fn imported() -> Run {
+    let mut document = run("tcp", 94e6, 0.0, 3, Some(6));
+    document["tool"] = json!({"name": "iperf3", "version": "3.12"});
+    document["imported"] = json!({"file": "client.log", "format": "iperf3 text", "at": 0, "sha256": "", "rounded": true});
+    document["summary"] = json!({"directions": [{"direction": "up", "goodput_bps": 94e6}]});
+    serde_json::from_value(document).unwrap()
 }
