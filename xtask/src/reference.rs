@@ -7,8 +7,9 @@ use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
 use caudal_cli::output::{csv, round_trips};
 use caudal_cli::predict::output as predict;
-use caudal_cli::report::export::CSV_COLUMNS;
 use caudal_core::warning::WarningCode;
+use caudal_report::LIST_COLUMNS;
+use caudal_report::export::VALUE_COLUMNS;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write as _;
 use std::io;
@@ -476,7 +477,7 @@ fn csv_columns() -> String {
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal report list\n\nA line for each run and study, the newest first.\n\n| column | unit | meaning |\n|---|---|---|\n";
-    for (name, unit, meaning) in caudal_cli::report::LIST_COLUMNS {
+    for (name, unit, meaning) in LIST_COLUMNS {
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal predict\n\nA line for each prediction, of every value of a sweep.\n\n| column | unit | meaning |\n|---|---|---|\n";
@@ -486,7 +487,7 @@ fn csv_columns() -> String {
     }
     page += "\n## caudal report export --csv\n\nA line for each value of a run or study. A value that is not known has no line.\n\n\
         | column | unit | meaning |\n|---|---|---|\n";
-    for (name, unit, meaning) in CSV_COLUMNS {
+    for (name, unit, meaning) in VALUE_COLUMNS {
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "| `parameter_NAME` | that of the parameter | a study has one for each parameter: its value as the experiment writes it |\n";

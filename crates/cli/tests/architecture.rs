@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// For each crate under `crates/`, the crates of ours it may use. A new crate gets its line here.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("caudal-stats", &[]),
     ("caudal-core", &["caudal-stats"]),
     ("caudal-topology", &["caudal-core"]),
@@ -24,15 +24,23 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("caudal-experiment", &["caudal-predict"]),
     ("caudal-compat", &["caudal-engine", "caudal-store"]),
     (
+        "caudal-report",
+        &["caudal-experiment", "caudal-plot", "caudal-store"],
+    ),
+    (
         "caudal-study",
         &[
-            "caudal-compat",
+            "caudal-engine",
             "caudal-experiment",
             "caudal-lab",
             "caudal-simulate",
+            "caudal-store",
         ],
     ),
-    ("caudal", &["caudal-plot", "caudal-study"]),
+    (
+        "caudal",
+        &["caudal-compat", "caudal-report", "caudal-study"],
+    ),
 ];
 
 /// The crates a crate may use: those its line names, and all that these may use.

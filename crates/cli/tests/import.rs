@@ -58,7 +58,7 @@ fn client(program: &str, port: u16, words: &[&str]) -> String {
 
 /// The tests in a text, as they would be kept.
 fn imported(text: &str) -> Vec<Value> {
-    let runs = caudal_cli::import::read(text.as_bytes(), "log")
+    let runs = caudal_report::import::read(text.as_bytes(), "log")
         .unwrap_or_else(|error| panic!("{error}: {text}"));
     runs.into_iter()
         .map(|run| serde_json::to_value(run.run).unwrap())

@@ -211,7 +211,7 @@ fn filters() {
         .says("report list --study nowhere")
         .failed(2, &["there is no run or study \"nowhere\""]);
     let text = place.says("report list no such words").done().stdout;
-    assert_eq!(text, "nothing that was kept is like that\n");
+    assert_eq!(text, "no matching runs\n");
     let text = place.says("report list -n 1").done().stdout;
     assert!(
         text.contains("#day-1 #golden") && text.contains("… and more"),
@@ -538,7 +538,10 @@ fn read_only() {
     );
     assert!(lines[1].contains("cannot be written to"), "{lines:#?}");
     // What is there can be read all the same.
-    assert!(ended.stdout.contains("id        began (UTC)"), "{ended:#?}");
+    assert!(
+        ended.stdout.contains("id        started (UTC)"),
+        "{ended:#?}"
+    );
     // With nothing there, nothing can be made.
     let script = format!("mount -o remount,ro {at} && exec {program} {QUICK}");
     let ended = run(

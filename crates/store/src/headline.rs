@@ -68,7 +68,13 @@ fn loss(run: &Run) -> Option<f64> {
             .filter(|loss| loss.is_complete())
     };
     let total = |field: fn(&Loss) -> Option<u64>| counts().filter_map(field).reduce(u64::add);
-    fraction(total(|loss| loss.lost)?, total(|loss| loss.sent)?)
+    fraction(total(|loss| loss.lost)?, total(datagrams)?)
+}
+
+/// The datagrams that could have arrived: those sent or, where only the receiver counted, those it knows of.
+fn datagrams(loss: &Loss) -> Option<u64> {
+    let known_to_receiver = || loss.received?.checked_add(loss.lost?);
+    loss.sent.or_else(known_to_receiver)
 }
 
 /// The mean round-trip time of the smallest message size, µs.

@@ -1,10 +1,10 @@
-//! `caudal report import`: logs of other tools become kept runs.
+//! `caudal report import`: logs of other tools become recorded runs.
 
 use crate::exit::{Exit, Failure};
-use crate::import::{self, Imported, MOST_BYTES};
 use crate::output::sink::Sink;
-use caudal_core::run::Environment;
-use caudal_store::{Headline, RunKind, RunOutcome, Store, StoreError, StoredDocument, StoredRun};
+use crate::recording::short;
+use caudal_report::import::{ImportError, ImportedRun, MAX_LOG_BYTES, read};
+use caudal_store::{Store, StoreError};
 use clap::Args;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -14,8 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// `caudal report import`
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-    What a file is, is seen by what is in it: iperf3 (text, -J, --json-stream), iperf 2 (text, -y C), rows of nttcp.\n\
-    A file may hold many tests. What is kept already stays as it is.\n\n\
+    The format is recognised by the content: iperf3 (text, -J, --json-stream), iperf 2 (text, -y C), rows of nttcp.\n\
+    A file may hold many tests. A test that is recorded already stays as it is.\n\n\
     Examples:\n  \
     caudal report import *.log --tag before\n  \
     iperf3 -c 192.0.2.1 -J | caudal report import -")]
@@ -23,41 +23,15 @@ pub struct ImportArgs {
     /// The logs; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Put a tag on what is kept
+    /// Put a tag on the runs
     #[arg(long, value_name = "TAG")]
     pub tag: Vec<String>,
 }
 
-impl From<Imported> for StoredRun {
-    /// A run as it is kept; it must have been given a date.
-    fn from(run: Imported) -> Self {
-        Self {
-            id: run.id,
-            kind: run.kind.parse().unwrap_or(RunKind::Tcp),
-            started_ns: run.started_ns.unwrap_or(0),
-            tool: run.tool,
-            peer: run.peer,
-            title: run.title,
-            command: run.command,
-            outcome: run.outcome.parse().unwrap_or(RunOutcome::Done),
-            trial: None,
-            headline: Headline {
-                goodput_bps: run.goodput_bps,
-                loss: run.loss,
-                rtt_us: run.rtt_us,
-                retransmits: run.retransmits,
-            },
-            environment: Environment::default(),
-            document: StoredDocument::Run(Box::new(run.run)),
-            series: Vec::new(),
-        }
-    }
-}
-
-/// Keeps what the logs tell in the store at `at`, which is made where there is none.
+/// Records the tests of the logs in the store at `at`, which is created where there is none.
 ///
 /// # Errors
-/// When the store cannot be written, and when a file holds nothing that can be kept; the others are kept all the same.
+/// When the store cannot be written, and when a file holds no test; the other files are imported all the same.
 pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
     let mut store = Store::open(at)?;
     let mut out = Sink::stdout();
@@ -68,16 +42,14 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
         } else {
             file.display().to_string()
         };
-        let found = bytes(file).and_then(|(bytes, dated)| {
-            let runs = import::read(&bytes, &name);
+        let found = bytes(file).and_then(|(bytes, modified_ns)| {
+            let runs = read(&bytes, &name);
             let runs = runs.map_err(|error| {
                 let advice = match error {
-                    import::ImportError::Unknown => {
+                    ImportError::Unknown => {
                         "give a log of iperf3, iperf or nttcp as the tool printed it"
                     }
-                    import::ImportError::TooLarge | import::ImportError::TooMany => {
-                        "cut it in parts"
-                    }
+                    ImportError::TooLarge | ImportError::TooMany => "divide it into parts",
                     _ => "",
                 };
                 Failure::new(
@@ -86,19 +58,19 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
                     advice,
                 )
             });
-            Ok((runs?, dated))
+            Ok((runs?, modified_ns))
         });
         match found {
-            Ok((runs, dated)) => {
+            Ok((runs, modified_ns)) => {
                 for run in runs {
-                    keep(&mut store, run.starting(dated), args, &mut out)?;
+                    record(&mut store, run, modified_ns, args, &mut out)?;
                 }
             }
             Err(failure) => failures.push(failure),
         }
     }
     out.finish()?;
-    // All files were tried; the last complaint is the one the command ends with.
+    // All files were tried; the command ends with the last failure.
     let last = failures.pop();
     for failure in failures {
         crate::complain(&failure);
@@ -106,23 +78,25 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
     last.map_or(Ok(()), Err)
 }
 
-fn keep(
+/// Records a run and reports it in a line; one that is recorded already gets the tags only.
+fn record(
     store: &mut Store,
-    run: Imported,
+    run: ImportedRun,
+    modified_ns: i64,
     args: &ImportArgs,
     out: &mut Sink,
 ) -> Result<(), Failure> {
-    let (short, line) = (run.id[..8].to_owned(), run.line.clone());
-    let kept = StoredRun::from(run);
-    let word = match store.record(&kept) {
-        Ok(()) => "kept",
-        Err(StoreError::Exists { .. }) => "already kept",
+    let description = run.description.clone();
+    let stored = run.into_stored(modified_ns);
+    let word = match store.record(&stored) {
+        Ok(()) => "saved",
+        Err(StoreError::Exists { .. }) => "already saved",
         Err(error) => return Err(error.into()),
     };
     for tag in &args.tag {
-        store.tag(&kept.id, tag)?;
+        store.tag(&stored.id, tag)?;
     }
-    out.line(&format!("{word} {short}: {line}"));
+    out.line(&format!("{word} {}: {description}", short(&stored.id)));
     Ok(())
 }
 
@@ -130,7 +104,7 @@ fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// A file's content, and when it was last written, in nanoseconds since 1970.
+/// The content of a file and the time of its last modification, ns since 1970.
 fn bytes(file: &Path) -> Result<(Vec<u8>, i64), Failure> {
     let reading = |cause: &io::Error| {
         let exit = match cause.kind() {
@@ -141,7 +115,7 @@ fn bytes(file: &Path) -> Result<(Vec<u8>, i64), Failure> {
         Failure::new(exit, message, "")
     };
     let mut bytes = Vec::new();
-    let most = MOST_BYTES as u64 + 1;
+    let limit = MAX_LOG_BYTES as u64 + 1;
     if is_input(file) {
         if io::stdin().is_terminal() {
             return Err(Failure::usage(
@@ -149,13 +123,13 @@ fn bytes(file: &Path) -> Result<(Vec<u8>, i64), Failure> {
                 "pipe a log into it",
             ));
         }
-        let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
+        let read = io::stdin().lock().take(limit).read_to_end(&mut bytes);
         read.map_err(|cause| reading(&cause))?;
         return Ok((bytes, since_1970(SystemTime::now())));
     }
     let open = File::open(file).map_err(|cause| reading(&cause))?;
     let about = open.metadata().map_err(|cause| reading(&cause))?;
-    let read = open.take(most).read_to_end(&mut bytes);
+    let read = open.take(limit).read_to_end(&mut bytes);
     read.map_err(|cause| reading(&cause))?;
     Ok((bytes, about.modified().map_or(0, since_1970)))
 }

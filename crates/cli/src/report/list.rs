@@ -4,62 +4,14 @@ use super::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
-use caudal_core::date::rfc3339;
+use caudal_core::date::{parse_utc, rfc3339};
 use caudal_core::units::parse_duration;
+use caudal_report::entries_as_csv;
 use caudal_store::{Filter, Store, StoreEntry};
 use serde_json::{Value, json};
 
-/// Lines of a text list unless told otherwise.
+/// The default number of lines of a list as text.
 const LINES: usize = 50;
-/// The columns of the list as comma-separated values, each with its unit and what it holds.
-pub const COLUMNS: [(&str, &str, &str); 21] = [
-    ("id", "", "names it: 32 hexadecimal digits"),
-    (
-        "kind",
-        "",
-        "`tcp`, `udp`, `rtt`, `find-rate`, `trial` or `study`",
-    ),
-    ("started", "", "when it began, RFC 3339, UTC"),
-    (
-        "outcome",
-        "",
-        "`done`, `cut short` or `failed`; a study's `done`, `interrupted`, `failed` or `unfinished`",
-    ),
-    ("tool", "", "the program that measured, with its version"),
-    ("peer", "", "the far side"),
-    ("title", "", "what people call it"),
-    ("name", "", "a study's name"),
-    ("study", "", "the id of the study a trial belongs to"),
-    (
-        "case",
-        "",
-        "the case of the study that the trial carried out",
-    ),
-    ("repeat", "", "which time of that case, from 1"),
-    ("position", "", "which of the study's trials, from 1"),
-    (
-        "baseline",
-        "0 or 1",
-        "1 for a flow by itself, which others are held against",
-    ),
-    (
-        "goodput_bps",
-        "bit/s",
-        "payload that arrived, all directions together; the rate a search found",
-    ),
-    ("loss", "share, 0 to 1", "datagrams or messages lost"),
-    (
-        "rtt_us",
-        "µs",
-        "mean round-trip time; of the smallest size, where there are several",
-    ),
-    ("retransmits", "segments", "segments sent again"),
-    ("trials", "", "how many trials a study has so far"),
-    ("tags", "", "its tags, separated by commas"),
-    ("command", "", "what repeats it"),
-    ("started_ns", "ns", "when it began, since 1970"),
-];
-
 /// `caudal report list`
 #[derive(Debug, Clone, clap::Args)]
 pub struct ListArgs {
@@ -90,17 +42,17 @@ pub struct ListArgs {
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub csv: bool,
-    /// How it is shown.
+    /// The form of the answer.
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
 
-/// A moment that is told either way.
+/// The start of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
-    /// So many ns since 1970.
-    Moment(i64),
-    /// So many ns ago.
+    /// A date, ns since 1970.
+    Date(i64),
+    /// A time ago, ns.
     Ago(i64),
 }
 
@@ -119,11 +71,11 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
         tag: args.tag.clone(),
         peer: args.peer.clone(),
         since_ns: args.since.map(|since| match since {
-            Since::Moment(ns) => ns,
+            Since::Date(ns) => ns,
             Since::Ago(ns) => now.saturating_sub(ns),
         }),
         words: args.words.clone(),
-        // One more than is shown tells whether there are more.
+        // One more than is shown, to see whether there are more.
         limit: limit.map(|limit| limit.saturating_add(1)),
         trials: args.trials,
     };
@@ -136,28 +88,27 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
             "entries": entries.iter().map(to_json).collect::<Vec<_>>(),
         });
         let data = serde_json::to_string_pretty(&data).unwrap_or_default();
-        return args.answer.deliver(&[], Some(&data));
+        return args.answer.print(&[], Some(&data));
     }
     if args.csv {
-        let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
-        let mut rows = vec![names.join(",")];
-        rows.extend(entries.iter().map(row));
-        return args.answer.deliver(&[], Some(&rows.join("\n")));
+        return args
+            .answer
+            .print(&[], Some(entries_as_csv(&entries).trim_end()));
     }
-    args.answer.deliver(&lines(&entries, more), None)
+    args.answer.print(&lines(&entries, more), None)
 }
 
 fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
     if entries.is_empty() {
-        return vec!["nothing that was kept is like that".to_owned()];
+        return vec!["no matching runs".to_owned()];
     }
     let mut lines = vec![format!(
         "{:<8}  {:<16}  {:<9}  {:<22}  {}",
-        "id", "began (UTC)", "kind", "result", "what"
+        "id", "started (UTC)", "kind", "result", "description"
     )];
     lines.extend(entries.iter().map(line));
     if more {
-        lines.push("… and more: see --limit, or narrow it down (--help)".to_owned());
+        lines.push("… and more: see --limit, or add a filter (--help)".to_owned());
     }
     lines
 }
@@ -176,7 +127,7 @@ fn line(entry: &StoreEntry) -> String {
     cut(line.trim_end(), WIDTH)
 }
 
-/// Text cut to a width, with a sign where it was.
+/// Text cut to a width, with an ellipsis where it was cut.
 fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -185,7 +136,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// What came of it, in a few words.
+/// The most important results.
 pub(super) fn result(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     if let Some(trials) = entry.trials {
@@ -208,7 +159,7 @@ pub(super) fn result(entry: &StoreEntry) -> String {
     parts.join(", ")
 }
 
-/// What people know it by.
+/// The case, tags, title and peer.
 fn what(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
     parts.extend(entry.name.clone());
@@ -222,7 +173,7 @@ fn what(entry: &StoreEntry) -> String {
     parts.join(" ")
 }
 
-/// An entry as JSON, with its date in words too.
+/// An entry as JSON, with its start as a date too.
 pub(super) fn to_json(entry: &StoreEntry) -> Value {
     let mut value = json!(entry);
     if let Value::Object(map) = &mut value {
@@ -232,47 +183,7 @@ pub(super) fn to_json(entry: &StoreEntry) -> Value {
     value
 }
 
-fn row(entry: &StoreEntry) -> String {
-    let of = entry.trial.as_ref();
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let cells = [
-        entry.id.clone(),
-        entry.kind.clone(),
-        rfc3339(entry.started_ns.max(0) as u64),
-        entry.outcome.clone(),
-        entry.tool.clone(),
-        text(&entry.peer),
-        text(&entry.title),
-        text(&entry.name),
-        of.map_or_else(String::new, |of| of.study.clone()),
-        of.map_or_else(String::new, |of| of.case.clone()),
-        count(of.map(|of| u64::from(of.repeat))),
-        count(of.map(|of| u64::from(of.position))),
-        count(of.map(|of| u64::from(of.baseline))),
-        number(entry.headline.goodput_bps),
-        number(entry.headline.loss),
-        number(entry.headline.rtt_us),
-        number(entry.headline.retransmits),
-        count(entry.trials),
-        entry.tags.join(","),
-        entry.command.clone(),
-        entry.started_ns.to_string(),
-    ];
-    cells.map(|cell| quoted(&cell)).join(",")
-}
-
-/// A cell as RFC 4180 writes it.
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
-    }
-}
-
-/// Reads a date, or how long ago.
+/// Parses a date, or a time ago.
 fn since(text: &str) -> Result<Since, String> {
     let ago = match text.strip_suffix('d') {
         Some(days) => days.parse().ok().map(|days: f64| days * 86_400e9),
@@ -283,67 +194,11 @@ fn since(text: &str) -> Result<Since, String> {
     if let Some(ns) = ago.filter(|ns| *ns >= 0.0 && *ns < i64::MAX as f64) {
         return Ok(Since::Ago(ns as i64));
     }
-    moment(text).map(Since::Moment).ok_or_else(|| {
+    parse_utc(text).map(Since::Date).ok_or_else(|| {
         format!(
-            "{text:?} is no date such as 2026-11-22 or 2026-11-22T15:04, and no time ago such as 90m or 7d"
+            "{text:?} is neither a date such as 2026-11-22 or 2026-11-22T15:04 nor a time ago such as 90m or 7d"
         )
     })
-}
-
-/// A date, with a time of day or without, in UTC, as ns since 1970.
-fn moment(text: &str) -> Option<i64> {
-    let text = text.trim_end_matches('Z');
-    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
-    let number = |text: &str, digits: usize| -> Option<i64> {
-        let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| text.parse().ok()).flatten()
-    };
-    let mut date = date.split('-');
-    let (year, month, day) = (
-        number(date.next()?, 4)?,
-        number(date.next()?, 2)?,
-        number(date.next()?, 2)?,
-    );
-    let mut time = time.split(':');
-    let (hour, minute) = (number(time.next()?, 2)?, number(time.next()?, 2)?);
-    let second = match time.next() {
-        Some(second) => number(second, 2)?,
-        None => 0,
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let months = [
-        31,
-        28 + i64::from(leap),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ];
-    let in_month = *months.get(usize::try_from(month - 1).ok()?)?;
-    let is_sound = year >= 1970
-        && (1..=in_month).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 60
-        && date.next().is_none()
-        && time.next().is_none();
-    if !is_sound {
-        return None;
-    }
-    let years = year - 1970;
-    // Leap days of the years before this one.
-    let before = |year: i64| (year - 1) / 4 - (year - 1) / 100 + (year - 1) / 400;
-    let days = years * 365 + before(year) - before(1970)
-        + months.iter().take(month as usize - 1).sum::<i64>()
-        + day
-        - 1;
-    (((days * 24 + hour) * 60 + minute) * 60 + second).checked_mul(1_000_000_000)
 }
 
 #[cfg(test)]
@@ -410,22 +265,6 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_a_cell_for_each_column_and_quote_what_must_be() {
-        let shown = row(&entry());
-        assert!(shown.contains("\"golden,say \"\"x\"\"\""), "{shown}");
-        assert!(
-            shown.contains("\"caudal udp far --find-rate 0.1%, really\""),
-            "{shown}"
-        );
-        let plain = StoreEntry {
-            tags: Vec::new(),
-            command: "caudal udp".into(),
-            ..entry()
-        };
-        assert_eq!(row(&plain).split(',').count(), COLUMNS.len());
-    }
-
-    #[test]
     fn dates_are_read_as_they_are_written() {
         for (text, expected) in [
             ("1970-01-01", "1970-01-01T00:00:00.000Z"),
@@ -434,7 +273,7 @@ mod tests {
             ("2026-11-21 21:10:39", "2026-11-21T21:10:39.000Z"),
             ("2100-12-31T23:59:59Z", "2100-12-31T23:59:59.000Z"),
         ] {
-            let Ok(Since::Moment(ns)) = since(text) else {
+            let Ok(Since::Date(ns)) = since(text) else {
                 panic!("{text}");
             };
             assert_eq!(rfc3339(ns as u64), expected, "{text}");

@@ -1,17 +1,13 @@
-//! `caudal report`: what was kept, listed, shown and marked.
+//! `caudal report`: recorded runs and studies listed, shown, compared, imported and exported.
 
 mod compare;
-pub mod document;
-pub mod export;
+mod export;
 mod import;
 mod list;
 mod path;
 mod replay;
 mod show;
 mod tag;
-pub mod view;
-
-pub use list::COLUMNS as LIST_COLUMNS;
 
 use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
@@ -25,38 +21,38 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
-    /// The store to look into [default: CAUDAL_STORE, or caudal/store.db in the user's data directory]
+    /// The store [default: CAUDAL_STORE, or caudal/store.db in the user's data directory]
     #[arg(long, value_name = "FILE", global = true, display_order = 900)]
     pub store: Option<PathBuf>,
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub command: ReportCommand,
 }
 
-/// What to do with what was kept.
+/// The action.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum ReportCommand {
-    /// Runs and studies, the newest first
+    /// List runs and studies, the newest first
     List(list::ListArgs),
-    /// A run with what it came to and the machines it was measured on; a study with its trials
+    /// Show a run with its result and machines, or a study with its trials
     Show(show::ShowArgs),
-    /// Puts tags on a run or a study, to find it again by
+    /// Put tags on a run or a study
     Tag(tag::TagArgs),
-    /// Holds runs, studies or tags against one another, the size of a difference first
+    /// Compare runs, studies or tags, the size of a difference first
     Compare(compare::CompareArgs),
-    /// Keeps what the logs of iperf3, iperf and nttcp tell
+    /// Record the tests of logs of iperf3, iperf and nttcp
     Import(import::ImportArgs),
-    /// A run or a study as a file for others: HTML, Markdown, CSV, JSON or SVG
+    /// Export a run or a study: HTML, Markdown, CSV, JSON or SVG
     Export(export::ExportArgs),
-    /// A run shown again as it was live
+    /// Show a run again as it was live
     Replay(replay::ReplayArgs),
     /// Print the JSON Schema of runs
     Schema,
-    /// Where the store is, and how much is in it
+    /// Show the path of the store and the amount of its content
     Path(path::PathArgs),
 }
 
-const EXAMPLES: &str = "An ID is the first 4 digits of one or more, as far as it is the only one; `last` is the \
+const EXAMPLES: &str = "An ID is given by its first 4 or more digits, as long as they are unique; `last` is the \
                         newest.\n\nExamples:\n  \
     caudal report list\n  \
     caudal report list --kind tcp --since 7d far.example\n  \
@@ -75,11 +71,11 @@ pub fn report(args: &ReportArgs, interrupt: &'static Interrupt) -> Result<Exit, 
         ReportCommand::Show(show) => show::show(&open(args)?, show)?,
         ReportCommand::Tag(tag) => tag::tag(&mut open(args)?, tag)?,
         ReportCommand::Compare(compare) => compare::compare(&open(args)?, compare)?,
-        ReportCommand::Import(import) => import::import(&place(args)?, import)?,
+        ReportCommand::Import(import) => import::import(&store_path(args)?, import)?,
         ReportCommand::Export(what) => return export::export(&open(args)?, what),
         ReportCommand::Replay(replay) => return replay::replay(&open(args)?, replay, interrupt),
-        ReportCommand::Schema => AnswerArgs::default().deliver(&[run_schema()], None)?,
-        ReportCommand::Path(path) => path::path(&place(args)?, path)?,
+        ReportCommand::Schema => AnswerArgs::default().print(&[run_schema()], None)?,
+        ReportCommand::Path(path) => path::path(&store_path(args)?, path)?,
     }
     Ok(Exit::Done)
 }
@@ -91,30 +87,30 @@ pub fn run_schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// Where the store is that the command is about.
+/// The path of the store.
 ///
 /// # Errors
-/// When nobody says.
-pub(crate) fn place(args: &ReportArgs) -> Result<PathBuf, Failure> {
+/// When it is not known.
+fn store_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
     Store::locate(args.store.as_deref()).ok_or_else(|| {
         let why = if std::env::var_os("CAUDAL_STORE").is_some() {
-            "CAUDAL_STORE says that nothing is kept"
+            "CAUDAL_STORE disables the store"
         } else {
-            "this user has no home directory to keep runs in"
+            "this user has no home directory for the store"
         };
         Failure::usage(why, "name a store with --store FILE")
     })
 }
 
-/// The store that the command is about, which must be there.
+/// The store, which must exist.
 ///
 /// # Errors
-/// When it is not, or cannot be used.
-pub(crate) fn open(args: &ReportArgs) -> Result<Store, Failure> {
-    Ok(Store::open_to_read(&place(args)?)?)
+/// When it does not, or cannot be used.
+fn open(args: &ReportArgs) -> Result<Store, Failure> {
+    Ok(Store::open_to_read(&store_path(args)?)?)
 }
 
-/// How an answer is shown.
+/// The form of an answer.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct AnswerArgs {
@@ -127,12 +123,12 @@ pub struct AnswerArgs {
 }
 
 impl AnswerArgs {
-    /// Shows the answer: as lines, or as data instead where there is some.
+    /// Prints the answer: the lines, or the data where there are some.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn deliver(&self, lines: &[String], data: Option<&str>) -> Result<(), Failure> {
-        // Data and text never go out together here, so either is text to the sinks.
+    fn print(&self, lines: &[String], data: Option<&str>) -> Result<(), Failure> {
+        // Data and text are never printed together, so either is text to the sinks.
         let output = OutputArgs {
             output: self.output.clone(),
             ..OutputArgs::default()

@@ -10,7 +10,7 @@ use std::path::Path;
 /// `caudal report path`
 #[derive(Debug, Clone, clap::Args)]
 pub struct PathArgs {
-    /// How it is shown.
+    /// The form of the answer.
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
@@ -46,7 +46,7 @@ pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
         json!({"schema": "caudal.store/1", "path": at.display().to_string(), "amounts": amounts})
     });
     let data = data.map(|data| serde_json::to_string_pretty(&data).unwrap_or_default());
-    args.answer.deliver(&lines, data.as_deref())
+    args.answer.print(&lines, data.as_deref())
 }
 
 fn count(count: u64, one: &str) -> String {

@@ -3,14 +3,13 @@
 use crate::args::{OutputArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
-use crate::report::document::StoredDocument;
 use caudal_core::event::View;
-use caudal_store::{Store, StoredItem};
+use caudal_store::{Store, StoredDocument, StoredItem};
 use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long a sleep may be before an interrupt is looked for.
+/// The maximum time between two checks for an interrupt.
 const MAX_SLEEP: Duration = Duration::from_millis(50);
 
 /// `caudal report replay`
@@ -19,7 +18,7 @@ pub struct ReplayArgs {
     /// The run
     #[arg(value_name = "ID", default_value = "last")]
     pub id: String,
-    /// Replay this many times faster than it happened; 0 for at once
+    /// Replay at this multiple of the original speed; 0 for at once
     #[arg(long, value_name = "N", default_value = "1", value_parser = speed, allow_hyphen_values = true)]
     pub speed: f64,
     /// Print the whole run as JSON when done
@@ -47,7 +46,9 @@ fn speed(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|speed: &f64| speed.is_finite() && *speed >= 0.0)
-        .ok_or_else(|| format!("{text:?} is no speed; give a number such as 10, or 0 for at once"))
+        .ok_or_else(|| {
+            format!("{text:?} is not a speed; give a number such as 10, or 0 for at once")
+        })
 }
 
 /// Shows a recorded run as it was live.
@@ -59,14 +60,12 @@ pub(super) fn replay(
     let StoredItem::Run(stored) = store.find(&args.id)? else {
         return Err(Failure::usage(
             format!("{} is a study", args.id),
-            "name one of its trials' flows with `caudal report export`, or a run",
+            "name a run; `caudal report export` shows a study",
         ));
     };
-    let Some(StoredDocument::Run(run)) =
-        StoredDocument::parse(&crate::stored_value::document_value(&stored.document))
-    else {
+    let StoredDocument::Run(run) = &stored.document else {
         return Err(Failure::usage(
-            format!("{} is no run by itself", args.id),
+            format!("{} is a trial of a study", args.id),
             "name a run of caudal tcp, udp or rtt, or an imported one",
         ));
     };

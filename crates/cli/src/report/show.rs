@@ -1,5 +1,4 @@
-//! `caudal report show`: a run as its command closed with it, and the machines it was measured on; a study with
-//! how it stands and what its trials came to.
+//! `caudal report show`: a run with its result and its machines; a study with its state, its verdict and its trials.
 
 use super::{AnswerArgs, list};
 use crate::exit::Failure;
@@ -10,11 +9,13 @@ use crate::output::search_table;
 use crate::output::text;
 use crate::output::text_form::TextForm;
 use crate::recording::short;
-use crate::report::document::StoredDocument;
 use caudal_core::date::rfc3339;
+use caudal_core::host::Host;
 use caudal_core::plan::PlanKind;
-use caudal_core::run::{FlowReport, Run};
+use caudal_core::run::{Environment, FlowReport, MachineLoad, Run};
 use caudal_experiment::Trial;
+use caudal_report::export::ExportError;
+use caudal_report::{RunDocument, campaign_cases, verdict_sentences};
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
 use serde_json::{Value, json};
 
@@ -27,53 +28,51 @@ pub struct ShowArgs {
     /// The run or study
     #[arg(value_name = "ID", default_value = "last")]
     pub id: String,
-    /// How it is shown.
+    /// The form of the answer.
     #[command(flatten)]
     pub answer: AnswerArgs,
 }
 
-/// Shows it.
+/// Shows a run or a study.
 pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
-    let kept = store.find(&args.id)?;
-    let tags = store.tags(kept.id())?;
-    let (lines, document) = match kept {
-        StoredItem::Run(run) => (
-            run_lines(&run, &tags),
-            crate::stored_value::document_text(&run.document),
-        ),
+    let item = store.find(&args.id)?;
+    let tags = store.tags(item.id())?;
+    let (lines, data) = match &item {
+        StoredItem::Run(run) => {
+            let document = RunDocument::try_from(&run.document).map_err(ExportError::from)?;
+            let data = match &document {
+                RunDocument::Run(run) => serde_json::to_string_pretty(run),
+                RunDocument::Trial(trial) => serde_json::to_string_pretty(trial),
+            };
+            (run_lines(run, &document, &tags), data)
+        }
         StoredItem::Study(study) => {
             let trials = store.list(&Filter {
                 study: Some(study.id.clone()),
                 ..Filter::default()
             })?;
-            let lines = study_lines(&study, &trials, &tags);
-            let document = study_json(&study, &trials, &tags);
-            (
-                lines,
-                serde_json::to_string_pretty(&document).unwrap_or_default(),
-            )
+            let data = serde_json::to_string_pretty(&study_json(study, &trials, &tags));
+            (study_lines(study, &trials, &tags), data)
         }
     };
-    let data = args.answer.json.then_some(document);
-    let lines: Vec<String> = lines.iter().map(|line| plain(line)).collect();
-    args.answer.deliver(&lines, data.as_deref())
+    let data = args.answer.json.then(|| data.unwrap_or_default());
+    let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
+    args.answer.print(&lines, data.as_deref())
 }
 
-/// Text without what could steer a terminal: names and messages are other machines' words.
-fn plain(text: &str) -> String {
-    let steers = |c: char| c.is_control() && c != '\n';
-    text.chars()
-        .map(|c| if steers(c) { ' ' } else { c })
-        .collect()
+/// Text without control characters: names and messages come from other machines.
+fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', " ")
 }
 
-/// When something began, for people.
-fn moment(ns: i64) -> String {
-    let text = rfc3339(ns.max(0) as u64);
+/// A time in UTC, for people.
+fn utc(ns: i64) -> String {
+    let text = rfc3339(ns.max(0).unsigned_abs());
     format!("{} UTC", text[..19].replace('T', " "))
 }
 
-fn marked(tags: &[String]) -> String {
+/// The tags as the end of a line.
+fn tag_list(tags: &[String]) -> String {
     if tags.is_empty() {
         String::new()
     } else {
@@ -81,47 +80,45 @@ fn marked(tags: &[String]) -> String {
     }
 }
 
-fn run_lines(run: &StoredRun, tags: &[String]) -> Vec<String> {
+/// A run or a trial, with its result and its machines.
+fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut say = |text: String| lines.push(text::fold(&text, 4));
+    let mut push = |text: String| lines.push(text::fold(&text, 4));
     let title = run
         .title
         .as_ref()
         .map_or_else(String::new, |title| format!(": {title}"));
-    say(format!(
+    push(format!(
         "{} {} of {}, {}{title}{}",
         run.kind,
         run.id,
-        moment(run.started_ns),
+        utc(run.started_ns),
         run.outcome,
-        marked(tags)
+        tag_list(tags)
     ));
     let with = run
         .peer
         .as_ref()
         .map_or_else(String::new, |peer| format!(", with {peer}"));
-    say(format!("  by {}{with}", run.tool));
+    push(format!("  by {}{with}", run.tool));
     if !run.command.is_empty() {
-        say(format!("  command: {}", run.command));
+        push(format!("  command: {}", run.command));
     }
     if let Some(of) = &run.trial {
-        let baseline = if of.baseline { ", by itself" } else { "" };
-        say(format!(
-            "  case {}{baseline}, time {}, trial {} of study {}",
+        let baseline = if of.baseline { ", solo baseline" } else { "" };
+        push(format!(
+            "  case {}{baseline}, repetition {}, trial {} of study {}",
             of.case,
             of.repeat,
             of.position,
             short(&of.study)
         ));
     }
-    match StoredDocument::parse(&crate::stored_value::document_value(&run.document)) {
-        Some(StoredDocument::Run(run)) => lines.extend(result_lines(&run)),
-        Some(StoredDocument::Trial(trial)) => lines.extend(trial_lines(&trial)),
-        None => lines.push("its document cannot be read".to_owned()),
+    match document {
+        RunDocument::Run(run) => lines.extend(result_lines(run)),
+        RunDocument::Trial(trial) => lines.extend(trial_lines(trial)),
     }
-    lines.extend(machines(&crate::stored_value::environment_value(
-        &run.environment,
-    )));
+    lines.extend(machines(&run.environment));
     if !run.series.is_empty() {
         let values: usize = run.series.iter().map(|series| series.values.len()).sum();
         lines.push(format!(
@@ -130,21 +127,6 @@ fn run_lines(run: &StoredRun, tags: &[String]) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn list_of<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn number(value: &Value, path: &str) -> Option<f64> {
-    value.pointer(path).and_then(Value::as_f64)
-}
-
-fn word<'a>(value: &'a Value, path: &str) -> Option<&'a str> {
-    value.pointer(path).and_then(Value::as_str)
 }
 
 /// The result of a run as its command closed with it, its flows and its warnings.
@@ -212,109 +194,102 @@ fn trial_lines(trial: &Trial) -> Vec<String> {
     lines
 }
 
-/// The machines in a line or two each.
-fn machines(environment: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (key, name) in [("client", "here"), ("server", "there")] {
-        let Some(host) = environment.get(key) else {
-            continue;
-        };
-        let mut parts: Vec<String> = Vec::new();
-        parts.extend(word(host, "/name").map(str::to_owned));
-        parts.extend(
-            word(host, "/kernel")
-                .filter(|kernel| !kernel.is_empty())
-                .map(|kernel| format!("Linux {kernel}")),
-        );
-        if let (Some(cpu), Some(cpus)) = (word(host, "/cpu"), number(host, "/cpus")) {
-            parts.push(format!("{cpus} × {cpu}"));
-        }
-        if let Some(interface) = word(host, "/interface") {
-            let mut about = vec![interface.to_owned()];
-            about.extend(number(host, "/mtu").map(|mtu| format!("MTU {mtu}")));
-            about.extend(number(host, "/speed_mbps").map(|speed| text::bits(speed * 1e6)));
-            about.extend(word(host, "/driver").map(str::to_owned));
-            about.extend(word(host, "/qdisc").map(str::to_owned));
-            parts.push(about.join(" "));
-        }
-        parts.extend(word(host, "/congestion_control").map(str::to_owned));
-        parts.extend(number(host, "/load_average").map(|load| format!("load {load}")));
-        parts.extend(word(host, "/tool").map(str::to_owned));
-        if !parts.is_empty() {
-            lines.push(text::fold(&format!("{name}: {}", parts.join(", ")), 4));
-        }
-    }
-    if let Some(meanwhile) = environment.pointer("/machine/meanwhile") {
-        let mut parts: Vec<String> = Vec::new();
-        if let (Some(before), Some(after)) = (
-            number(meanwhile, "/load_average_before/0"),
-            number(meanwhile, "/load_average_after/0"),
-        ) {
-            parts.push(format!("load {before} before and {after} after"));
-        }
-        for (part, name) in [
-            ("idle", "idle"),
-            ("soft_irq", "in interrupts"),
-            ("steal", "stolen"),
-        ] {
-            parts.extend(
-                number(meanwhile, &format!("/cpu/{part}"))
-                    .map(|share| format!("processors {name} {}", text::percent(share))),
-            );
-        }
-        if !parts.is_empty() {
-            lines.push(text::fold(&format!("meanwhile: {}", parts.join(", ")), 4));
-        }
-    }
+/// The machines in a line or two each, and the load during the run.
+fn machines(environment: &Environment) -> Vec<String> {
+    let hosts = [
+        ("client", &environment.client),
+        ("server", &environment.server),
+    ];
+    let mut lines: Vec<String> = hosts
+        .into_iter()
+        .filter_map(|(name, host)| host_line(name, host.as_ref()?))
+        .collect();
+    let machine = environment.machine.as_ref();
+    lines.extend(machine.and_then(|machine| load_line(machine.meanwhile.as_ref()?)));
     lines
 }
 
-/// What a study came to: the sentences that its findings begin with, where there are findings.
-fn findings(study: &StoredStudy) -> Vec<String> {
-    let found = study
-        .events
-        .iter()
-        .rev()
-        .find(|(_, event, _)| event == "findings");
-    found.map_or_else(Vec::new, |(_, _, findings)| {
-        let verdict = list_of(findings, "verdict").iter();
-        verdict
-            .filter_map(|sentence| Some(text::fold(sentence.as_str()?, 4)))
-            .collect()
-    })
+/// A host: its name, kernel, processors and interface.
+fn host_line(name: &str, host: &Host) -> Option<String> {
+    let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let kernel = given(&host.kernel).map(|kernel| format!("Linux {kernel}"));
+    let cpu = given(&host.cpu).filter(|_| host.cpus > 0);
+    let parts = [
+        given(&host.name),
+        kernel,
+        cpu.map(|cpu| format!("{} × {cpu}", host.cpus)),
+        host.interface
+            .as_ref()
+            .map(|interface| interface_text(interface, host)),
+        host.congestion_control.clone(),
+        host.load_average.map(|load| format!("load {load}")),
+        given(&host.tool),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let line = || text::fold(&format!("{name}: {}", parts.join(", ")), 4);
+    (!parts.is_empty()).then(line)
 }
 
+/// The interface of a host with its properties.
+fn interface_text(name: &str, host: &Host) -> String {
+    let parts = [
+        Some(name.to_owned()),
+        host.mtu.map(|mtu| format!("MTU {mtu}")),
+        host.speed_mbps
+            .map(|speed| text::bits(f64::from(speed) * 1e6)),
+        host.driver.clone(),
+        host.qdisc.clone(),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The load of the machine during the run.
+fn load_line(load: &MachineLoad) -> Option<String> {
+    let averages = load.load_average_before.zip(load.load_average_after);
+    let averages = averages
+        .map(|([before, ..], [after, ..])| format!("load {before} before and {after} after"));
+    let shares = load.cpu.map(|cpu| {
+        [
+            ("idle", cpu.idle),
+            ("in interrupts", cpu.soft_irq),
+            ("stolen", cpu.steal),
+        ]
+    });
+    let shares = shares.into_iter().flatten();
+    let shares = shares.map(|(name, share)| format!("processors {name} {}", text::percent(share)));
+    let parts: Vec<String> = averages.into_iter().chain(shares).collect();
+    let line = || text::fold(&format!("during the run: {}", parts.join(", ")), 4);
+    (!parts.is_empty()).then(line)
+}
+
+/// A study with its cases, its events and its machines.
 fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut say = |text: String| lines.push(text::fold(&text, 4));
-    say(format!(
+    let mut push = |text: String| lines.push(text::fold(&text, 4));
+    push(format!(
         "study {} {} of {}, {}: {}{}",
         study.name,
         study.id,
-        moment(study.started_ns),
+        utc(study.started_ns),
         study.state(),
         study.title,
-        marked(tags)
+        tag_list(tags)
     ));
-    say(format!("  command: {}", study.command));
-    say(format!("  seed: {}", study.seed));
+    push(format!("  command: {}", study.command));
+    push(format!("  seed: {}", study.seed));
     if study.state() != "done" {
-        say(format!(
-            "  go on with: caudal study resume {}",
+        push(format!(
+            "  resume with: caudal study resume {}",
             short(&study.id)
         ));
     }
-    lines.extend(findings(study));
-    // Cases in the order of the campaign, then what else was carried out, each once.
-    let mut cases: Vec<&str> = list_of(&study.campaign, "cases")
-        .iter()
-        .filter_map(|case| word(case, "/key"))
-        .collect();
-    for trial in trials.iter().rev() {
-        if let Some(of) = &trial.trial
-            && !cases.contains(&of.case.as_str())
-        {
-            cases.push(&of.case);
+    let verdict = verdict_sentences(study);
+    lines.extend(verdict.iter().map(|sentence| text::fold(sentence, 4)));
+    // The cases of the campaign in its order, then others that have trials.
+    let mut cases = campaign_cases(study);
+    for trial in trials.iter().rev().filter_map(|entry| entry.trial.as_ref()) {
+        if !cases.contains(&trial.case) {
+            cases.push(trial.case.clone());
         }
     }
     lines.push(format!(
@@ -323,11 +298,15 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> V
         trials.len()
     ));
     for case in cases.iter().take(MAX_ROWS) {
-        let of_case =
-            |entry: &&StoreEntry| entry.trial.as_ref().is_some_and(|of| of.case == **case);
+        let of_case = |entry: &&StoreEntry| {
+            entry
+                .trial
+                .as_ref()
+                .is_some_and(|trial| trial.case == *case)
+        };
         let done: Vec<&StoreEntry> = trials.iter().filter(of_case).collect();
         let last = done.first().map_or_else(
-            || "not yet".to_owned(),
+            || "no trial yet".to_owned(),
             |entry| format!("{}×, last {}", done.len(), list::result(entry)),
         );
         lines.push(text::fold(&format!("  {case}: {last}"), 4));
@@ -340,11 +319,9 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> V
             Value::String(text) => format!(": {text}"),
             _ => String::new(),
         };
-        lines.push(text::fold(&format!("{}: {event}{detail}", moment(*at)), 4));
+        lines.push(text::fold(&format!("{}: {event}{detail}", utc(*at)), 4));
     }
-    lines.extend(machines(&crate::stored_value::environment_value(
-        &study.environment,
-    )));
+    lines.extend(machines(&study.environment));
     lines
 }
 
@@ -378,46 +355,39 @@ fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Va
 mod tests {
     use super::*;
     use crate::output::text::WIDTH;
-    use caudal_store::{Headline, RunKind, RunOutcome};
+    use caudal_store::{Headline, RunOutcome};
 
-    fn kept(document: Value) -> StoredRun {
+    fn stored(document: Value) -> StoredRun {
+        let mut run: Run = serde_json::from_value(document).unwrap();
+        run.header.id = "1a2b3c4d5e6f708192a3b4c5d6e7f809".into();
+        run.header.command =
+            Some("iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into());
+        let environment = json!({
+            "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
+            "machine": {"meanwhile": {"load_average_before": [0.5, 0.0, 0.0], "load_average_after": [1.5, 0.0, 0.0],
+                "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
+        });
         StoredRun {
-            id: "1a2b3c4d5e6f708192a3b4c5d6e7f809".into(),
-            kind: RunKind::Tcp,
-            started_ns: 1_795_295_439_123_000_000,
-            tool: "iperf3 3.12 (imported)".into(),
-            peer: Some("192.0.2.1:5201".into()),
             title: Some(
                 "A title that goes on and on, beyond what one line of a terminal holds".into(),
             ),
-            command: "iperf3 -c 192.0.2.1 -t 10 -P 4 --a-flag --another-flag --and-one-more".into(),
-            outcome: RunOutcome::Done,
-            trial: None,
-            headline: Headline::default(),
-            environment: serde_json::from_value(json!({
-                "client": {"name": "evil\u{1b}[2J", "kernel": "6.1.0", "load_average": 0.5},
-                "machine": {"meanwhile": {"load_average_before": [0.5, 0, 0], "load_average_after": [1.5, 0, 0],
-                    "cpu": {"idle": 0.9, "soft_irq": 0.01, "steal": 0.25}}},
-            }))
-            .unwrap(),
-            document: serde_json::from_value(document.clone()).map_or_else(
-                |_| caudal_store::StoredDocument::Trial(document.to_string()),
-                |run| caudal_store::StoredDocument::Run(Box::new(run)),
-            ),
-            series: Vec::new(),
+            environment: serde_json::from_value(environment).unwrap(),
+            ..StoredRun::new(run, 1_795_295_439_123_000_000, RunOutcome::Done)
         }
     }
 
     fn shown(document: Value) -> String {
-        let lines = run_lines(&kept(document), &["golden".into()]);
+        let run = stored(document);
+        let document = RunDocument::try_from(&run.document).unwrap();
+        let lines = run_lines(&run, &document, &["golden".into()]);
         for line in lines.iter().flat_map(|line| line.lines()) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
-        plain(&lines.join("\n"))
+        printable(&lines.join("\n"))
     }
 
     #[test]
-    fn an_imported_run_is_shown_by_what_its_log_tells() {
+    fn an_imported_run_is_shown_by_what_its_log_reports() {
         let text = shown(json!({
             "schema": "caudal.run/1", "id": "1a", "tool": {"name": "iperf3"},
             "plan": {"kind": "udp"},
@@ -448,19 +418,15 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_tells_nothing_is_shown_by_what_is_known_of_the_run() {
-        for document in [
-            json!(null),
-            json!({}),
-            json!({"summary": 1, "flows": {}, "search": {}}),
-        ] {
-            let text = shown(document);
-            assert!(text.contains("1a2b3c4d5e6f708192a3b4c5d6e7f809"), "{text}");
-        }
+    fn a_run_without_results_is_shown_by_what_is_known_of_it() {
+        let text = shown(json!({
+            "schema": "caudal.run/1", "id": "1a", "tool": {"name": "iperf3"}, "plan": {},
+        }));
+        assert!(text.contains("1a2b3c4d5e6f708192a3b4c5d6e7f809"), "{text}");
     }
 
     #[test]
-    fn a_study_is_shown_with_its_cases_and_how_it_stands() {
+    fn a_study_is_shown_with_its_cases_and_its_state() {
         let study = StoredStudy {
             id: "5".repeat(32),
             name: "starvation".into(),
@@ -470,7 +436,7 @@ mod tests {
             command: "caudal study run starvation".into(),
             experiment: Value::Null,
             campaign: json!({"cases": [{"key": "udp=0"}, {"key": "udp=100"}]}),
-            environment: caudal_core::run::Environment::default(),
+            environment: Environment::default(),
             events: vec![
                 (1_795_295_439_123_000_000, "begun".into(), Value::Null),
                 (
@@ -518,7 +484,7 @@ mod tests {
             "TCP starves.",
             "2 cases, 1 trials so far",
             "udp=0: 1×, last 240.0 Mbit/s",
-            "udp=100: not yet",
+            "udp=100: no trial yet",
             "interrupted: after 1 trial",
         ] {
             assert!(text.contains(expected), "{expected:?} is missing:\n{text}");

@@ -42,7 +42,7 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     } else {
         format!("{}: {}", short(&id), tags.join(", "))
     };
-    AnswerArgs::default().deliver(&[text::fold(&line, 4)], None)
+    AnswerArgs::default().print(&[text::fold(&line, 4)], None)
 }
 
 fn check(tag: &str) -> Result<(), Failure> {

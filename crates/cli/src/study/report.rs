@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use caudal_experiment::Findings;
+use caudal_report::export::{ExportFormat, ExportSubject, REPORT_FILE};
 use caudal_study::Study;
 
 use super::args::StudyOutputArgs;
 use super::findings_text::findings_text;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
-use crate::report::export::{self, FINDINGS, Format};
-
-/// The report for people.
-const REPORT: &str = "report.html";
 
 /// Shows the findings of a study and writes its report.
 ///
@@ -35,7 +32,9 @@ pub(super) fn report(
         sink.line(findings_text(found).trim_end());
     }
     let written = match out {
-        Some(out) => write(study, found, out, args.out.is_some()).map(|()| Some(out.join(REPORT))),
+        Some(out) => {
+            write(study, found, out, args.out.is_some()).map(|()| Some(out.join(REPORT_FILE)))
+        }
         None => Ok(None),
     };
     if let (Ok(Some(at)), false) = (&written, args.json) {
@@ -62,12 +61,10 @@ fn write(study: &Study, found: &Findings, out: &Path, with_trials: bool) -> Resu
     };
     create(out)?;
     let series = |trial: &str| study.archive.series(trial);
-    let html = export::study(found, &study.trials, &series, Format::Html);
-    write_file(&out.join(REPORT), &html)?;
-    write_file(
-        &out.join(FINDINGS),
-        &export::study(found, &study.trials, &series, Format::Json),
-    )?;
+    let subject = ExportSubject::Study(found, &study.trials);
+    for file in subject.files(&series, ExportFormat::Html) {
+        write_file(&out.join(&file.path), &file.text)?;
+    }
     if with_trials {
         let trials = out.join("trials");
         create(&trials)?;

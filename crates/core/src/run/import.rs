@@ -1,5 +1,7 @@
 //! The origin of a run that was read from another tool's log.
 
+use crate::plan::Direction;
+use crate::sample::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,26 @@ pub enum ImportSide {
     Client,
     /// The end that answered.
     Server,
+}
+
+impl ImportSide {
+    /// The direction of a flow in which this side has this role.
+    #[must_use]
+    pub const fn direction(self, role: Role) -> Direction {
+        match (self, role) {
+            (Self::Client, Role::Sender) | (Self::Server, Role::Receiver) => Direction::Up,
+            (Self::Client, Role::Receiver) | (Self::Server, Role::Sender) => Direction::Down,
+        }
+    }
+
+    /// The role of this side in a flow of this direction.
+    #[must_use]
+    pub const fn role(self, direction: Direction) -> Role {
+        match (self, direction) {
+            (Self::Client, Direction::Up) | (Self::Server, Direction::Down) => Role::Sender,
+            (Self::Client, Direction::Down) | (Self::Server, Direction::Up) => Role::Receiver,
+        }
+    }
 }
 
 /// The origin of a run that was read from another tool's log.

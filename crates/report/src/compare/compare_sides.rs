@@ -1,0 +1,245 @@
+//! The comparison of two sides.
+
+use caudal_stats::{
+    Contrast, NotComparable, RunOrder, SideSummary, TimedValue, adjust_for_multiple_comparisons,
+    contrast,
+};
+use std::collections::BTreeSet;
+
+use super::comparison::{
+    COMPARISON_SCHEMA, ComparedMetric, Comparison, SideDescription, UnmatchedMetrics, metric_name,
+};
+use super::format::trimmed;
+use super::side::{MetricKey, Side};
+use super::verdict::verdict;
+
+/// The maximum number of metrics that an error names.
+const MAX_NAMED: usize = 6;
+
+/// The options of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompareOptions {
+    /// The metrics, by their full names or the last part of them; all when empty.
+    pub metrics: Vec<String>,
+    /// The fraction of the first side's mean within which both count as equal.
+    pub margin: Option<f64>,
+    /// The confidence of intervals and verdicts.
+    pub confidence: f64,
+}
+
+impl CompareOptions {
+    /// `true` for a metric that is to be compared.
+    fn selects(&self, key: &MetricKey) -> bool {
+        let last = key.metric.rsplit('.').next().unwrap_or("");
+        let first_word = last.split(' ').next().unwrap_or("");
+        let names = [key.metric.as_str(), last, first_word];
+        let mut selected = self.metrics.iter();
+        self.metrics.is_empty() || selected.any(|name| names.contains(&name.as_str()))
+    }
+}
+
+/// The reason why two sides cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// They have no metric in common.
+    #[error("the two have nothing in common to compare: A has {first}, B has {second}")]
+    NothingInCommon {
+        /// Metrics of the first side.
+        first: String,
+        /// Metrics of the second side.
+        second: String,
+    },
+}
+
+/// The names of some metrics for an error.
+fn metric_list(keys: &BTreeSet<MetricKey>) -> String {
+    let names: BTreeSet<&str> = keys.iter().map(|key| key.metric.as_str()).collect();
+    if names.is_empty() {
+        return "nothing".to_owned();
+    }
+    names
+        .into_iter()
+        .take(MAX_NAMED)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Compares two sides.
+///
+/// # Errors
+/// When they have no metric in common.
+pub fn compare_sides(
+    first: &Side,
+    second: &Side,
+    options: &CompareOptions,
+) -> Result<Comparison, CompareError> {
+    let keys = |side: &Side| -> BTreeSet<MetricKey> {
+        let selected = side.readings.keys().filter(|key| options.selects(key));
+        selected.cloned().collect()
+    };
+    let (a, b) = (keys(first), keys(second));
+    if a.is_disjoint(&b) {
+        return Err(CompareError::NothingInCommon {
+            first: metric_list(&a),
+            second: metric_list(&b),
+        });
+    }
+    let mut cells: Vec<ComparedMetric> = a
+        .intersection(&b)
+        .map(|key| compared_metric(key, first, second, options))
+        .collect();
+    let mut found: Vec<&mut Contrast> = cells
+        .iter_mut()
+        .filter_map(|cell| cell.result.as_mut())
+        .collect();
+    let count = found.len();
+    adjust_for_multiple_comparisons(&mut found, options.confidence);
+    for cell in &mut cells {
+        cell.verdict = verdict(cell, options.confidence, count);
+    }
+    let alone = |ours: &BTreeSet<MetricKey>, theirs: &BTreeSet<MetricKey>| {
+        let alone = ours
+            .difference(theirs)
+            .map(|key| metric_name(&key.case, &key.metric));
+        alone.collect::<Vec<_>>()
+    };
+    let description = |side: &Side| SideDescription {
+        given: side.given.clone(),
+        what: side.what.clone(),
+        ids: side.ids.clone(),
+        left_out: side.left_out.clone(),
+    };
+    let mut comparison = Comparison {
+        schema: COMPARISON_SCHEMA,
+        confidence: options.confidence,
+        margin: options.margin,
+        first: description(first),
+        second: description(second),
+        unmatched: UnmatchedMetrics {
+            first: alone(&a, &b),
+            second: alone(&b, &a),
+        },
+        environment: first.conditions.differences(&second.conditions),
+        notes: Vec::new(),
+        verdict: Vec::new(),
+        cells,
+    };
+    comparison.notes = notes(&comparison, first, second, count);
+    comparison.verdict = overall(&comparison);
+    Ok(comparison)
+}
+
+/// A metric of a case on both sides, without its verdict.
+fn compared_metric(
+    key: &MetricKey,
+    first: &Side,
+    second: &Side,
+    options: &CompareOptions,
+) -> ComparedMetric {
+    let readings = |side: &Side| side.readings.get(key).cloned().unwrap_or_default();
+    let (a, b): (Vec<TimedValue>, Vec<TimedValue>) = (readings(first), readings(second));
+    let (unit, other) = (first.units.get(&key.metric), second.units.get(&key.metric));
+    let result = if unit == other {
+        contrast(&a, &b, options.confidence, options.margin)
+    } else {
+        Err(NotComparable::Units)
+    };
+    ComparedMetric {
+        case: key.case.clone(),
+        metric: key.metric.clone(),
+        unit: unit.copied(),
+        first: SideSummary::from_results(&a, options.confidence),
+        second: SideSummary::from_results(&b, options.confidence),
+        cannot: result.as_ref().err().copied(),
+        result: result.ok(),
+        verdict: String::new(),
+    }
+}
+
+/// Remarks on the comparison.
+fn notes(comparison: &Comparison, first: &Side, second: &Side, count: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if first.ids.iter().any(|id| second.ids.contains(id)) {
+        notes.push("the same runs are on both sides".to_owned());
+    }
+    for (name, side) in [("A", first), ("B", second)] {
+        for (why, count) in &side.left_out {
+            notes.push(format!("{count} of {name} left out: {why}"));
+        }
+    }
+    if count > 1 {
+        let alpha = trimmed((1.0 - comparison.confidence) * 100.0);
+        notes.push(format!(
+            "{count} comparisons at once: a difference counts when the probability of any false one is below {alpha} % (Holm)"
+        ));
+    }
+    let found = || {
+        comparison
+            .cells
+            .iter()
+            .filter_map(|cell| Some((cell, cell.result?)))
+    };
+    let suspected: Vec<String> = found()
+        .filter(|(_, found)| found.drift.suspected)
+        .map(|(cell, _)| cell.name())
+        .collect();
+    if !suspected.is_empty() {
+        notes.push(format!(
+            "drift: within a side {} already changed over time in the direction in which the sides differ; repeat with alternating runs",
+            suspected.join(", ")
+        ));
+    } else if found().any(|(_, found)| {
+        found.differs
+            && matches!(
+                found.drift.order,
+                RunOrder::FirstBefore | RunOrder::SecondBefore
+            )
+    }) {
+        notes.push(
+            "the sides were measured one after the other: a change of conditions in between has the same effect".to_owned(),
+        );
+    }
+    let apart = found().any(|(_, found)| tests_disagree(&found, 1.0 - comparison.confidence));
+    if apart {
+        notes.push(
+            "the rank test (Mann-Whitney) disagrees for some metrics: look at the single runs"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// `true` when the rank test disagrees with the test of means.
+fn tests_disagree(contrast: &Contrast, alpha: f64) -> bool {
+    (contrast.p < alpha) != (contrast.ranks.p < alpha)
+}
+
+/// The result in a sentence or two.
+fn overall(comparison: &Comparison) -> Vec<String> {
+    let cells = &comparison.cells;
+    if let [only] = cells.as_slice() {
+        return vec![format!("{}: {}", only.name(), only.verdict)];
+    }
+    let count = |wanted: &dyn Fn(&Contrast) -> bool| {
+        let found = cells.iter().filter_map(|cell| cell.result.as_ref());
+        found.filter(|found| wanted(found)).count()
+    };
+    let compared = count(&|_| true);
+    if compared == 0 {
+        return vec![format!(
+            "cannot tell: no metric of {} has enough runs on both sides",
+            cells.len()
+        )];
+    }
+    let differ = count(&|found| found.differs);
+    let near = count(&|found| !found.differs && found.equivalence.is_some_and(|near| near.holds));
+    let mut lines = vec![match differ {
+        0 => format!("no difference shown in {compared} comparisons"),
+        1 => format!("1 of {compared} comparisons shows a difference"),
+        more => format!("{more} of {compared} comparisons show a difference"),
+    }];
+    if comparison.margin.is_some() {
+        lines.push(format!("{near} more are shown to be within the margin"));
+    }
+    lines
+}

@@ -1,0 +1,322 @@
+//! One side of a comparison: the results of its runs by case and metric, and their conditions.
+
+use caudal_core::quantity::Unit;
+use caudal_core::run::{Repeat, RepeatDirection, Run};
+use caudal_core::summary::DirectionSummary;
+use caudal_experiment::{METRICS, Metric, Trial};
+use caudal_stats::{Estimate, TimedValue};
+use caudal_store::{Filter, RunOutcome, Store, StoreError, StoredItem, StoredRun};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::conditions::Conditions;
+use crate::document::{RunDocument, UnreadableTrial};
+
+/// The key by which results of both sides are matched.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MetricKey {
+    /// The case of a study; empty for runs by themselves.
+    pub case: String,
+    /// The metric.
+    pub metric: String,
+}
+
+/// The reason why a run is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum LeftOutReason {
+    /// It ended early.
+    #[serde(rename = "cut short")]
+    CutShort,
+    /// It gave no result.
+    #[serde(rename = "failed")]
+    Failed,
+    /// It is a trial that was discarded.
+    #[serde(rename = "spoiled")]
+    Discarded,
+}
+
+impl fmt::Display for LeftOutReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::CutShort => "cut short",
+            Self::Failed => "failed",
+            Self::Discarded => "discarded",
+        })
+    }
+}
+
+/// The reason why a side cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    /// The store cannot be used, or has nothing of that id.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The document of a trial is not one that this version reads.
+    #[error(transparent)]
+    Trial(#[from] UnreadableTrial),
+    /// Nothing in the store matches.
+    #[error("nothing is recorded as {given:?}")]
+    Empty {
+        /// The selection as given.
+        given: String,
+    },
+}
+
+/// One side of a comparison.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    /// The selection as given.
+    pub given: String,
+    /// The number of its runs and studies, in words.
+    pub what: String,
+    /// The ids of its runs and studies.
+    pub ids: Vec<String>,
+    /// The results.
+    pub readings: BTreeMap<MetricKey, Vec<TimedValue>>,
+    /// The units of the metrics.
+    pub units: BTreeMap<String, Unit>,
+    /// The conditions.
+    pub conditions: Conditions,
+    /// The number of runs left out, by the reason.
+    pub left_out: BTreeMap<LeftOutReason, usize>,
+}
+
+impl Side {
+    /// The side of a selection: ids, `last`, `tag:NAME`, or several of these with commas.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or has none of them.
+    pub fn load(given: &str, store: &Store) -> Result<Self, SideError> {
+        let mut side = Self {
+            given: given.to_owned(),
+            ..Self::default()
+        };
+        let (mut runs, mut studies) = (0_usize, 0_usize);
+        for part in given.split(',').filter(|part| !part.is_empty()) {
+            for id in selected_ids(part, store)? {
+                if side.ids.contains(&id) {
+                    continue;
+                }
+                match store.find(&id)? {
+                    StoredItem::Run(run) => {
+                        side.add_run(&run)?;
+                        runs += 1;
+                    }
+                    StoredItem::Study(study) => {
+                        side.conditions.add_all("experiment", &study.experiment);
+                        for trial in store.trials(&study.id)? {
+                            side.add_run(&trial)?;
+                        }
+                        studies += 1;
+                    }
+                }
+                side.ids.push(id);
+            }
+        }
+        if side.ids.is_empty() {
+            return Err(SideError::Empty { given: side.given });
+        }
+        let count = |count: usize, one: &str, more: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {more}")),
+        };
+        let parts = [
+            count(studies, "study", "studies"),
+            count(runs, "run", "runs"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        side.what = parts.join(" and ");
+        Ok(side)
+    }
+
+    fn leave_out(&mut self, reason: LeftOutReason) {
+        *self.left_out.entry(reason).or_default() += 1;
+    }
+
+    fn add_run(&mut self, stored: &StoredRun) -> Result<(), SideError> {
+        match stored.outcome {
+            RunOutcome::Done => {}
+            RunOutcome::CutShort => {
+                self.leave_out(LeftOutReason::CutShort);
+                return Ok(());
+            }
+            RunOutcome::Failed => {
+                self.leave_out(LeftOutReason::Failed);
+                return Ok(());
+            }
+        }
+        self.conditions.add("tool", &stored.tool);
+        self.conditions.add_all("", &stored.environment);
+        match RunDocument::try_from(&stored.document)? {
+            RunDocument::Trial(trial) => self.add_trial(&trial),
+            RunDocument::Run(run) => {
+                self.conditions.add_all("plan", &run.plan);
+                let began_s = run.began_s.unwrap_or(stored.started_ns as f64 / 1e9);
+                if run.repeats.is_empty() {
+                    self.add_single(&run, began_s);
+                } else {
+                    self.add_repeats(&run.repeats, began_s);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the value of a metric of a run that began at `at_s` (s since 1970).
+    fn add(&mut self, case: &str, metric: &str, unit: Option<Unit>, at_s: f64, value: Option<f64>) {
+        let Some(value) = value else { return };
+        if let Some(unit) = unit {
+            self.units.insert(metric.to_owned(), unit);
+        }
+        let key = MetricKey {
+            case: case.to_owned(),
+            metric: metric.to_owned(),
+        };
+        self.readings.entry(key).or_default().push(TimedValue {
+            at_s: Some(at_s),
+            value,
+        });
+    }
+
+    fn add_trial(&mut self, trial: &Trial) {
+        if !trial.is_valid() {
+            self.leave_out(LeftOutReason::Discarded);
+            return;
+        }
+        for (name, value) in &trial.metrics {
+            let unit = find_metric(name).map(|metric| metric.unit);
+            self.add(&trial.case, name, unit, trial.zero_s, Some(*value));
+        }
+    }
+
+    /// Adds each of several runs of one command. One without a date is taken to follow the one before without a pause.
+    fn add_repeats(&mut self, repeats: &[Repeat], began_s: f64) {
+        let mut at_s = began_s;
+        for repeat in repeats {
+            if repeat.cut_short.is_none() {
+                let directions = repeat.directions.iter().map(DirectionResult::from);
+                self.add_directions(
+                    &directions.collect::<Vec<_>>(),
+                    repeat.began_s.unwrap_or(at_s),
+                );
+            } else {
+                self.leave_out(LeftOutReason::CutShort);
+            }
+            let measured_s = repeat.directions.first().map_or(0.0, |one| one.measured_s);
+            at_s += measured_s.max(1e-3);
+        }
+    }
+
+    fn add_single(&mut self, run: &Run, at_s: f64) {
+        let directions = run.directions().iter().map(DirectionResult::from);
+        self.add_directions(&directions.collect::<Vec<_>>(), at_s);
+        for size in run.round_trips().iter().flat_map(|summary| &summary.sizes) {
+            let bytes = size.size_bytes;
+            let mean_s = size.pooled.mean_us.map(|mean| mean.mean / 1e6);
+            self.add(
+                "",
+                &format!("rtt {bytes} B"),
+                Some(Unit::Seconds),
+                at_s,
+                mean_s,
+            );
+            let loss = mean(size.pooled.loss);
+            self.add(
+                "",
+                &format!("loss {bytes} B"),
+                Some(Unit::Share),
+                at_s,
+                loss,
+            );
+        }
+        let rate = run.search.as_ref().and_then(|search| search.found.rate_bps);
+        let rate = rate.map(|rate| rate as f64);
+        self.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
+    }
+
+    fn add_directions(&mut self, directions: &[DirectionResult], at_s: f64) {
+        for one in directions {
+            let suffix = if directions.len() > 1 {
+                format!(" {}", one.direction)
+            } else {
+                String::new()
+            };
+            for (name, unit, value) in one.metrics {
+                self.add("", &format!("{name}{suffix}"), Some(unit), at_s, value);
+            }
+        }
+    }
+}
+
+/// The ids of a part of a selection.
+fn selected_ids(part: &str, store: &Store) -> Result<Vec<String>, StoreError> {
+    let Some(tag) = part.strip_prefix("tag:") else {
+        return Ok(vec![store.resolve(part)?]);
+    };
+    let tagged = store.list(&Filter {
+        tag: Some(tag.to_owned()),
+        trials: true,
+        ..Filter::default()
+    })?;
+    Ok(tagged.into_iter().map(|entry| entry.id).collect())
+}
+
+/// The results of a direction: name, unit and value of each metric.
+struct DirectionResult {
+    direction: &'static str,
+    metrics: [(&'static str, Unit, Option<f64>); 6],
+}
+
+impl From<&DirectionSummary> for DirectionResult {
+    fn from(summary: &DirectionSummary) -> Self {
+        let loss = summary.loss.as_ref().and_then(|loss| loss.fraction);
+        let tcp = summary.tcp.unwrap_or_default();
+        let jitter_us = summary.delay.map(|delay| delay.jitter_rfc3550_us);
+        Self {
+            direction: summary.direction.name(),
+            metrics: [
+                ("goodput", Unit::BitPerSecond, summary.goodput_mean()),
+                ("sent", Unit::BitPerSecond, summary.sent_bps),
+                ("loss", Unit::Share, mean(loss)),
+                ("jitter", Unit::Seconds, jitter_us.map(|us| us / 1e6)),
+                (
+                    "retransmits",
+                    Unit::Segments,
+                    tcp.retransmits.map(|count| count as f64),
+                ),
+                ("rtt", Unit::Seconds, tcp.rtt_mean_us.map(|us| us / 1e6)),
+            ],
+        }
+    }
+}
+
+impl From<&RepeatDirection> for DirectionResult {
+    fn from(repeat: &RepeatDirection) -> Self {
+        let loss = repeat.loss.as_ref().and_then(|loss| loss.fraction);
+        Self {
+            direction: repeat.direction.name(),
+            metrics: [
+                ("goodput", Unit::BitPerSecond, mean(repeat.goodput_bps)),
+                ("sent", Unit::BitPerSecond, None),
+                ("loss", Unit::Share, mean(loss)),
+                ("jitter", Unit::Seconds, None),
+                ("retransmits", Unit::Segments, None),
+                ("rtt", Unit::Seconds, None),
+            ],
+        }
+    }
+}
+
+fn mean(estimate: Option<Estimate>) -> Option<f64> {
+    estimate.map(|estimate| estimate.mean)
+}
+
+/// The metric of a full name such as `tcp.goodput`.
+#[must_use]
+pub fn find_metric(name: &str) -> Option<&'static Metric> {
+    let last = name.rsplit('.').next()?;
+    let last = last.split(' ').next()?;
+    METRICS.iter().find(|metric| metric.name == last)
+}

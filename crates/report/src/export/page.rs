@@ -1,0 +1,250 @@
+//! A report as a document: headings, sentences, tables and figures, before it becomes HTML or Markdown.
+//!
+//! All text in it is plain; the writers escape it.
+
+use caudal_plot::Figure;
+
+/// The maximum number of statements of one kind in a list.
+pub(super) const MAX_SENTENCES: usize = 12;
+
+/// A report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The title, one line.
+    pub title: String,
+    /// The question or the subject.
+    pub lead: Option<String>,
+    /// The particulars in a line: the time, the tool.
+    pub byline: Vec<String>,
+    /// The sections.
+    pub sections: Vec<Section>,
+}
+
+/// A section of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// The heading.
+    pub heading: String,
+    /// The content.
+    pub blocks: Vec<Block>,
+}
+
+/// An element of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A paragraph.
+    Text(String),
+    /// A paragraph with a main result.
+    Lead(String),
+    /// A list of statements.
+    List(Vec<Item>),
+    /// A table.
+    Table(Table),
+    /// Figures of one subject.
+    Figures(FigureGroup),
+    /// Names and their values.
+    Facts(Vec<(String, String)>),
+    /// A command for a shell.
+    Command(String),
+    /// A link to a file beside this one: its text and the path.
+    Link(String, String),
+    /// A summary, and blocks that are folded away where the format can.
+    Details(String, Vec<Block>),
+}
+
+/// The outcome of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// It holds.
+    Holds,
+    /// It does not hold.
+    Fails,
+    /// Too little is known to tell.
+    Open,
+    /// The statement has no outcome.
+    None,
+}
+
+impl From<Option<bool>> for Mark {
+    /// The mark of a check that may be undecided.
+    fn from(holds: Option<bool>) -> Self {
+        match holds {
+            Some(true) => Self::Holds,
+            Some(false) => Self::Fails,
+            None => Self::Open,
+        }
+    }
+}
+
+impl Mark {
+    /// The mark in words; empty for none.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Open => "cannot tell",
+            Self::None => "",
+        }
+    }
+}
+
+/// A statement of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The outcome.
+    pub mark: Mark,
+    /// The statement.
+    pub text: String,
+    /// Additions in small print.
+    pub more: Vec<String>,
+}
+
+impl Item {
+    /// A sentence without outcome and additions.
+    #[must_use]
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            mark: Mark::None,
+            text: text.into(),
+            more: Vec::new(),
+        }
+    }
+}
+
+/// A table; its first column holds the heads of the rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// The caption.
+    pub caption: String,
+    /// The head of the first column.
+    pub corner: String,
+    /// The heads of the other columns.
+    pub columns: Vec<Column>,
+    /// The rows: head and cells.
+    pub rows: Vec<(String, Vec<Cell>)>,
+    /// The note below it.
+    pub note: Option<String>,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Column {
+    /// The head that it shares with its neighbours; empty in a table with one level of heads.
+    pub group: String,
+    /// Its own head.
+    pub name: String,
+    /// `true` for a column of text, `false` for one of numbers.
+    pub words: bool,
+}
+
+impl Column {
+    /// A column of numbers without a group.
+    #[must_use]
+    pub fn number(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A column of text without a group.
+    #[must_use]
+    pub fn words(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            words: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Cell {
+    /// The text; empty for no value.
+    pub text: String,
+    /// An addition in small print, as an interval.
+    pub beside: Option<String>,
+    /// The outcome.
+    pub mark: Option<Mark>,
+}
+
+impl Cell {
+    /// A text alone.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Figures of one subject, as one kind of figure for each of several cases.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureGroup {
+    /// The subject.
+    pub title: String,
+    /// The figures.
+    pub figures: Vec<CaptionedFigure>,
+    /// Remarks, such as the number of cases left out.
+    pub notes: Vec<String>,
+}
+
+/// A figure with its caption.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaptionedFigure {
+    /// The name of its file, without the extension.
+    pub name: String,
+    /// The figure.
+    pub figure: Figure,
+    /// The caption: what its data show.
+    pub caption: String,
+    /// The origin of its data.
+    pub source: Option<String>,
+}
+
+impl CaptionedFigure {
+    /// A figure without an origin.
+    #[must_use]
+    pub fn new(name: &str, figure: Figure, caption: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            figure,
+            caption,
+            source: None,
+        }
+    }
+}
+
+impl Page {
+    /// All figures, in their order.
+    pub fn figures(&self) -> impl Iterator<Item = &CaptionedFigure> {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks
+            .filter_map(|block| match block {
+                Block::Figures(group) => Some(&group.figures),
+                _ => None,
+            })
+            .flatten()
+    }
+}
+
+impl Table {
+    /// The groups of columns and the number of columns in each; `None` in a table with one level of heads.
+    #[must_use]
+    pub fn groups(&self) -> Option<Vec<(&str, usize)>> {
+        if self.columns.iter().all(|column| column.group.is_empty()) {
+            return None;
+        }
+        let mut groups: Vec<(&str, usize)> = Vec::new();
+        for column in &self.columns {
+            match groups.last_mut() {
+                Some((name, span)) if *name == column.group && !name.is_empty() => *span += 1,
+                _ => groups.push((&column.group, 1)),
+            }
+        }
+        Some(groups)
+    }
+}

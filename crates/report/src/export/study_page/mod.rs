@@ -1,0 +1,21 @@
+//! The report of a study, a file for each section.
+
+mod agreement;
+mod environment;
+mod estimate_cell;
+mod numbers;
+mod published;
+mod starvation;
+mod statistics;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for what it makes, the page of a study"
+)]
+mod study_page;
+mod tables;
+mod verdict;
+mod warnings;
+
+pub use environment::environment;
+pub use study_page::study_page;
+pub use warnings::counted_items;

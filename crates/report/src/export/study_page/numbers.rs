@@ -1,0 +1,110 @@
+//! Where the numbers are, and the small ones themselves.
+
+use super::estimate_cell::estimate_cell;
+use crate::export::page::{Block, Cell, Column, Table};
+use crate::export::wording::{self, about};
+use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
+
+/// Rows of raw numbers at most; beyond, the reader is sent to the data.
+const MAX_ROWS: usize = 300;
+
+/// Where the numbers are, and the small ones themselves.
+pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if let Some(name) = data {
+        blocks.push(Block::Link(
+            format!("All findings as JSON: {name}"),
+            name.to_owned(),
+        ));
+    }
+    let id: String = findings.id.chars().take(12).collect();
+    blocks.push(Block::Text(
+        "From the store that has the study, findings and every interval of every trial:".to_owned(),
+    ));
+    blocks.push(Block::Command(format!(
+        "caudal report export {id} --json\ncaudal report export {id} --csv"
+    )));
+    let all: Vec<(&CaseFindings, &String, &MetricFindings)> = findings
+        .cases
+        .iter()
+        .flat_map(|case| {
+            case.metrics
+                .iter()
+                .map(move |(name, known)| (case, name, known))
+        })
+        .filter(|(_, _, known)| !known.values.is_empty())
+        .collect();
+    if all.is_empty() {
+        return blocks;
+    }
+    let rows = all.iter().take(MAX_ROWS).map(|(case, name, known)| {
+        let unit = wording::unit(known.unit);
+        let values: Vec<String> = known
+            .values
+            .iter()
+            .take(30)
+            .map(|value| number(*value))
+            .collect();
+        let more = known.values.len().saturating_sub(30);
+        let more = if more > 0 {
+            format!(" … {more} more")
+        } else {
+            String::new()
+        };
+        let cells = vec![
+            Cell::new((*name).clone()),
+            Cell::new(known.unit),
+            estimate_cell(known.observed.as_ref(), name, known.unit),
+            Cell::new(
+                known
+                    .predicted
+                    .map_or(String::new(), |value| about(value, unit)),
+            ),
+            Cell::new(known.values.len().to_string()),
+            Cell::new(format!("{}{more}", values.join(" "))),
+        ];
+        (case.key.clone(), cells)
+    });
+    let columns = vec![
+        Column::words("metric"),
+        Column::words("unit"),
+        Column::number("observed"),
+        Column::number("predicted"),
+        Column::number("n"),
+        Column::words("each trial, in the unit"),
+    ];
+    let table = Table {
+        caption: "Every metric of every case".to_owned(),
+        corner: "case".to_owned(),
+        columns,
+        rows: rows.collect(),
+        note: (all.len() > MAX_ROWS).then(|| {
+            format!(
+                "{MAX_ROWS} of {} rows; the others are in the data.",
+                all.len()
+            )
+        }),
+    };
+    blocks.push(Block::Details(
+        "The numbers".to_owned(),
+        vec![Block::Table(table)],
+    ));
+    blocks
+}
+
+/// A number with six digits, as short as it can be.
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}

@@ -1,0 +1,412 @@
+//! Runs and studies as one CSV table: a row for each value, with everything that distinguishes it from others.
+
+use crate::round_trip_series::round_trip_series;
+use crate::size_results::size_results;
+use crate::timeline::quantities::{
+    bytes, cwnd_bytes, datagrams, goodput_bps, jitter_s, lost, reordered, retransmits, rtt_s,
+};
+use crate::timeline::{FlowTimeline, flows_of_run, flows_of_trial};
+use caudal_core::interval::Interval;
+use caudal_core::run::Run;
+use caudal_core::summary::DirectionSummary;
+use caudal_experiment::Scalar;
+use caudal_experiment::Trial;
+use caudal_experiment::findings::{Findings, MetricFindings};
+use caudal_stats::Estimate;
+use caudal_store::SampleSeries;
+
+/// The columns: name, unit and content. A study adds a column for each parameter, `parameter_NAME`.
+pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
+    (
+        "kind",
+        "",
+        "the kind of the row: `estimate` over all trials of a case (or of a run), `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip",
+    ),
+    ("id", "", "the study's or run's id"),
+    ("case", "", "the case's key; empty for a run"),
+    ("alone", "", "the flow that is alone, for a solo baseline"),
+    ("trial", "", "the trial's id"),
+    ("repeat", "", "the trial's repetition of its case, from 1"),
+    ("spoiled", "0 or 1", "1 where the trial is discarded"),
+    (
+        "flow",
+        "",
+        "the flow's name, or its number in a run; a link's name as `links.NAME`",
+    ),
+    ("metric", "", "the metric, such as `goodput`"),
+    (
+        "unit",
+        "",
+        "the base unit of the value: `bit/s`, `bytes`, `s`, `share` (0 to 1), `segments`, `datagrams` …",
+    ),
+    (
+        "start_s",
+        "s",
+        "the beginning of the interval, after the start of the trial or run; of a sample its number, from 0",
+    ),
+    ("end_s", "s", "the end of the interval"),
+    (
+        "value",
+        "that of `unit`",
+        "the value; of an estimate its mean. A value that is not known has no row",
+    ),
+    (
+        "low",
+        "that of `unit`",
+        "lower end of the interval, where there is one",
+    ),
+    ("high", "that of `unit`", "upper end of it"),
+    ("n", "", "the number of values behind the row"),
+];
+
+/// A row of the table.
+#[derive(Debug, Clone, Default)]
+struct ValueRow<'a> {
+    kind: &'static str,
+    id: &'a str,
+    case: &'a str,
+    alone: &'a str,
+    trial: &'a str,
+    repeat: Option<u64>,
+    discarded: Option<bool>,
+    flow: &'a str,
+    metric: &'a str,
+    unit: &'a str,
+    start_s: Option<f64>,
+    end_s: Option<f64>,
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    n: Option<u64>,
+    parameters: &'a [String],
+}
+
+impl ValueRow<'_> {
+    /// The same row with an estimate.
+    fn with_estimate(self, estimate: &Estimate) -> Self {
+        let has_interval = estimate.confidence > 0.0;
+        Self {
+            value: estimate.mean,
+            low: has_interval.then_some(estimate.low),
+            high: has_interval.then_some(estimate.high),
+            n: Some(estimate.n),
+            ..self
+        }
+    }
+
+    /// The cells, in the order of [`VALUE_COLUMNS`], then the parameters.
+    fn cells(&self) -> Vec<String> {
+        let time = |at: Option<f64>| {
+            at.filter(|at| at.is_finite())
+                .map_or(String::new(), |at| format!("{at:.6}"))
+        };
+        let number = |value: Option<f64>| {
+            value
+                .filter(|value| value.is_finite())
+                .map_or(String::new(), |value| value.to_string())
+        };
+        let count = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+        let fixed = [
+            self.kind.to_owned(),
+            self.id.to_owned(),
+            self.case.to_owned(),
+            self.alone.to_owned(),
+            self.trial.to_owned(),
+            count(self.repeat),
+            count(self.discarded.map(u64::from)),
+            self.flow.to_owned(),
+            self.metric.to_owned(),
+            self.unit.to_owned(),
+            time(self.start_s),
+            time(self.end_s),
+            self.value.to_string(),
+            number(self.low),
+            number(self.high),
+            count(self.n),
+        ];
+        fixed
+            .into_iter()
+            .chain(self.parameters.iter().cloned())
+            .collect()
+    }
+}
+
+/// The table as it grows.
+struct ValueTable(csv::Writer<Vec<u8>>);
+
+impl ValueTable {
+    /// A table with a column for each of these parameters.
+    fn new(parameters: &[String]) -> Self {
+        let mut table = Self(csv::Writer::from_writer(Vec::new()));
+        let fixed = VALUE_COLUMNS.iter().map(|(name, ..)| (*name).to_owned());
+        let names = parameters.iter().map(|name| format!("parameter_{name}"));
+        table.write(fixed.chain(names));
+        table
+    }
+
+    /// Adds a row, unless its value is no number.
+    fn push(&mut self, row: &ValueRow<'_>) {
+        if row.value.is_finite() {
+            self.write(row.cells());
+        }
+    }
+
+    fn write(&mut self, cells: impl IntoIterator<Item = String>) {
+        let printable = cells
+            .into_iter()
+            .map(|cell| cell.replace(char::is_control, " "));
+        self.0
+            .write_record(printable)
+            .expect("all records have a cell for every column, and memory takes them");
+    }
+
+    /// The table as text.
+    fn into_text(self) -> String {
+        let bytes = self
+            .0
+            .into_inner()
+            .expect("memory takes all that is written");
+        String::from_utf8(bytes).expect("the cells are text")
+    }
+}
+
+/// The name of a flow and of its metric: those of `tcp.goodput` are `tcp` and `goodput`.
+fn flow_and_metric(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}
+
+/// The values of a study: every estimate, every trial's metrics, every interval.
+#[must_use]
+pub fn study_values(findings: &Findings, trials: &[Trial]) -> String {
+    let names = parameter_names(findings, trials);
+    let mut table = ValueTable::new(&names);
+    for case in &findings.cases {
+        let parameters = parameter_values(&names, &case.parameters);
+        for (name, metric_findings) in &case.metrics {
+            let (flow, metric) = flow_and_metric(name);
+            let row = ValueRow {
+                id: &findings.id,
+                case: &case.key,
+                alone: case.alone.as_deref().unwrap_or(""),
+                flow,
+                metric,
+                unit: metric_findings.unit,
+                parameters: &parameters,
+                ..ValueRow::default()
+            };
+            push_metric(&mut table, &row, metric_findings);
+        }
+    }
+    for trial in trials {
+        let parameters = parameter_values(&names, &trial.parameters);
+        let row = ValueRow {
+            id: &findings.id,
+            case: &trial.case,
+            alone: trial.alone.as_deref().unwrap_or(""),
+            trial: &trial.id,
+            repeat: Some(trial.repeat),
+            discarded: Some(trial.discarded.is_some()),
+            parameters: &parameters,
+            ..ValueRow::default()
+        };
+        push_trial(&mut table, &row, trial, findings);
+    }
+    table.into_text()
+}
+
+/// The parameters of all cases and trials, in their order.
+fn parameter_names(findings: &Findings, trials: &[Trial]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let of_cases = findings.cases.iter().map(|case| &case.parameters);
+    let of_trials = trials.iter().map(|trial| &trial.parameters);
+    for (name, _) in of_cases.chain(of_trials).flatten() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The values of the parameters of these names; empty for one that is not set.
+fn parameter_values(names: &[String], parameters: &[(String, Scalar)]) -> Vec<String> {
+    let find = |name: &String| parameters.iter().find(|(known, _)| known == name);
+    let text = |name| find(name).map_or(String::new(), |(_, value)| value.to_string());
+    names.iter().map(text).collect()
+}
+
+/// Adds the estimate of a metric, its predictions and its published value.
+fn push_metric(table: &mut ValueTable, row: &ValueRow<'_>, findings: &MetricFindings) {
+    if let Some(estimate) = &findings.observed {
+        let row = ValueRow {
+            kind: "estimate",
+            ..row.clone()
+        };
+        table.push(&row.with_estimate(estimate));
+    }
+    for (kind, value) in [
+        ("predicted", findings.predicted),
+        ("simulated", findings.simulated),
+        ("published", findings.published),
+    ] {
+        table.push(&ValueRow {
+            kind,
+            value: value.unwrap_or(f64::NAN),
+            ..row.clone()
+        });
+    }
+}
+
+/// Adds the metrics and the intervals of a trial.
+fn push_trial(table: &mut ValueTable, row: &ValueRow<'_>, trial: &Trial, findings: &Findings) {
+    let unit = |name: &String| {
+        let mut cases = findings.cases.iter();
+        let known = cases.find_map(|case| case.metrics.get(name));
+        known.map_or("", |known| known.unit)
+    };
+    for (name, value) in &trial.metrics {
+        let (flow, metric) = flow_and_metric(name);
+        table.push(&ValueRow {
+            kind: "trial",
+            flow,
+            metric,
+            unit: unit(name),
+            value: *value,
+            ..row.clone()
+        });
+    }
+    for flow in flows_of_trial(trial) {
+        push_intervals(table, row, &flow);
+    }
+}
+
+/// A quantity of an interval: metric, unit and value.
+type IntervalQuantity = (&'static str, &'static str, fn(&Interval) -> Option<f64>);
+
+/// The quantities of an interval that have rows.
+const INTERVAL_QUANTITIES: [IntervalQuantity; 9] = [
+    ("bytes", "bytes", bytes),
+    ("goodput", "bit/s", goodput_bps),
+    ("rtt", "s", rtt_s),
+    ("cwnd", "bytes", cwnd_bytes),
+    ("retransmits", "segments", retransmits),
+    ("datagrams", "datagrams", datagrams),
+    ("lost", "datagrams", lost),
+    ("reordered", "datagrams", reordered),
+    ("jitter", "s", jitter_s),
+];
+
+fn push_intervals(table: &mut ValueTable, row: &ValueRow<'_>, flow: &FlowTimeline) {
+    for interval in &flow.intervals {
+        for (metric, unit, quantity) in INTERVAL_QUANTITIES {
+            table.push(&ValueRow {
+                kind: "interval",
+                flow: &flow.name,
+                metric,
+                unit,
+                start_s: Some(interval.start_s),
+                end_s: Some(interval.end_s),
+                value: quantity(interval).unwrap_or(f64::NAN),
+                ..row.clone()
+            });
+        }
+    }
+}
+
+/// The values of a run: its estimates and predictions, its intervals, its samples.
+#[must_use]
+pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
+    let mut table = ValueTable::new(&[]);
+    let row = ValueRow {
+        id: &run.header.id,
+        ..ValueRow::default()
+    };
+    for direction in run.directions() {
+        push_direction(&mut table, &row, direction);
+    }
+    for size in size_results(run) {
+        let flow = format!("{} B", size.size_bytes);
+        table.push(&ValueRow {
+            kind: "estimate",
+            flow: &flow,
+            metric: "rtt",
+            unit: "s",
+            value: size.mean_s,
+            low: size.interval.map(|(low, _)| low),
+            high: size.interval.map(|(_, high)| high),
+            n: Some(size.n),
+            ..row.clone()
+        });
+    }
+    for check in run.predictions() {
+        table.push(&ValueRow {
+            kind: "predicted",
+            metric: &check.prediction.name,
+            unit: check.prediction.unit.name(),
+            value: check.prediction.value,
+            ..row.clone()
+        });
+    }
+    for flow in flows_of_run(run, 0.0) {
+        push_intervals(&mut table, &row, &flow);
+    }
+    for one in round_trip_series(series) {
+        let flow = one.size_bytes.map_or_else(
+            || one.flow.to_string(),
+            |size| format!("{}, {size} B", one.flow),
+        );
+        for (nth, value) in one.values_s.iter().enumerate() {
+            table.push(&ValueRow {
+                kind: "sample",
+                flow: &flow,
+                metric: "rtt",
+                unit: "s",
+                start_s: Some(nth as f64),
+                value: *value,
+                ..row.clone()
+            });
+        }
+    }
+    table.into_text()
+}
+
+/// Adds the goodput and the loss of a direction.
+fn push_direction(table: &mut ValueTable, row: &ValueRow<'_>, summary: &DirectionSummary) {
+    let loss = summary.loss.as_ref().and_then(|loss| loss.fraction);
+    for (metric, unit, estimate) in [
+        ("goodput", "bit/s", summary.goodput_bps),
+        ("loss", "share", loss),
+    ] {
+        let Some(estimate) = estimate else { continue };
+        let row = ValueRow {
+            kind: "estimate",
+            flow: summary.direction.name(),
+            metric,
+            unit,
+            ..row.clone()
+        };
+        table.push(&row.with_estimate(&estimate));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_hold_commas_or_quotes_are_quoted() {
+        for (text, cell) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("a \"b\"", "\"a \"\"b\"\"\""),
+            ("a\nb", "a b"),
+        ] {
+            let mut table = ValueTable::new(&[]);
+            table.push(&ValueRow {
+                flow: text,
+                ..ValueRow::default()
+            });
+            let expected = format!(",,,,,,,{cell},,,,,0,,,\n");
+            assert!(table.into_text().ends_with(&expected), "{text:?}");
+        }
+    }
+}

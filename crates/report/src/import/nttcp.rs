@@ -1,0 +1,276 @@
+//! Rows of nttcp: `l` for the side that ran it and a digit for each other side, with its title row or without.
+
+use super::line;
+use super::log::{Log, LogCounts, LogFlow, LogFormat};
+use caudal_core::plan::{Direction, Transport};
+use caudal_core::run::ImportSide;
+use caudal_core::sample::Role;
+use caudal_core::warning::WarningCode;
+
+/// A column, as the title row names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Bytes,
+    RealSeconds,
+    RealMbits,
+    Calls,
+    BufferLength,
+    Other,
+}
+
+const TITLES: [(&str, Column); 10] = [
+    ("BufLen", Column::BufferLength),
+    ("BufCnt", Column::Other),
+    ("Bytes", Column::Bytes),
+    ("Calls", Column::Calls),
+    ("Real s", Column::RealSeconds),
+    ("CPU s", Column::Other),
+    ("Real-MBit/s", Column::RealMbits),
+    ("CPU-MBit/s", Column::Other),
+    ("Real-C/s", Column::Other),
+    ("CPU-C/s", Column::Other),
+];
+
+/// The columns without `-f`.
+const DEFAULT: [Column; 8] = [
+    Column::Bytes,
+    Column::RealSeconds,
+    Column::Other,
+    Column::RealMbits,
+    Column::Other,
+    Column::Calls,
+    Column::Other,
+    Column::Other,
+];
+
+/// Whether a line is one that only nttcp prints.
+#[must_use]
+pub fn is_sign(text: &str) -> bool {
+    titles(text).is_some() || row(text, &DEFAULT).is_some()
+}
+
+/// Reads all tests that a text holds.
+#[must_use]
+pub fn read(text: &str) -> Vec<Log> {
+    let mut logs: Vec<Test> = Vec::new();
+    let mut columns: Vec<Column> = DEFAULT.to_vec();
+    let mut command: Option<String> = None;
+    for text in text.lines() {
+        if let Some(titled) = titles(text) {
+            columns = titled;
+        } else if let Some(row) = row(text, &columns) {
+            let begins = row.number == 0;
+            let is_next = |test: &Test| {
+                test.rows
+                    .last()
+                    .is_some_and(|last| last.number < row.number)
+            };
+            match logs.last_mut().filter(|test| !begins && is_next(test)) {
+                Some(test) => test.rows.push(row),
+                None => logs.push(Test {
+                    command: command.take(),
+                    rows: vec![row],
+                }),
+            }
+        } else if let Some(found) = line::command(text, "nttcp") {
+            command = Some(found.to_owned());
+        }
+    }
+    logs.into_iter().map(finish).collect()
+}
+
+struct Test {
+    command: Option<String>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    /// 0 for the local side.
+    number: u32,
+    bytes: f64,
+    seconds: f64,
+    bps: Option<f64>,
+    calls: Option<f64>,
+    length: Option<f64>,
+}
+
+fn titles(text: &str) -> Option<Vec<Column>> {
+    let mut rest = text.trim();
+    let mut columns = Vec::new();
+    while !rest.is_empty() {
+        let (title, column) = TITLES.iter().find(|(title, _)| rest.starts_with(title))?;
+        columns.push(*column);
+        rest = rest[title.len()..].trim_start();
+    }
+    columns.contains(&Column::Bytes).then_some(columns)
+}
+
+fn row(text: &str, columns: &[Column]) -> Option<Row> {
+    let mut words = text.split_whitespace();
+    // The letter of old reports for the remote side is a digit misread.
+    let number = match words.next()? {
+        "l" => 0,
+        "r" => 1,
+        digit if digit.len() == 1 => digit.parse().ok().filter(|number| *number > 0)?,
+        _ => return None,
+    };
+    let mut values = Vec::new();
+    for word in words {
+        let (value, rest) = line::number(word)?;
+        if !rest.is_empty() {
+            return None;
+        }
+        values.push(value);
+    }
+    if values.len() != columns.len() {
+        return None;
+    }
+    let value = |column| {
+        let at = columns.iter().position(|found| *found == column)?;
+        values.get(at).copied()
+    };
+    Some(Row {
+        number,
+        bytes: value(Column::Bytes)?,
+        seconds: value(Column::RealSeconds).unwrap_or(0.0),
+        bps: value(Column::RealMbits).map(|rate| rate * 1e6),
+        calls: value(Column::Calls),
+        length: value(Column::BufferLength),
+    })
+}
+
+impl Row {
+    /// What the row would be of a sender: each call moves as much, and of datagrams three more mark the end.
+    fn sends(&self) -> Option<(Transport, f64)> {
+        let calls = self.calls.filter(|calls| *calls >= 1.0)?;
+        if self.bytes < 1.0 {
+            return None;
+        }
+        if self.bytes % calls == 0.0 {
+            return Some((Transport::Tcp, calls));
+        }
+        (calls > 3.0 && self.bytes % (calls - 3.0) == 0.0).then_some((Transport::Udp, calls - 3.0))
+    }
+
+    fn count(&self, datagrams: Option<f64>) -> LogCounts {
+        // The rate is printed to more digits than the time, so the length of time follows from it.
+        let end_s = self
+            .bps
+            .filter(|bps| *bps > 0.0)
+            .map_or(self.seconds, |bps| self.bytes * 8.0 / bps);
+        LogCounts {
+            end_s: if end_s < 1e9 { end_s } else { self.seconds },
+            bytes: Some(self.bytes),
+            bps: self.bps.filter(|bps| *bps > 0.0),
+            datagrams,
+            ..LogCounts::default()
+        }
+    }
+}
+
+fn finish(test: Test) -> Log {
+    let mut log = Log::new(LogFormat::NttcpRows);
+    log.side = Some(ImportSide::Client);
+    log.is_complete = true;
+    let options: Vec<&str> = test
+        .command
+        .iter()
+        .flat_map(|command| command.split(' '))
+        .collect();
+    log.peer = options
+        .iter()
+        .skip(1)
+        .find(|word| !word.starts_with('-'))
+        .map(|host| (*host).to_owned());
+    let local = test.rows.iter().find(|row| row.number == 0);
+    let remotes: Vec<&Row> = test.rows.iter().filter(|row| row.number > 0).collect();
+    let first = remotes.first().copied();
+    // Evidence, best first: the options; fewer bytes on one side; the number of calls.
+    let fewer = local.zip(first).and_then(|(local, remote)| {
+        (local.bytes != remote.bytes).then_some(local.bytes > remote.bytes)
+    });
+    let by_calls = match (local.and_then(Row::sends), first.and_then(Row::sends)) {
+        (Some(_), None) => Some(true),
+        (None, Some(_)) => Some(false),
+        _ => None,
+    };
+    let said = if options.contains(&"-r") {
+        Some(false)
+    } else {
+        (!options.is_empty()).then_some(true)
+    };
+    let transmits = said.or(fewer).or(by_calls);
+    if transmits.is_none() {
+        let what = "the rows do not say who sent: taken for what nttcp does unless told otherwise";
+        log.warnings
+            .push((WarningCode::DirectionAssumed, what.to_owned()));
+    }
+    let local_sends = transmits.unwrap_or(true);
+    let sender = if local_sends { local } else { first };
+    let by_sender = sender.and_then(Row::sends);
+    log.protocol = if options.contains(&"-u") || fewer.is_some() {
+        Some(Transport::Udp)
+    } else if options.is_empty() {
+        by_sender.map(|(protocol, _)| protocol)
+    } else {
+        Some(Transport::Tcp)
+    };
+    let is_udp = log.protocol == Some(Transport::Udp);
+    let sent = match (is_udp, sender.and_then(|row| row.calls)) {
+        (true, Some(calls)) if calls > 3.0 => Some(calls - 3.0),
+        _ => None,
+    };
+    let length = sender.and_then(|row| row.length);
+    log.length = length.or_else(|| {
+        let calls = if is_udp {
+            sent
+        } else {
+            by_sender.map(|(_, calls)| calls)
+        }?;
+        sender
+            .map(|row| row.bytes / calls)
+            .filter(|length| length.fract() == 0.0)
+    });
+    let length_each = log.length.filter(|length| *length >= 1.0);
+    let direction = if local_sends {
+        Direction::Up
+    } else {
+        Direction::Down
+    };
+    let (near, far) = if local_sends {
+        (Role::Sender, Role::Receiver)
+    } else {
+        (Role::Receiver, Role::Sender)
+    };
+    let put = |flow: &mut LogFlow, row: &Row, end: Role| {
+        // Datagrams are all of one length, so the bytes tell how many came.
+        let arrived = length_each.map(|length| row.bytes / length);
+        let arrived = arrived.filter(|count| is_udp && count.fract() == 0.0);
+        *flow.end_mut(end) = Some(match (end, sent, arrived) {
+            (Role::Sender, sent, _) => row.count(sent),
+            (Role::Receiver, Some(sent), Some(arrived)) if arrived <= sent => LogCounts {
+                lost: Some(sent - arrived),
+                ..row.count(Some(sent))
+            },
+            (Role::Receiver, ..) => row.count(None),
+        });
+    };
+    if remotes.is_empty() {
+        let mut flow = LogFlow::new(direction, near);
+        if let Some(row) = local {
+            put(&mut flow, row, near);
+        }
+        log.flows.push(flow);
+    }
+    for remote in remotes {
+        let mut flow = LogFlow::new(direction, near);
+        if let Some(row) = local {
+            put(&mut flow, row, near);
+        }
+        put(&mut flow, remote, far);
+        log.flows.push(flow);
+    }
+    log.command = test.command;
+    log
+}

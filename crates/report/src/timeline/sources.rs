@@ -1,0 +1,72 @@
+//! The flows of runs and trials over time.
+
+use super::cleaning::cleaned_intervals;
+use super::combine::combined_intervals;
+use super::flow_timeline::FlowTimeline;
+use caudal_core::plan::PlanKind;
+use caudal_core::run::{FlowReport, Run};
+use caudal_core::sample::Role;
+use caudal_experiment::{FlowKindFile, Trial};
+
+/// The flows of a run over time, moved by `offset_s`. A connection of a round-trip test has none.
+#[must_use]
+pub fn flows_of_run(run: &Run, offset_s: f64) -> Vec<FlowTimeline> {
+    let kind = run.kind().unwrap_or(PlanKind::Tcp);
+    let flows = run.flows();
+    let timeline = |flow: &FlowReport| {
+        let intervals = flow.intervals.as_deref()?;
+        Some(FlowTimeline {
+            name: flow_name(flow, kind, flows),
+            kind,
+            intervals: cleaned_intervals(intervals, offset_s),
+        })
+    };
+    flows.iter().filter_map(timeline).collect()
+}
+
+/// The name of a flow among those of its run.
+fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String {
+    let is_bidirectional = flows
+        .windows(2)
+        .any(|pair| pair[0].flow.direction != pair[1].flow.direction);
+    let (id, direction) = (flow.flow.id, flow.flow.direction.name());
+    let transport = match kind {
+        PlanKind::Tcp => "TCP",
+        PlanKind::Udp => "UDP",
+        PlanKind::Rtt => "echo",
+    };
+    let name = match (flows.len(), is_bidirectional) {
+        (1, _) => transport.to_owned(),
+        (2, true) => format!("{transport} {direction}"),
+        (_, true) => format!("#{id} {direction}"),
+        _ => format!("#{id}"),
+    };
+    // A log of the sender alone reports what was sent, not what arrived.
+    match flow.counted_by {
+        Some(Role::Sender) => format!("{name}, as sent"),
+        _ => name,
+    }
+}
+
+/// The bulk flows of a trial over time, each with its connections combined. A flow that failed has no intervals.
+#[must_use]
+pub fn flows_of_trial(trial: &Trial) -> Vec<FlowTimeline> {
+    let flows = trial.flows.iter().filter_map(|flow| {
+        let kind = match flow.kind {
+            FlowKindFile::Tcp => PlanKind::Tcp,
+            FlowKindFile::Udp => PlanKind::Udp,
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => return None,
+        };
+        let offset_s = flow.offset_s.unwrap_or(0.0);
+        let connections = flow
+            .run
+            .as_ref()
+            .map_or_else(Vec::new, |run| flows_of_run(run, offset_s));
+        Some(FlowTimeline {
+            name: flow.name.clone(),
+            kind,
+            intervals: combined_intervals(&connections),
+        })
+    });
+    flows.collect()
+}
