@@ -60,10 +60,10 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('d'), &["dualtest"], |options| {
-        options.mode = TestMode::Dual
+        options.mode = TestMode::Dual;
     }),
     flag(Some('e'), &["enhanced", "enhancedreports"], |options| {
-        options.enhanced = true
+        options.enhanced = true;
     }),
     argument(Some('f'), &["format"], |options, argument| {
         let format = argument.text.chars().next().and_then(Format::of);
@@ -85,7 +85,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('m'), &["print_mss"], |options| {
-        options.print_mss = true
+        options.print_mss = true;
     }),
     argument(Some('n'), &["num"], |options, argument| {
         let bytes = amount(argument, "a number of bytes")? as u64;
@@ -104,7 +104,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('r'), &["tradeoff"], |options| {
-        options.mode = TestMode::Tradeoff
+        options.mode = TestMode::Tradeoff;
     }),
     flag(Some('s'), &["server"], |options| options.server = true),
     argument(Some('t'), &["time"], |options, argument| {
@@ -139,7 +139,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('1'), &["singleclient"], |options| {
-        options.single = true
+        options.single = true;
     }),
     flag(Some('4'), &["v4"], |options| options.v4 = true),
     flag(Some('6'), &["v6"], |options| options.v6 = true),
@@ -148,7 +148,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('C'), &["compatibility"], |options| {
-        options.compatible = true
+        options.compatible = true;
     }),
     flag(Some('D'), &["daemon"], |options| options.daemon = true),
     argument(
@@ -165,7 +165,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(Some('I'), &["stdin", "stdin_input"], |options| {
-        options.payload = Some(PathBuf::from("-"))
+        options.payload = Some(PathBuf::from("-"));
     }),
     argument(Some('L'), &["listenport"], |options, argument| {
         options.listen_port = Some(port(argument)?);
@@ -204,14 +204,14 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         options.single = true;
     }),
     flag(Some('V'), &["ipv6_domain", "IPv6Version"], |options| {
-        options.v6 = true
+        options.v6 = true;
     }),
     flag(Some('W'), &["suggest_win_size"], |options| {
         let note = "The -W option has been removed, as in iperf 2.0.6 and later";
         options.notes.push(note.to_owned());
     }),
     flag(Some('X'), &["peer-detect", "peerdetect"], |options| {
-        options.detect = true
+        options.detect = true;
     }),
     argument(
         Some('Z'),
@@ -242,7 +242,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(None, &["full-duplex"], |options| {
-        options.mode = TestMode::FullDuplex
+        options.mode = TestMode::FullDuplex;
     }),
     flag(None, &["hide-ips"], |options| options.hide = true),
     option(None, &["no-connect-sync"], Ignored(ArgumentKind::Absent)),
