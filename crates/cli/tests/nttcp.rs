@@ -257,7 +257,7 @@ fn lies_and_silence_cost_the_liar_only() {
     for (named, word) in [
         ("dataport: 22\n", "belongs to a service"),
         ("dataport: -1\n", "no port"),
-        ("hello\n", "was due"),
+        ("hello\n", "was expected"),
     ] {
         let mut hand = Hand::asks(port, "nttcp@-t@-N1\n");
         hand.control.get_mut().write_all(named.as_bytes()).unwrap();
