@@ -3,10 +3,10 @@
 
 mod digits;
 mod getopt;
-mod option_table;
 pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;
+mod option_table;
 pub mod personality;
 mod program;
 mod recording;
