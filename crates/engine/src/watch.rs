@@ -94,7 +94,10 @@ struct Stopping {
 /// The watch over running flows.
 pub(crate) struct FlowWatch<'a> {
     limits: FlowLimits<'a>,
+    /// The start of the flows, from which ticks count.
     start_ns: u64,
+    /// The time from which the limits count.
+    began_ns: u64,
     tick: u64,
     progress: u64,
     progress_ns: u64,
@@ -110,6 +113,7 @@ impl<'a> FlowWatch<'a> {
             are_senders_stopped: limits.send_time.is_none(),
             limits,
             start_ns: set.start_ns(),
+            began_ns: monotonic_ns(),
             tick: 1,
             progress: 0,
             progress_ns: monotonic_ns(),
@@ -166,8 +170,8 @@ impl<'a> FlowWatch<'a> {
         Some(self.start_ns.saturating_add(as_ns(at)))
     }
 
-    fn after_start_ns(&self, time: Option<Duration>) -> Option<u64> {
-        time.map(|time| self.start_ns.saturating_add(as_ns(time)))
+    fn limit_ns(&self, time: Option<Duration>) -> Option<u64> {
+        time.map(|time| self.began_ns.saturating_add(as_ns(time)))
     }
 
     fn idle_at_ns(&self) -> Option<u64> {
@@ -177,7 +181,7 @@ impl<'a> FlowWatch<'a> {
 
     fn limit_reached(&self, now_ns: u64) -> Option<StopReason> {
         let has_passed = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| now_ns >= at_ns);
-        if has_passed(self.after_start_ns(self.limits.total_time)) {
+        if has_passed(self.limit_ns(self.limits.total_time)) {
             Some(StopReason::TimeOver)
         } else if has_passed(self.idle_at_ns()) {
             let timeout = self.limits.idle_timeout.unwrap_or_default();
@@ -213,7 +217,7 @@ impl<'a> FlowWatch<'a> {
     fn enforce(&mut self, set: &FlowSet, now_ns: u64) {
         if !self.are_senders_stopped
             && self
-                .after_start_ns(self.limits.send_time)
+                .limit_ns(self.limits.send_time)
                 .is_some_and(|at_ns| now_ns >= at_ns)
         {
             self.are_senders_stopped = true;
@@ -246,9 +250,9 @@ impl<'a> FlowWatch<'a> {
             Some(_) => None,
             None => {
                 let senders_ns = self
-                    .after_start_ns(self.limits.send_time)
+                    .limit_ns(self.limits.send_time)
                     .filter(|_| !self.are_senders_stopped);
-                let total_ns = self.after_start_ns(self.limits.total_time);
+                let total_ns = self.limit_ns(self.limits.total_time);
                 [senders_ns, total_ns, self.idle_at_ns()]
                     .into_iter()
                     .flatten()

@@ -1,5 +1,6 @@
 //! The receiving end of a UDP flow.
 
+use super::counters::FlowCounters;
 use super::datagram_account::{DatagramAccount, ExpectedDatagrams};
 use super::datagram_format::{DatagramReader, ReceiveStep, ReceiverView, SenderClock};
 use super::thread::{FlowContext, FlowTask, TaskOutcome};
@@ -87,7 +88,7 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         let mut calls = 0;
         let mut quiet_since_ns = monotonic_ns();
         loop {
-            let mut has_arrivals = self.take_strays(socket, account);
+            let mut has_arrivals = self.take_strays(socket, account, counters);
             let now_ns = match receiver.receive(socket, Wait::ForOne) {
                 Ok(_) => {
                     calls += 1;
@@ -154,7 +155,12 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
 
     /// Takes the datagrams that arrived at another socket; `true` when there were any.
     #[inline]
-    fn take_strays(&mut self, socket: &UdpSocket, account: &mut DatagramAccount) -> bool {
+    fn take_strays(
+        &mut self,
+        socket: &UdpSocket,
+        account: &mut DatagramAccount,
+        counters: &FlowCounters,
+    ) -> bool {
         let mut has_strays = false;
         while let Some((datagram, arrived_ns)) = self.reader.next_stray() {
             has_strays = true;
@@ -165,6 +171,10 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
                 datagram.len(),
                 arrived_ns,
             );
+        }
+        // The next datagram may be long in coming.
+        if has_strays && account.counts().received > 0 && counters.first_ns.load(Relaxed) == 0 {
+            counters.first_ns.store(monotonic_ns(), Relaxed);
         }
         has_strays
     }

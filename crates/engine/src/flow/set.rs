@@ -114,19 +114,37 @@ impl FlowSet {
 
     /// Lets the senders go: the clock of the flows runs from here.
     pub(crate) fn start(&mut self) {
-        let mut start_ns = monotonic_ns();
-        self.gate.open();
-        for flow in &self.flows {
-            // Payload that arrived before this thread was scheduled belongs to the test.
-            let first_ns = flow.context.counters.first_ns.load(Relaxed);
-            if first_ns != 0 {
-                start_ns = start_ns.min(first_ns);
-            }
-        }
+        let start_ns = self.open_gate();
         for flow in &mut self.flows {
             flow.start_ns = start_ns;
         }
         self.start_ns = Some(start_ns);
+    }
+
+    /// Lets the senders go, whose clock runs from here. That of the receivers runs from `began_ns`, when their payload may
+    /// have begun to arrive.
+    pub(crate) fn start_since(&mut self, began_ns: u64) {
+        let now_ns = monotonic_ns();
+        let start_ns = self.open_gate().min(began_ns);
+        for flow in &mut self.flows {
+            flow.start_ns = match flow.role {
+                Role::Sender => now_ns,
+                Role::Receiver => start_ns,
+            };
+        }
+        self.start_ns = Some(start_ns);
+    }
+
+    /// Lets the senders go: the present, or the arrival of the first payload.
+    fn open_gate(&self) -> u64 {
+        let now_ns = monotonic_ns();
+        self.gate.open();
+        self.flows
+            .iter()
+            .map(|flow| flow.context.counters.first_ns.load(Relaxed))
+            // Payload that arrived before this thread was scheduled belongs to the test.
+            .filter(|first_ns| *first_ns != 0)
+            .fold(now_ns, u64::min)
     }
 
     /// The start, ns of the monotonic clock; 0 before.

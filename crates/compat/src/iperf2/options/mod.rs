@@ -1,9 +1,9 @@
-//! iperf 2's command line: its options, their abbreviations and their defaults.
+//! The command line of iperf 2: its options, their abbreviations and their defaults.
 
 mod table;
 mod values;
 
-use super::units::{self, Format};
+use super::units::{self, UnitFormat};
 use crate::option_table::{
     ArgumentKind, CommandWord, EffectError, OptionArgument, OptionEffect, OptionError, read_options,
 };
@@ -14,38 +14,38 @@ use std::time::Duration;
 use table::TABLE;
 use values::{amount, invalid, split_device};
 
-/// Everything a command line says.
+/// The options of a command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The server's name, with the device to leave from after a `%`; `None` for a server.
     pub host: Option<String>,
-    /// Whether to serve.
+    /// `true` for a server.
     pub server: bool,
-    /// Whether over UDP.
+    /// `true` over UDP.
     pub udp: bool,
     /// The rate, bit/s.
     pub rate: Option<u64>,
-    /// The rate in datagrams a second instead.
+    /// The rate in datagrams a second, instead of [`Self::rate`].
     pub pps: Option<f64>,
-    /// More columns.
+    /// `true` for more columns.
     pub enhanced: bool,
-    /// How numbers are shown.
-    pub format: Format,
-    /// How often to report.
+    /// The units of amounts and rates.
+    pub format: UnitFormat,
+    /// The interval between reports.
     pub interval: Option<Duration>,
     /// Bytes in a block or datagram.
     pub length: Option<u32>,
-    /// Whether the segment size is shown.
+    /// `true` to show the maximum segment size.
     pub print_mss: bool,
-    /// Where output goes.
+    /// The file that the output goes to, instead of standard output.
     pub output: Option<PathBuf>,
-    /// The port.
+    /// The port of the server.
     pub port: u16,
-    /// How long.
+    /// The duration; zero for no end.
     pub time: Option<Duration>,
-    /// How much.
+    /// The payload of each connection, bytes.
     pub bytes: Option<u64>,
-    /// Socket buffers.
+    /// The socket buffers, bytes.
     pub window: Option<usize>,
     /// The local address.
     pub bind: Option<IpAddr>,
@@ -53,65 +53,65 @@ pub struct Options {
     pub bind_port: Option<u16>,
     /// The local device.
     pub device: Option<String>,
-    /// No header.
+    /// `true` to send no test header.
     pub compatible: bool,
-    /// Largest segment.
+    /// The maximum segment size, bytes.
     pub mss: Option<u32>,
-    /// Nagle's algorithm off.
+    /// `true` to disable Nagle's algorithm.
     pub no_delay: bool,
     /// The TOS byte.
     pub tos: Option<u8>,
-    /// Congestion control.
+    /// The congestion control.
     pub congestion: Option<String>,
-    /// Reports left out.
+    /// The letters of the reports that are not printed.
     pub exclude: String,
-    /// Comma-separated values.
+    /// `true` for comma-separated values.
     pub csv: bool,
-    /// Addresses are not shown.
+    /// `true` to hide addresses.
     pub hide: bool,
-    /// Times in UTC.
+    /// `true` for times in UTC.
     pub utc: bool,
-    /// Sums only.
+    /// `true` to print sums only.
     pub sum_only: bool,
-    /// One client at a time.
+    /// `true` to serve one client at a time.
     pub single: bool,
-    /// In the background.
+    /// `true` for a server in the background.
     pub daemon: bool,
     /// The source of a multicast group.
     pub source_host: Option<IpAddr>,
-    /// IPv6 as well.
+    /// `true` for IPv6: at a server beside IPv4.
     pub v6: bool,
-    /// IPv4 only.
+    /// `true` for IPv4 only.
     pub v4: bool,
-    /// Received payload is dropped in the kernel.
+    /// `true` to let the kernel drop received payload.
     pub skip_copy: bool,
-    /// Connections are made, nothing is sent.
+    /// `true` to make the connections and send nothing.
     pub connect_only: bool,
-    /// How long to hold back before the first write.
+    /// The time between connecting and the first write.
     pub delay: Option<Duration>,
     /// The directions, and who connects.
     pub mode: TestMode,
-    /// The port to be connected back to.
+    /// The port on which the server is to connect back.
     pub listen_port: Option<u16>,
-    /// Pacing by the kernel, bit/s.
+    /// The rate at which the kernel paces, bit/s.
     pub fq_rate: Option<u64>,
-    /// No last report.
+    /// `true` when the end of a UDP flow is not reported.
     pub no_udp_fin: bool,
-    /// Stamps.
+    /// `true` to write the time of departure into what is sent.
     pub trip_times: bool,
     /// The file that is sent instead of the pattern; `-` for standard input.
     pub payload: Option<PathBuf>,
-    /// Connections; of a server: clients after which it ends.
+    /// The number of connections; of a server that of the clients after which it ends.
     pub parallel: Option<u32>,
-    /// Time to live of multicast.
+    /// The time to live of multicast.
     pub ttl: Option<u32>,
-    /// Ask for the server's version.
+    /// `true` to ask for the server's version.
     pub detect: bool,
-    /// Help was asked for.
+    /// `true` to print the help.
     pub help: bool,
-    /// The version was asked for.
+    /// `true` to print the version.
     pub version: bool,
-    /// What is to be said before the test.
+    /// The notes to print before the test.
     pub notes: Vec<String>,
 }
 
@@ -124,7 +124,7 @@ impl Default for Options {
             rate: None,
             pps: None,
             enhanced: false,
-            format: Format::AdaptiveBits,
+            format: UnitFormat::AdaptiveBits,
             interval: None,
             length: None,
             print_mss: false,

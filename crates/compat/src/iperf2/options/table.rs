@@ -4,7 +4,7 @@ use super::Options;
 use super::values::{
     amount, dscp, interval, invalid, port, seconds, split_device, time_until, tos, within,
 };
-use crate::iperf2::units::Format;
+use crate::iperf2::units::UnitFormat;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
 use caudal_wire::iperf2::TestMode;
@@ -66,7 +66,11 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         options.enhanced = true;
     }),
     argument(Some('f'), &["format"], |options, argument| {
-        let format = argument.text.chars().next().and_then(Format::of);
+        let format = argument
+            .text
+            .chars()
+            .next()
+            .and_then(UnitFormat::from_letter);
         options.format =
             format.ok_or_else(|| invalid(argument, "one of a, b, k, m, g, t, A, B, K, M, G, T"))?;
         Ok(())

@@ -184,7 +184,9 @@ fn next_report(
             sleep_until((monotonic_ns() + 1_000_000).min(until_ns));
             continue;
         }
-        let mut datagrams = receiver.messages().flat_map(|message| message.datagrams());
+        let mut datagrams = receiver
+            .messages()
+            .flat_map(caudal_sys::udp::ReceivedBatch::datagrams);
         if let Some(report) = datagrams.find_map(ServerReport::decode) {
             return Some(report);
         }

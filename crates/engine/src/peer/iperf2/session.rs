@@ -36,6 +36,8 @@ pub(super) struct Iperf2ServerSession<'a> {
     arrived_answers: Receiver<EndAnswer>,
     view: Option<Box<dyn SessionView>>,
     next_flow: u32,
+    /// The time at which the client was first served; `None` once its flows have run.
+    began_ns: Option<u64>,
 }
 
 /// The outcome of the flows of a session.
@@ -78,6 +80,7 @@ impl<'a> Iperf2ServerSession<'a> {
             arrived_answers,
             view: None,
             next_flow: 0,
+            began_ns: Some(monotonic_ns()),
         }
     }
 
@@ -165,7 +168,10 @@ impl<'a> Iperf2ServerSession<'a> {
     ) -> SessionOutcome {
         let state = self.state;
         let options = &state.options;
-        set.start();
+        match self.began_ns.take() {
+            Some(began_ns) => set.start_since(began_ns),
+            None => set.start(),
+        }
         let limits = FlowLimits {
             ticks: options
                 .interval
