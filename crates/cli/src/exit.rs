@@ -162,7 +162,7 @@ impl From<RunError> for Failure {
             RunError::Flows(_) => (Exit::Failed, "see whether a firewall cuts connections"),
             RunError::Plan(_) => (Exit::Usage, "see --help"),
             RunError::Unsupported { .. } => (
-                Exit::Usage,
+                Exit::NotPermitted,
                 "leave it out, or measure with a server of caudal",
             ),
             RunError::Interrupted => (Exit::Failed, ""),

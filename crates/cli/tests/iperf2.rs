@@ -624,7 +624,7 @@ fn client_of_2_2() {
     stream.read_exact(&mut ack).unwrap();
     assert_eq!((at(&ack, 0), at(&ack, 4)), (2, 28));
     drop(stream);
-    server.running.line_with("client 2.2.1: TCP upload");
+    server.running.line_with("client iperf 2.2.1: TCP upload");
     // In reverse nothing comes but what was asked for.
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(SOON)).unwrap();
@@ -883,9 +883,7 @@ fn no_connect_back() {
     stream
         .write_all(&words(&[0x8000_0001, 1, back, 0, 0, 1000]))
         .unwrap();
-    server
-        .running
-        .line_with("which this server is told not to do");
+    server.running.line_with("which this server does not do");
     drop(stream);
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err());

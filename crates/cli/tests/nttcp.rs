@@ -257,7 +257,7 @@ fn lies_and_silence_cost_the_liar_only() {
     for (named, word) in [
         ("dataport: 22\n", "belongs to a service"),
         ("dataport: -1\n", "no port"),
-        ("hello\n", "was due"),
+        ("hello\n", "was expected"),
     ] {
         let mut hand = Hand::asks(port, "nttcp@-t@-N1\n");
         hand.control.get_mut().write_all(named.as_bytes()).unwrap();
@@ -272,10 +272,34 @@ fn lies_and_silence_cost_the_liar_only() {
     let speechless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let ended = client(port, "-n10 127.0.0.1").done();
     assert_eq!(ended.stdout.lines().count(), 2, "{ended:#?}");
-    assert!(never.hears().contains("no data connection came"));
+    assert!(never.hears().contains("no data connection was made"));
     assert!(silent.hears().starts_with("nttcp-1: "));
     drop((held, speechless));
     server.still_serves();
+}
+
+#[test]
+fn our_own_tests_run_with_a_server_of_nttcp() {
+    let (_server, port) = serve("");
+    let says = |words: &str| {
+        let words = format!("{words} 127.0.0.1 --as nttcp --no-store -p {port}");
+        run(&mut caudal(words.split_whitespace()), SOON)
+    };
+    let up = says("tcp -n 1M --json").done().json();
+    assert_eq!(up["flows"][0]["receiver"]["bytes"], 1_000_000, "{up}");
+    assert_eq!(up["environment"]["server"]["tool"], "nttcp");
+    let timed = says("tcp -t 0.4 --json").done().json();
+    assert!(
+        timed["summary"]["goodput_bps"]["mean"].as_f64() > Some(1e6),
+        "{timed}"
+    );
+    let down = says("tcp -n 1M -R --json").done().json();
+    assert_eq!(down["flows"][0]["receiver"]["bytes"], 1_000_000, "{down}");
+    let datagrams = says("udp -t 0.4 -b 5M --json").done().json();
+    assert_eq!(datagrams["flows"][0]["receiver"]["lost"], 0, "{datagrams}");
+    for (words, named) in [("-P 2", "--parallel"), ("--mptcp", "--mptcp")] {
+        says(&format!("tcp {words}")).failed(4, &["nttcp does not support", named]);
+    }
 }
 
 #[test]

@@ -250,8 +250,14 @@ fn ids() {
         connection
             .execute("INSERT INTO document VALUES (?, NULL, 2, '{}')", [&id])
             .unwrap_err();
+        let document = format!(
+            r#"{{"schema":"caudal.run/1","id":"{id}","tool":{{"name":"caudal"}},"plan":{{}}}}"#
+        );
         connection
-            .execute("INSERT INTO document VALUES (?, NULL, 2, x'7b7d')", [&id])
+            .execute(
+                "INSERT INTO document VALUES (?1, NULL, ?2, ?3)",
+                rusqlite::params![&id, document.len(), document.as_bytes()],
+            )
             .unwrap();
     }
     drop(connection);

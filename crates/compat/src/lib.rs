@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod digits;
-mod getopt;
 pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;

@@ -3,7 +3,7 @@
 use super::sink::Sink;
 use caudal_core::event::{Event, View};
 
-/// A view that prints every event but the raw readings as a line of JSON.
+/// A view that prints each event that docs/reference/json.md has as a line of JSON.
 #[derive(Debug)]
 pub struct JsonLines {
     /// Where the lines go.
@@ -22,7 +22,16 @@ impl JsonLines {
 
 impl View for JsonLines {
     fn event(&mut self, event: &Event) {
-        if matches!(event, Event::Sampled(_) | Event::Ending) {
+        let is_documented = matches!(
+            event,
+            Event::Agreed(_)
+                | Event::Started { .. }
+                | Event::Interval { .. }
+                | Event::Size(_)
+                | Event::Trial { .. }
+                | Event::Finished { .. }
+        );
+        if !is_documented {
             return;
         }
         let line = serde_json::to_string(event).unwrap_or_default();

@@ -2,9 +2,9 @@
 
 use crate::digits::{scaled, three, trimmed};
 
-/// How amounts and rates are shown (`-f`).
+/// The units in which amounts and rates are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum UnitFormat {
     /// Bits, in the unit that fits.
     AdaptiveBits,
     /// Bytes, in the unit that fits.
@@ -15,10 +15,10 @@ pub enum Format {
     Bytes(u32),
 }
 
-impl Format {
-    /// Reads the letter of `-f`.
+impl UnitFormat {
+    /// The units of an option's letter; `None` for any other.
     #[must_use]
-    pub fn of(letter: char) -> Option<Self> {
+    pub fn from_letter(letter: char) -> Option<Self> {
         Some(match letter {
             'a' => Self::AdaptiveBits,
             'A' => Self::AdaptiveBytes,
@@ -50,10 +50,10 @@ fn shown(value: f64, base: f64, power: Option<u32>, unit: &str) -> String {
 
 /// An amount of payload, as `1.25 MByte`.
 #[must_use]
-pub fn bytes(count: f64, format: Format) -> String {
+pub fn bytes(count: f64, format: UnitFormat) -> String {
     let power = match format {
-        Format::AdaptiveBits | Format::AdaptiveBytes => None,
-        Format::Bits(power) | Format::Bytes(power) => Some(power),
+        UnitFormat::AdaptiveBits | UnitFormat::AdaptiveBytes => None,
+        UnitFormat::Bits(power) | UnitFormat::Bytes(power) => Some(power),
     };
     if power == Some(0) || power.is_none() && count < 1024.0 {
         return format!("{count:4.0} Byte");
@@ -63,18 +63,18 @@ pub fn bytes(count: f64, format: Format) -> String {
 
 /// A rate, as `20.9 Mbit`, of bits a second.
 #[must_use]
-pub fn rate(bps: f64, format: Format) -> String {
+pub fn rate(bps: f64, format: UnitFormat) -> String {
     match format {
-        Format::AdaptiveBits => {
+        UnitFormat::AdaptiveBits => {
             if bps < 1000.0 {
                 return shown(bps, 1000.0, Some(0), "bit");
             }
             shown(bps, 1000.0, None, "bit")
         }
-        Format::Bits(0) => format!("{bps:4.0} bit"),
-        Format::Bits(power) => shown(bps, 1000.0, Some(power), "bit"),
-        Format::AdaptiveBytes => bytes(bps / 8.0, Format::AdaptiveBytes),
-        Format::Bytes(power) => bytes(bps / 8.0, Format::Bytes(power)),
+        UnitFormat::Bits(0) => format!("{bps:4.0} bit"),
+        UnitFormat::Bits(power) => shown(bps, 1000.0, Some(power), "bit"),
+        UnitFormat::AdaptiveBytes => bytes(bps / 8.0, UnitFormat::AdaptiveBytes),
+        UnitFormat::Bytes(power) => bytes(bps / 8.0, UnitFormat::Bytes(power)),
     }
 }
 
@@ -130,21 +130,21 @@ mod tests {
 
     #[test]
     fn numbers_look_like_those_of_2_1_8() {
-        let auto = Format::AdaptiveBits;
+        let auto = UnitFormat::AdaptiveBits;
         let cases = [
             (bytes(6_422_588.0, auto), "6.13 MByte"),
             (bytes(135_240.0, auto), " 132 KByte"),
             (bytes(67_620.0, auto), "66.0 KByte"),
             (bytes(131_072.0, auto), " 128 KByte"),
             (bytes(100.0, auto), " 100 Byte"),
-            (bytes(2_509_908.0, Format::Bits(1)), "2451 KByte"),
-            (bytes(20_600.0, Format::Bytes(0)), "20600 Byte"),
+            (bytes(2_509_908.0, UnitFormat::Bits(1)), "2451 KByte"),
+            (bytes(20_600.0, UnitFormat::Bytes(0)), "20600 Byte"),
             (rate(50_900_000.0, auto), "50.9 Mbit"),
             (rate(1_070_000.0, auto), "1.07 Mbit"),
             (rate(163_136.0, auto), " 163 Kbit"),
-            (rate(19_827_000.0, Format::Bits(1)), "19827 Kbit"),
-            (rate(163_136.0, Format::Bytes(0)), "20392 Byte"),
-            (rate(93_900_000.0, Format::Bytes(2)), "11.2 MByte"),
+            (rate(19_827_000.0, UnitFormat::Bits(1)), "19827 Kbit"),
+            (rate(163_136.0, UnitFormat::Bytes(0)), "20392 Byte"),
+            (rate(93_900_000.0, UnitFormat::Bytes(2)), "11.2 MByte"),
             (rate(5_200_000_000.0, auto), "5.20 Gbit"),
         ];
         for (found, expected) in cases {

@@ -8,7 +8,7 @@ use super::server_view::{PrintJob, ServerView};
 use crate::program::fail;
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender, SessionViews};
-use caudal_engine::{AddressFamily, Server, ServerOptions, TOOL};
+use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, TOOL};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf3::Iperf3ErrorCode;
@@ -178,12 +178,13 @@ impl RunningServer {
         }
     }
 
-    /// Prints why clients were refused before their sessions had views.
+    /// Prints why clients were refused whose sessions have no views.
     fn print_refusals(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.event_ns = monotonic_ns();
-            if let (0, SessionEventKind::Refused { reason }, Some(peer)) =
-                (event.session, event.kind, event.peer)
+            let has_view = event.protocol == Protocol::Iperf3 && event.session != 0;
+            if let (SessionEventKind::Refused { reason }, Some(peer)) = (event.kind, event.peer)
+                && !has_view
             {
                 self.printer
                     .error(&format!("error - {}: {reason}", peer.ip()));

@@ -1,6 +1,6 @@
 //! The client.
 
-use super::command_line::CommandLine;
+use super::command_line::NttcpCommandLine;
 use super::fail;
 use super::printer::NttcpPrinter;
 use crate::recording::{ClientEnd, ClientRecording};
@@ -15,7 +15,11 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
 /// Carries out the transfer of a command line, which `command` repeats.
-pub(super) fn run(line: &CommandLine, command: String, interrupt: &'static Interrupt) -> ExitCode {
+pub(super) fn run(
+    line: &NttcpCommandLine,
+    command: String,
+    interrupt: &'static Interrupt,
+) -> ExitCode {
     let request = &line.local;
     let host = line.host.as_deref().unwrap_or_default();
     let peer = match resolve(host, request.port) {
@@ -71,7 +75,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
 }
 
 /// The plan of a command line: its length and bytes are those of the end that sends.
-fn plan_record(line: &CommandLine, peer: SocketAddr) -> PlanRecord {
+fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
     let local = &line.local;
     let remote = with_options(local, &line.remote);
     let sender = if local.transmit { local } else { &remote };

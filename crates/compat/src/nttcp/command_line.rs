@@ -4,7 +4,7 @@ use caudal_wire::nttcp::TransferRequest;
 
 /// A command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CommandLine {
+pub struct NttcpCommandLine {
     /// The transfer as this end carries it out.
     pub local: TransferRequest,
     /// The other end.
@@ -13,7 +13,7 @@ pub struct CommandLine {
     pub remote: Vec<String>,
 }
 
-impl CommandLine {
+impl NttcpCommandLine {
     /// Parses the arguments, after the default options of both ends.
     ///
     /// # Errors
@@ -83,9 +83,9 @@ fn check_remote(options: &[String]) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<CommandLine, String> {
+    fn read(line: &str) -> Result<NttcpCommandLine, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        CommandLine::parse(&words, "", "")
+        NttcpCommandLine::parse(&words, "", "")
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn the_environment_comes_first() {
         let words = ["-n5".to_owned(), "host".to_owned()];
-        let line = CommandLine::parse(&words, "-l100 -n9", "-D").unwrap();
+        let line = NttcpCommandLine::parse(&words, "-l100 -n9", "-D").unwrap();
         assert_eq!((line.local.length, line.local.count), (100, 5));
         assert_eq!(line.remote, ["-D"]);
     }

@@ -9,7 +9,7 @@ mod server;
 
 use crate::program::{self, command_line as repeated_command, run_prepared};
 use caudal_sys::signal::Interrupt;
-use command_line::CommandLine;
+use command_line::NttcpCommandLine;
 use help::HELP;
 use std::fmt::Display;
 use std::io::Write;
@@ -24,7 +24,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
 fn run(arguments: &[String], interrupt: &'static Interrupt) -> ExitCode {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let defaults = (variable("NTTCP_LOC_OPT"), variable("NTTCP_REM_OPT"));
-    let line = match CommandLine::parse(arguments, &defaults.0, &defaults.1) {
+    let line = match NttcpCommandLine::parse(arguments, &defaults.0, &defaults.1) {
         Ok(line) => line,
         Err(error) => {
             let exit = fail(error);

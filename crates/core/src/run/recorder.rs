@@ -183,6 +183,7 @@ impl FlowAccount {
             Role::Sender => (own, self.peer),
             Role::Receiver => (self.peer, own),
         };
+        let start_s = self.measured_from_ns(warm_up) as f64 / 1e9;
         let own_tcp = self.last_tcp().filter(|_| role == Role::Sender);
         let direction = match role {
             Role::Sender => Direction::Up,
@@ -190,8 +191,8 @@ impl FlowAccount {
         };
         Some(FlowReport {
             counted_by: Some(role),
-            sender: sent.map(|totals| sender_report(&totals, own_tcp.as_ref())),
-            receiver: received.map(|totals| receiver_report(&totals)),
+            sender: sent.map(|totals| sender_report(start_s, &totals, own_tcp.as_ref())),
+            receiver: received.map(|totals| receiver_report(start_s, &totals)),
             intervals: Some(self.intervals(role, warm_up)),
             ..FlowReport::new(PlannedFlow { id, direction })
         })
@@ -201,17 +202,29 @@ impl FlowAccount {
     fn own_totals(&self, role: Role, warm_up: u64) -> Option<FlowTotals> {
         let flow = self.samples.first().map(|sample| sample.flow);
         let flow = flow.or(self.end.as_ref().map(|ended| ended.end.flow))?;
-        let at_tick = |tick: u64| self.samples.iter().find(|sample| sample.tick == tick);
-        let base = at_tick(warm_up).filter(|_| warm_up > 0);
-        let base_ns = base.map_or(0, |sample| sample.at_ns);
+        let base = self.at_tick(warm_up).filter(|_| warm_up > 0);
+        let base_ns = self.measured_from_ns(warm_up);
         let (at_ns, counters) = match (&self.end, self.samples.last()) {
-            (Some(ended), _) => (ended.at_ns, ended.end.counters),
+            (Some(ended), _) => {
+                let start_ns = self.at_tick(0).map_or(0, |sample| sample.at_ns);
+                (start_ns + ended.at_ns, ended.end.counters)
+            }
             (None, Some(last)) => (last.at_ns, last.counters),
             (None, None) => return None,
         };
         let earlier = base.map_or(zero_counters(role), |sample| sample.counters);
         let elapsed_s = at_ns.saturating_sub(base_ns) as f64 / 1e9;
         Some(totals_between(flow, elapsed_s, &earlier, &counters))
+    }
+
+    fn at_tick(&self, tick: u64) -> Option<&Sample> {
+        self.samples.iter().find(|sample| sample.tick == tick)
+    }
+
+    /// The beginning of the measured part, ns after the start of the test.
+    fn measured_from_ns(&self, warm_up: u64) -> u64 {
+        let first = self.at_tick(warm_up).or_else(|| self.at_tick(0));
+        first.map_or(0, |sample| sample.at_ns)
     }
 
     /// The kernel's last account of the flow at its sender.
@@ -350,15 +363,15 @@ fn rate_bps(totals: &FlowTotals) -> Option<f64> {
     (totals.elapsed_s > 0.0).then(|| totals.bytes as f64 * 8.0 / totals.elapsed_s)
 }
 
-fn sender_report(totals: &FlowTotals, own: Option<&TcpSnapshot>) -> SenderReport {
+fn sender_report(start_s: f64, totals: &FlowTotals, own: Option<&TcpSnapshot>) -> SenderReport {
     let kernel = own.map(TcpReport::from).unwrap_or_default();
     let tcp = TcpReport {
         retransmits: totals.retransmits,
         ..kernel
     };
     SenderReport {
-        start_s: Some(0.0),
-        end_s: Some(totals.elapsed_s),
+        start_s: Some(start_s),
+        end_s: Some(start_s + totals.elapsed_s),
         bytes: Some(totals.bytes),
         sent_bps: rate_bps(totals),
         datagrams: totals.datagrams,
@@ -367,10 +380,10 @@ fn sender_report(totals: &FlowTotals, own: Option<&TcpSnapshot>) -> SenderReport
     }
 }
 
-fn receiver_report(totals: &FlowTotals) -> ReceiverReport {
+fn receiver_report(start_s: f64, totals: &FlowTotals) -> ReceiverReport {
     ReceiverReport {
-        start_s: Some(0.0),
-        end_s: Some(totals.elapsed_s),
+        start_s: Some(start_s),
+        end_s: Some(start_s + totals.elapsed_s),
         bytes: Some(totals.bytes),
         goodput_bps: rate_bps(totals),
         datagrams: totals
@@ -406,8 +419,16 @@ fn summarise_reports(reports: &[FlowReport], direction: Direction) -> Option<Dir
     let senders = || flows.iter().map(|flow| flow.sender.as_ref());
     let receivers = || flows.iter().map(|flow| flow.receiver.as_ref());
     let span = |ends: Vec<Option<f64>>| ends.into_iter().flatten().reduce(f64::max);
-    let received_s = span(receivers().map(|end| end?.end_s).collect());
-    let sent_s = span(senders().map(|end| end?.end_s).collect());
+    let received_s = span(
+        receivers()
+            .map(|end| Some(end?.end_s? - end?.start_s?))
+            .collect(),
+    );
+    let sent_s = span(
+        senders()
+            .map(|end| Some(end?.end_s? - end?.start_s?))
+            .collect(),
+    );
     let loss = summarise_loss(&flows);
     let tcp = summarise_tcp(&flows);
     Some(DirectionSummary {

@@ -1,7 +1,7 @@
 //! The settings of a test, between two lines across the page.
 
 use crate::iperf2::options::Options;
-use crate::iperf2::units::{Format, bytes};
+use crate::iperf2::units::{UnitFormat, bytes};
 use caudal_core::event::{ConnectingSocket, ListeningSocket};
 use caudal_core::plan::Transport;
 use std::fmt::Write;
@@ -43,8 +43,8 @@ pub(super) fn server_banner(options: &Options, pid: u32, socket: &ListeningSocke
         let _ = writeln!(
             text,
             "Read buffer size: {} (Dist bin width={})",
-            bytes(length, Format::AdaptiveBytes),
-            bytes((length / 8.0).floor(), Format::AdaptiveBytes)
+            bytes(length, UnitFormat::AdaptiveBytes),
+            bytes((length / 8.0).floor(), UnitFormat::AdaptiveBytes)
         );
     }
     if options.print_mss && !is_udp {
@@ -137,8 +137,8 @@ fn buffer_line(options: &Options, transport: Transport, granted: u32) -> String 
         Transport::Udp => "UDP buffer size",
     };
     let format = match options.format {
-        fixed @ (Format::Bytes(_) | Format::Bits(_)) => fixed,
-        _ => Format::AdaptiveBytes,
+        fixed @ (UnitFormat::Bytes(_) | UnitFormat::Bits(_)) => fixed,
+        _ => UnitFormat::AdaptiveBytes,
     };
     let note = match options.window {
         Some(window) if window != granted as usize => {

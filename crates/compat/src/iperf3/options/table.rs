@@ -106,10 +106,10 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     flag(Common, Some('V'), &["verbose"], |draft| {
-        draft.all.output.verbose = true
+        draft.all.output.verbose = true;
     }),
     flag(Common, Some('J'), &["json"], |draft| {
-        draft.all.output.json = true
+        draft.all.output.json = true;
     }),
     flag(Common, None, &["json-stream"], |draft| {
         draft.all.output.json = true;
@@ -154,7 +154,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
     }),
     option(Common, None, &["cntl-ka"], Ignored(ArgumentKind::Optional)),
     flag(Client, Some('m'), &["mptcp"], |draft| {
-        draft.test.parameters.mptcp = true
+        draft.test.parameters.mptcp = true;
     }),
     option(
         Common,
@@ -163,11 +163,11 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Unsupported(ArgumentKind::Optional),
     ),
     flag(Common, Some('v'), &["version"], |draft| {
-        draft.version = true
+        draft.version = true;
     }),
     flag(Common, Some('h'), &["help"], |draft| draft.help = true),
     flag(Server, Some('s'), &["server"], |draft| {
-        draft.is_server = true
+        draft.is_server = true;
     }),
     option(
         Server,
@@ -176,7 +176,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Unsupported(ArgumentKind::Absent),
     ),
     flag(Server, Some('1'), &["one-off"], |draft| {
-        draft.service.one_off = true
+        draft.service.one_off = true;
     }),
     argument(
         Server,
@@ -326,10 +326,10 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     flag(Client, Some('R'), &["reverse"], |draft| {
-        draft.test.parameters.reverse = true
+        draft.test.parameters.reverse = true;
     }),
     flag(Client, None, &["bidir"], |draft| {
-        draft.test.parameters.bidirectional = true
+        draft.test.parameters.bidirectional = true;
     }),
     argument(Client, Some('w'), &["window"], |draft, argument| {
         let window = suffixed(argument.text, 1024.0)?;
@@ -352,13 +352,13 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     flag(Client, Some('N'), &["no-delay"], |draft| {
-        draft.test.parameters.no_delay = true
+        draft.test.parameters.no_delay = true;
     }),
     flag(Common, Some('4'), &["version4"], |draft| {
-        draft.all.family = Some(AddressFamily::V4)
+        draft.all.family = Some(AddressFamily::V4);
     }),
     flag(Common, Some('6'), &["version6"], |draft| {
-        draft.all.family = Some(AddressFamily::V6)
+        draft.all.family = Some(AddressFamily::V6);
     }),
     argument(Client, Some('S'), &["tos"], |draft, argument| {
         let tos = whole(argument).map_err(|_| Iperf3ErrorCode::TOS.to_string())?;
@@ -376,10 +376,10 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Unsupported(ArgumentKind::Required),
     ),
     flag(Client, Some('Z'), &["zerocopy"], |draft| {
-        draft.test.parameters.zero_copy = true
+        draft.test.parameters.zero_copy = true;
     }),
     flag(Client, None, &["skip-rx-copy"], |draft| {
-        draft.test.parameters.skip_rx_copy = true
+        draft.test.parameters.skip_rx_copy = true;
     }),
     argument(Client, Some('O'), &["omit"], |draft, argument| {
         let time = seconds(argument)?;
@@ -395,19 +395,19 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     flag(Client, None, &["get-server-output"], |draft| {
-        draft.test.parameters.get_server_output = true
+        draft.test.parameters.get_server_output = true;
     }),
     flag(Client, None, &["udp-counters-64bit"], |draft| {
-        draft.test.parameters.wide_counters = true
+        draft.test.parameters.wide_counters = true;
     }),
     flag(Client, None, &["gsro"], |draft| {
-        draft.test.parameters.gsro = true
+        draft.test.parameters.gsro = true;
     }),
     flag(Client, None, &["repeating-payload"], |draft| {
-        draft.test.parameters.repeating_payload = true
+        draft.test.parameters.repeating_payload = true;
     }),
     flag(Client, None, &["dont-fragment"], |draft| {
-        draft.test.parameters.dont_fragment = true
+        draft.test.parameters.dont_fragment = true;
     }),
     argument(Client, None, &["username"], |draft, argument| {
         draft.test.user_name = Some(argument.text.to_owned());

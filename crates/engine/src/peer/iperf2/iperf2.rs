@@ -219,7 +219,7 @@ impl Peer for Iperf2Peer {
         let mut set = flows.start(&connections)?;
         drop(flows);
         let start_ns = set.start_ns();
-        let mut record = TestRecord::new(plan);
+        let mut record = Iperf2TestRecord::new(plan);
         events(Event::Started { repeat: None });
         for sample in set.sample(0) {
             record.take(Event::Sampled(sample), events);
@@ -252,7 +252,7 @@ fn has_bytes(ends: &[FlowEnd]) -> bool {
 }
 
 /// What was seen of a running test.
-struct TestRecord<'a> {
+struct Iperf2TestRecord<'a> {
     plan: &'a Plan,
     samples: Vec<Sample>,
     /// The times at which flows ended, ns after the start.
@@ -261,7 +261,7 @@ struct TestRecord<'a> {
     reports: Vec<FlowTotals>,
 }
 
-impl<'a> TestRecord<'a> {
+impl<'a> Iperf2TestRecord<'a> {
     const fn new(plan: &'a Plan) -> Self {
         Self {
             plan,

@@ -186,7 +186,7 @@ impl Peer for NttcpPeer {
             Some(bulk) => settings(plan, bulk, options),
             None => return Err(unsupported(Unsupported::Workload(plan.workload_name()))),
         };
-        let mut record = TestRecord {
+        let mut record = NttcpTestRecord {
             plan,
             samples: Vec::new(),
             ended_ns: 0,
@@ -204,14 +204,14 @@ impl Peer for NttcpPeer {
 }
 
 /// What was seen of a running test.
-struct TestRecord<'a> {
+struct NttcpTestRecord<'a> {
     plan: &'a Plan,
     samples: Vec<Sample>,
     /// The end of this end's flow, ns after its start.
     ended_ns: u64,
 }
 
-impl TestRecord<'_> {
+impl NttcpTestRecord<'_> {
     fn take(&mut self, event: Event, events: &mut dyn FnMut(Event)) {
         match &event {
             Event::Sampled(sample) => {
