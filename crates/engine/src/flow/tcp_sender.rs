@@ -101,7 +101,7 @@ impl TcpSender {
         let fd = stream.as_fd();
         let start_ns = monotonic_ns();
         let mut pacer = self.pace.map(|pace| WritePacer::new(start_ns, pace));
-        let max = match self.pace.and_then(|pace| pace.sliced_rate()) {
+        let max = match self.pace.and_then(WritePace::sliced_rate) {
             Some(rate) if !self.payload.has_whole_blocks() => paced_block(rate, self.length),
             _ => self.length,
         };

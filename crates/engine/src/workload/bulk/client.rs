@@ -57,7 +57,7 @@ impl BulkClientHalf {
     }
 
     fn is_upload_only(&self) -> bool {
-        self.directions.iter().all(|half| half.is_sender())
+        self.directions.iter().all(DirectionHalf::is_sender)
     }
 
     /// Starts the directions in which this end sends, or the others.
