@@ -14,6 +14,10 @@ use std::net::SocketAddr;
 /// One event of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are few and passed by reference: boxes would cost their readers more than copies cost"
+)]
 pub enum Event {
     /// A socket listens for data connections.
     Listening(ListeningSocket),

@@ -7,7 +7,7 @@ const TRAILING_NS: u64 = 3_000_000_000;
 
 /// The reason why a server ends a test by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StopReason {
+pub(super) enum SessionStop {
     /// The server's limit on the duration was reached.
     MaxTime,
     /// The client did not end the test.
@@ -16,7 +16,7 @@ pub(super) enum StopReason {
     Idle(u64),
 }
 
-impl std::fmt::Display for StopReason {
+impl std::fmt::Display for SessionStop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::MaxTime => f.write_str("the server's time limit was reached"),
@@ -60,21 +60,21 @@ impl SessionWatch {
     }
 
     /// The reason for which the server is to end the test now.
-    pub(super) fn stop_reason(&mut self, now_ns: u64, progress: u64) -> Option<StopReason> {
+    pub(super) fn stop_reason(&mut self, now_ns: u64, progress: u64) -> Option<SessionStop> {
         let is_past = |after: Option<u64>| {
             after.is_some_and(|after| now_ns >= self.start_ns.saturating_add(after))
         };
         if is_past(self.ending.max_ns) {
-            return Some(StopReason::MaxTime);
+            return Some(SessionStop::MaxTime);
         }
         if is_past(self.ending.overdue_ns) {
-            return Some(StopReason::Overdue);
+            return Some(SessionStop::Overdue);
         }
         if progress != self.progress {
             (self.progress, self.progress_ns) = (progress, now_ns);
         }
         let is_idle = now_ns >= self.progress_ns.saturating_add(self.ending.idle_ns);
-        is_idle.then_some(StopReason::Idle(self.ending.idle_ns))
+        is_idle.then_some(SessionStop::Idle(self.ending.idle_ns))
     }
 
     /// The time at which the watch is to be looked at again.
@@ -112,20 +112,20 @@ mod tests {
         assert_eq!(watch.stop_reason(100, 1), None);
         assert_eq!(watch.due_ns(), 200);
         assert_eq!(watch.stop_reason(199, 1), None);
-        assert_eq!(watch.stop_reason(200, 1), Some(StopReason::Idle(100)));
+        assert_eq!(watch.stop_reason(200, 1), Some(SessionStop::Idle(100)));
     }
 
     #[test]
     fn the_limits_end_a_test_that_makes_progress() {
         let mut watch = SessionWatch::new(500, ENDING);
-        assert_eq!(watch.stop_reason(1500, 1), Some(StopReason::MaxTime));
+        assert_eq!(watch.stop_reason(1500, 1), Some(SessionStop::MaxTime));
         let unlimited = ServerEnding {
             max_ns: None,
             ..ENDING
         };
         let mut watch = SessionWatch::new(500, unlimited);
         assert_eq!(watch.stop_reason(2499, 1), None);
-        assert_eq!(watch.stop_reason(2500, 2), Some(StopReason::Overdue));
+        assert_eq!(watch.stop_reason(2500, 2), Some(SessionStop::Overdue));
     }
 
     #[test]

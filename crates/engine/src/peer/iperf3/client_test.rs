@@ -4,7 +4,7 @@ use super::client::Iperf3Request;
 use super::client_control::{ClientControl, STEP_NS};
 use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
-use super::results::{MeasuredFlow, cpu_percent};
+use super::results::{MeasuredStream, cpu_percent};
 use super::trailing::await_trailing;
 use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, Event};
@@ -126,8 +126,8 @@ impl<'a> ClientTest<'a> {
         events(Event::Ended(ended_test(last, None)));
     }
 
-    fn measured<'b>(&'b self, last: &'b [Sample]) -> MeasuredFlow<'b> {
-        MeasuredFlow {
+    fn measured<'b>(&'b self, last: &'b [Sample]) -> MeasuredStream<'b> {
+        MeasuredStream {
             flows: &self.flows,
             base: &self.readings.base,
             last,

@@ -73,13 +73,13 @@ pub(super) fn cpu_percent(before: Option<Rusage>, elapsed_ns: u64) -> [f64; 3] {
 }
 
 /// The readings of this end's streams from which reports are made.
-pub(super) struct MeasuredFlow<'a> {
+pub(super) struct MeasuredStream<'a> {
     pub(super) flows: &'a [PlannedFlow],
     pub(super) base: &'a [Sample],
     pub(super) last: &'a [Sample],
 }
 
-impl MeasuredFlow<'_> {
+impl MeasuredStream<'_> {
     /// The readings of a flow at the end of the warm-up and at the end.
     fn readings(&self, flow: u32) -> Option<(&Sample, &Sample)> {
         let of = |samples: &'_ [Sample]| samples.iter().position(|sample| sample.flow == flow);

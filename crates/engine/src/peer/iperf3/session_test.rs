@@ -2,7 +2,7 @@
 
 use super::control::ControlInput;
 use super::readings::{Readings, ended_test, send_flow_ends};
-use super::results::{MeasuredFlow, cpu_percent};
+use super::results::{MeasuredStream, cpu_percent};
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
 use super::trailing::await_trailing;
@@ -185,7 +185,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
 
     /// Shows the ends of the flows and both ends' reports: this end's results.
     fn report(&mut self, last: &[Sample], theirs: &Results) -> Results {
-        let measured = MeasuredFlow {
+        let measured = MeasuredStream {
             flows: &self.flows,
             base: &self.readings.base,
             last,
