@@ -79,12 +79,12 @@ fn opened_udp(role: Role, number: u32) -> DataConnection {
 }
 
 /// The same at the server.
-fn at_server(connection: DataConnection) -> DataConnection {
+fn at_server(connection: &DataConnection) -> DataConnection {
     DataConnection {
         local: connection.peer,
         peer: connection.local,
         connect_us: None,
-        ..connection
+        ..connection.clone()
     }
 }
 
@@ -306,7 +306,7 @@ fn a_server_looks_like_2_1_8_over_both() {
         mode: TestMode::Reverse,
         ..server()
     };
-    let connection = at_server(opened(Role::Sender, 1));
+    let connection = at_server(&opened(Role::Sender, 1));
     let out = show(&mut tcp, &session, &[Event::Opened(connection)]);
     assert_eq!(
         out,
@@ -346,7 +346,7 @@ fn a_server_that_connects_back_shows_both_directions_and_their_sum() {
         &mut printer("-s"),
         &session,
         &[
-            Event::Opened(at_server(opened(Role::Receiver, 1))),
+            Event::Opened(at_server(&opened(Role::Receiver, 1))),
             connecting(Transport::Tcp, "127.0.0.1:5002", 16_384),
             Event::Opened(back),
             ended(0, 1_048_800_000, received(2_752_572)),
@@ -444,7 +444,7 @@ fn enhanced_lines_have_the_reads_of_a_tcp_receiver_and_the_datagrams_of_a_udp_se
         read_sizes: Some([2, 0, 0, 0, 0, 0, 0, 10]),
         ..ReceiverCounters::default()
     });
-    let receiver = Event::Opened(at_server(opened(Role::Receiver, 1)));
+    let receiver = Event::Opened(at_server(&opened(Role::Receiver, 1)));
     let events = [receiver, sampled(0, 1, reads)];
     let out = show(&mut printer("-s -e -i 0.5"), &server(), &events);
     assert!(
@@ -484,7 +484,7 @@ fn values_separated_by_commas_have_nine_columns_or_fourteen() {
     });
     let connection = DataConnection {
         peer: "127.0.0.1:46488".parse().unwrap(),
-        ..at_server(opened_udp(Role::Receiver, 1))
+        ..at_server(&opened_udp(Role::Receiver, 1))
     };
     let out = show(
         &mut printer("-s -u -y C --utc"),
