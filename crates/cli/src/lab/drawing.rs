@@ -1,11 +1,11 @@
-//! A network drawn as a picture.
+//! A network as an SVG drawing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 
-use super::show::{count, delay, rate};
+use super::text::{count, delay, rate};
 use caudal_plot::escaped;
 
 const COLUMN: f64 = 250.0;
@@ -40,24 +40,24 @@ const STYLE: &str = "
     .plate { fill: #16181c; }
   }";
 
-/// The network from left to right, as far from its first host as packets have to go.
+/// The network from left to right, by distance in links from its first host.
 pub(super) fn svg(report: &LabReport) -> String {
     let columns = columns(report);
-    let most = columns.iter().map(Vec::len).max().unwrap_or(1);
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(1);
     let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (column, nodes) in columns.iter().enumerate() {
-        // Each column is centred on the tallest.
-        let first = TOP + (most - nodes.len()) as f64 * ROW / 2.0;
+        // Every column is centred vertically.
+        let first = TOP + (rows - nodes.len()) as f64 * ROW / 2.0;
         for (row, node) in nodes.iter().enumerate() {
             let at = (MARGIN + column as f64 * COLUMN, first + row as f64 * ROW);
             places.insert(node, at);
         }
     }
     let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
-    let height = TOP + most as f64 * ROW + 30.0;
+    let height = TOP + rows as f64 * ROW + 30.0;
     let title = report.title.as_deref().unwrap_or("a network");
     let heading = format!("{}: {title}", report.name);
-    // A long title is as wide as it is.
+    // A long title widens the drawing.
     let width = width.max(MARGIN * 2.0 + heading.chars().count() as f64 * 8.2);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<style>{STYLE}\n</style>\n"
@@ -68,7 +68,7 @@ pub(super) fn svg(report: &LabReport) -> String {
         "<text class=\"title\" x=\"{MARGIN}\" y=\"28\">{}</text>",
         escaped(&heading)
     );
-    let mut twins: BTreeMap<[&str; 2], usize> = BTreeMap::new();
+    let mut drawn_between: BTreeMap<[&str; 2], usize> = BTreeMap::new();
     for link in &report.links {
         let [one, other] = link.between.each_ref().map(String::as_str);
         let (Some(from), Some(to)) = (places.get(one), places.get(other)) else {
@@ -79,9 +79,9 @@ pub(super) fn svg(report: &LabReport) -> String {
         } else {
             [other, one]
         };
-        let twin = twins.entry(pair).or_insert(0);
-        draw_link(&mut svg, link, *from, *to, *twin);
-        *twin += 1;
+        let parallel = drawn_between.entry(pair).or_insert(0);
+        draw_link(&mut svg, link, *from, *to, *parallel);
+        *parallel += 1;
     }
     for node in &report.nodes {
         if let Some(at) = places.get(node.name.as_str()) {
@@ -117,8 +117,8 @@ fn columns(report: &LabReport) -> Vec<Vec<&str>> {
             }
         }
     }
-    let most = distance.values().max().map_or(0, |most| most + 1);
-    let mut columns = vec![Vec::new(); most];
+    let count = distance.values().max().map_or(0, |max| max + 1);
+    let mut columns = vec![Vec::new(); count];
     for node in &report.nodes {
         if let Some(distance) = distance.get(node.name.as_str()) {
             columns[*distance].push(node.name.as_str());
@@ -127,15 +127,21 @@ fn columns(report: &LabReport) -> Vec<Vec<&str>> {
     columns
 }
 
-fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64), twin: usize) {
+fn draw_link(
+    svg: &mut String,
+    link: &LinkState,
+    from: (f64, f64),
+    to: (f64, f64),
+    parallel: usize,
+) {
     let centre = |(x, y): (f64, f64)| (x + WIDTH / 2.0, y + HEIGHT / 2.0);
     let ((x1, y1), (x2, y2)) = (centre(from), centre(to));
     let half = if link.duplex == "full" { "" } else { " half" };
-    // Links between the same two are bent away from each other.
-    let bend = if twin == 0 {
+    // Parallel links between the same nodes are bent away from one another.
+    let bend = if parallel == 0 {
         0.0
     } else {
-        70.0 * twin.div_ceil(2) as f64 * if twin % 2 == 1 { 1.0 } else { -1.0 }
+        70.0 * parallel.div_ceil(2) as f64 * if parallel % 2 == 1 { 1.0 } else { -1.0 }
     };
     let (mx, my) = (f64::midpoint(x1, x2), f64::midpoint(y1, y2) + bend);
     let _ = writeln!(

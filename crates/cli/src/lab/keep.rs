@@ -1,4 +1,4 @@
-//! Labs in a process of their own, and commands on their hosts.
+//! The daemon of a lab, and commands on the hosts of a lab.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,13 +11,15 @@ use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
 
-use super::{RunArgs, UpArgs, file, print};
+use super::args::{LabRunArgs, LabUpArgs};
+use super::file;
+use super::print::print;
 use crate::exit::{Exit, Failure};
 
 /// `caudal lab up`
 pub(super) fn up(
     registry: &Registry,
-    args: &UpArgs,
+    args: &LabUpArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let topology = crate::topology::read(&args.what)?;
@@ -39,7 +41,7 @@ pub(super) fn up(
     }
     let record = registry.find(Some(&name))?;
     let report = registry.report(&record)?;
-    let mut text = super::show::text(&report);
+    let mut text = super::tree::text(&report);
     let (one, other) = (
         &record.hosts[0].0,
         record.hosts.get(1).map_or("HOST", |host| &host.0),
@@ -55,7 +57,7 @@ pub(super) fn up(
     print(&text)
 }
 
-/// Starts the process that keeps a lab and waits until it is up; the process, and what is to be known about the lab.
+/// Starts the daemon of a lab and waits until the lab is up; returns the daemon and the warnings about the lab.
 pub(crate) fn start(
     registry: &Registry,
     topology: TopologyFile,
@@ -65,7 +67,7 @@ pub(crate) fn start(
     let place = registry.reserve(name)?;
     let begun = begin(&place, topology, name, attached);
     if begun.is_err() {
-        // The process removes its own files; these are of one that did not come so far.
+        // The daemon removes its own files, unless it failed before it could.
         let _ = std::fs::remove_file(place.join("log"));
         let _ = std::fs::remove_dir(&place);
     }
@@ -90,20 +92,20 @@ fn begin(
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
-        .map_err(|cause| failed("start a process to keep the lab", &cause))?;
+        .map_err(|cause| failed("start the daemon of the lab", &cause))?;
     let request = StartRequest {
         topology,
         name: name.to_owned(),
         attached,
     };
     let text = serde_json::to_string(&request).unwrap_or_default();
-    let told = match &mut child.stdin {
+    let sent = match &mut child.stdin {
         Some(stdin) => stdin.write_all(format!("{text}\n").as_bytes()),
         None => Ok(()),
     };
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        // An output that ends without a line is told below.
+        // An output that ends without a line is reported below.
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     match serde_json::from_str(&line) {
@@ -126,14 +128,14 @@ fn begin(
         Err(_) => {
             let _ = child.kill();
             let _ = child.wait();
-            let said = std::fs::read_to_string(&log_at).unwrap_or_default();
-            let said = said.lines().next().unwrap_or("nothing");
-            let cause = told
+            let log_text = std::fs::read_to_string(&log_at).unwrap_or_default();
+            let log_text = log_text.lines().next().unwrap_or("none");
+            let cause = sent
                 .err()
                 .map_or(String::new(), |cause| format!(" ({cause})"));
             Err(failed(
-                "keep the lab",
-                &format!("its process ended{cause}, saying: {said}"),
+                "run the lab",
+                &format!("its daemon ended{cause} with the message: {log_text}"),
             ))
         }
     }
@@ -142,7 +144,7 @@ fn begin(
 /// `caudal lab run`
 pub(super) fn run(
     registry: &Registry,
-    args: &RunArgs,
+    args: &LabRunArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let topology = crate::topology::read(&args.what)?;
@@ -162,16 +164,16 @@ pub(super) fn run(
         if interrupt.count() > 0 {
             return Err(Failure::new(Exit::Failed, "interrupted", ""));
         }
-        // From here on the terminal's signals are for the command, and its end is ours.
+        // From here on the command handles the terminal's signals, and this process ends when it does.
         let _ = signal::ignore_terminal_signals();
         let mut child = command
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
         match registry.report(&record) {
-            Ok(report) => tell_on_itself(&report, args.quiet),
+            Ok(report) => print_lateness(&report, args.quiet),
             Err(error) => {
-                eprintln!("caudal: the network was gone before the command ended: {error}");
+                eprintln!("caudal: the network was down before the command ended: {error}");
             }
         }
         Ok(status)
@@ -180,9 +182,9 @@ pub(super) fn run(
     ended.map(Exit::OfCommand)
 }
 
-/// Ends the process that keeps an attached lab, and afterwards nothing of the lab is left.
+/// Ends the daemon of an attached lab, and removes what is left of the lab.
 pub(crate) fn end(registry: &Registry, mut daemon: Child, name: &str) {
-    // The daemon ends when its input does; take_down waits for that and looks after it.
+    // The daemon ends at the end of its input; take_down ends it if it does not.
     daemon.stdin = None;
     let _ = daemon.wait();
     if let Ok(record) = registry.find(Some(name)) {
@@ -190,7 +192,7 @@ pub(crate) fn end(registry: &Registry, mut daemon: Child, name: &str) {
     }
 }
 
-/// Waits for a command, and ends it when this process is told to end.
+/// Waits for a command, and kills it when this process is interrupted.
 fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
     let before = interrupt.count();
     loop {
@@ -214,8 +216,8 @@ fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
     }
 }
 
-/// Says how punctual the emulator was while the command ran.
-fn tell_on_itself(report: &LabReport, quiet: bool) {
+/// Prints how late the emulator's deliveries were while the command ran.
+fn print_lateness(report: &LabReport, quiet: bool) {
     let Some(emulator) = &report.emulator else {
         return;
     };
@@ -223,7 +225,7 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     if run.must_repeat {
         let max = run.max_us.unwrap_or(0.0) / 1e3;
         eprintln!(
-            "caudal: this machine stood still for {max:.1} ms ({} frames late, {} lost unread): repeat what was measured",
+            "caudal: the emulator stalled for up to {max:.1} ms ({} frames late, {} dropped unread): repeat the measurement",
             run.stalls, run.unread
         );
     } else if let (false, Some(p50), Some(p99), Some(max)) =
@@ -251,8 +253,8 @@ fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
         _ => Exit::NotPermitted,
     };
     let advice = match exit {
-        Exit::Usage => "is it installed, and in PATH?",
-        _ => "see whether it may be executed",
+        Exit::Usage => "install it, or give its path",
+        _ => "make it executable",
     };
     Failure::new(
         exit,
@@ -261,7 +263,7 @@ fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
     )
 }
 
-/// Lets a command on a host take the place of this process; comes back only when that fails.
+/// Replaces this process by a command on a host; returns only when that fails.
 pub(super) fn replace(
     registry: &Registry,
     record: &LabRecord,
