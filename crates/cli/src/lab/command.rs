@@ -1,6 +1,6 @@
 //! One execution of `caudal lab`.
 
-use super::args::{LabArgs, LabCommand};
+use super::args::{LabArgs, LabCommand, LabDownArgs, LabShowArgs, LabStatsArgs};
 use super::print::{print, print_to};
 use super::{drawing, file, keep, list, stats, tree};
 use crate::exit::{Exit, Failure};
@@ -28,14 +28,7 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
         LabCommand::Up(up) => keep::up(&registry, up, interrupt),
         LabCommand::Run(run) => keep::run(&registry, run, interrupt),
         LabCommand::List { json } => list::print_list(&registry, *json),
-        LabCommand::Show(show) => {
-            let record = registry.find(show.selection.lab.as_deref())?;
-            let report = registry.report(&record)?;
-            match &show.svg {
-                Some(path) => print_to(path, &drawing::svg(&report)),
-                None => print(&tree::text(&report)),
-            }
-        }
+        LabCommand::Show(show) => print_network(&registry, show),
         LabCommand::Exec(exec) => {
             let record = registry.find(exec.selection.lab.as_deref())?;
             Err(keep::replace(&registry, &record, &exec.host, &exec.command))
@@ -45,36 +38,14 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
             let program = std::env::var("SHELL").unwrap_or_else(|_| "/bin/sh".to_owned());
             Err(keep::replace(&registry, &record, &shell.host, &[program]))
         }
-        LabCommand::Stats(stats) => {
-            let record = registry.find(stats.selection.lab.as_deref())?;
-            let report = registry.report(&record)?;
-            if stats.mark {
-                registry.send(&record, &ControlRequest::Mark)?;
-            }
-            if stats.json {
-                let text = serde_json::to_string_pretty(&report).unwrap_or_default();
-                print(&format!("{text}\n"))
-            } else {
-                print(&stats::text(&report))
-            }
-        }
+        LabCommand::Stats(stats) => print_stats(&registry, stats),
         LabCommand::Set(set) => {
             let record = registry.find(set.selection.lab.as_deref())?;
             let change = file::change(set)?;
             registry.send(&record, &ControlRequest::Set(change))?;
             Ok(Exit::Done)
         }
-        LabCommand::Down(down) => {
-            let records = if down.all {
-                registry.list()
-            } else {
-                vec![registry.find(down.name.as_deref())?]
-            };
-            for record in records {
-                registry.take_down(&record);
-            }
-            Ok(Exit::Done)
-        }
+        LabCommand::Down(down) => take_down(&registry, down),
         LabCommand::Own | LabCommand::Preset { .. } | LabCommand::Schema => Ok(Exit::Done),
     }
 }
@@ -83,5 +54,40 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
 fn run_daemon() -> Result<Exit, Failure> {
     daemon::run()
         .map_err(|cause| Failure::new(Exit::Failed, format!("cannot run the lab: {cause}"), ""))?;
+    Ok(Exit::Done)
+}
+
+fn print_network(registry: &Registry, args: &LabShowArgs) -> Result<Exit, Failure> {
+    let record = registry.find(args.selection.lab.as_deref())?;
+    let report = registry.report(&record)?;
+    match &args.svg {
+        Some(path) => print_to(path, &drawing::svg(&report)),
+        None => print(&tree::text(&report)),
+    }
+}
+
+fn print_stats(registry: &Registry, args: &LabStatsArgs) -> Result<Exit, Failure> {
+    let record = registry.find(args.selection.lab.as_deref())?;
+    let report = registry.report(&record)?;
+    if args.mark {
+        registry.send(&record, &ControlRequest::Mark)?;
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&report).unwrap_or_default();
+        print(&format!("{text}\n"))
+    } else {
+        print(&stats::text(&report))
+    }
+}
+
+fn take_down(registry: &Registry, args: &LabDownArgs) -> Result<Exit, Failure> {
+    let records = if args.all {
+        registry.list()
+    } else {
+        vec![registry.find(args.name.as_deref())?]
+    };
+    for record in records {
+        registry.take_down(&record);
+    }
     Ok(Exit::Done)
 }

@@ -150,68 +150,90 @@ fn draw_link(
         escaped(&link.driver),
         my + bend
     );
-    // In the same column the line is upright, and the words stand beside it.
-    let (tx, anchor) = if (x1 - x2).abs() < 1.0 {
+    // The label of a vertical link is beside the line.
+    let (label_x, anchor) = if (x1 - x2).abs() < 1.0 {
         (mx + 8.0, "start")
     } else {
         (mx, "middle")
     };
-    let mut words = rate(&link.forward);
-    if rate(&link.backward) != words {
-        words = format!("{words} / {}", rate(&link.backward));
+    draw_label(svg, &LinkLabel::new(link), (label_x, my), anchor);
+}
+
+/// The four lines of text on a link; empty lines are not drawn.
+struct LinkLabel<'a> {
+    name: &'a str,
+    properties: String,
+    traffic: String,
+    dropped: String,
+}
+
+impl<'a> LinkLabel<'a> {
+    fn new(link: &'a LinkState) -> Self {
+        let (forward, backward) = (rate(&link.forward), rate(&link.backward));
+        let mut properties = if forward == backward {
+            forward
+        } else {
+            format!("{forward} / {backward}")
+        };
+        if let Some(delay) = delay(&link.forward) {
+            properties.push_str(&format!(", {delay}"));
+        }
+        if link.duplex != "full" {
+            properties.push_str(&format!(", {}", link.duplex));
+        }
+        let directions = [&link.forward, &link.backward];
+        let dropped: u64 = directions.into_iter().map(DirectionState::dropped).sum();
+        let [forward, backward] = directions.map(|direction| direction.delivered().frames);
+        Self {
+            name: &link.name,
+            properties,
+            traffic: format!("→ {}  ← {}", count(forward), count(backward)),
+            dropped: if dropped > 0 {
+                format!("{} dropped", count(dropped))
+            } else {
+                String::new()
+            },
+        }
     }
-    if let Some(delay) = delay(&link.forward) {
-        words.push_str(&format!(", {delay}"));
-    }
-    if link.duplex != "full" {
-        words.push_str(&format!(", {}", link.duplex));
-    }
-    let (forward, backward) = (
-        link.forward.delivered().frames,
-        link.backward.delivered().frames,
-    );
-    let lost: u64 = [&link.forward, &link.backward]
+
+    /// The width of the longest line, from the usual width of a letter in its font.
+    fn width(&self) -> f64 {
+        [
+            (self.name, 7.6),
+            (self.properties.as_str(), 6.8),
+            (self.traffic.as_str(), 6.2),
+            (self.dropped.as_str(), 6.2),
+        ]
+        .map(|(text, letter)| text.chars().count() as f64 * letter)
         .into_iter()
-        .map(DirectionState::dropped)
-        .sum();
-    let traffic = format!("→ {}  ← {}", count(forward), count(backward));
-    let dropped = if lost > 0 {
-        format!("{} dropped", count(lost))
-    } else {
-        String::new()
-    };
+        .fold(0.0, f64::max)
+    }
+}
+
+/// A label around `y`; one that is centred on the line hides it behind the text.
+fn draw_label(svg: &mut String, label: &LinkLabel<'_>, (x, y): (f64, f64), anchor: &str) {
     if anchor == "middle" {
-        // Letters of these sizes are about so wide; the line passes behind what it carries.
-        let widths = [
-            (&link.name, 7.6),
-            (&words, 6.8),
-            (&traffic, 6.2),
-            (&dropped, 6.2),
-        ];
-        let label = widths
-            .map(|(text, letter)| text.chars().count() as f64 * letter)
-            .into_iter()
-            .fold(0.0, f64::max);
-        let height = if dropped.is_empty() { 50 } else { 64 };
+        let width = label.width();
+        let height = if label.dropped.is_empty() { 50 } else { 64 };
         let _ = writeln!(
             svg,
-            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{label:.0}\" height=\"{height}\"/>",
-            tx - label / 2.0,
-            my - 30.0
+            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{width:.0}\" height=\"{height}\"/>",
+            x - width / 2.0,
+            y - 30.0
         );
     }
     for (class, text, dy) in [
-        ("name", link.name.clone(), -18.0),
-        ("", words, -4.0),
-        ("small", traffic, 14.0),
-        ("lost", dropped, 28.0),
+        ("name", label.name, -18.0),
+        ("", &label.properties, -4.0),
+        ("small", &label.traffic, 14.0),
+        ("lost", &label.dropped, 28.0),
     ] {
         if !text.is_empty() {
             let _ = writeln!(
                 svg,
-                "<text class=\"{class}\" x=\"{tx:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
-                my + dy,
-                escaped(&text)
+                "<text class=\"{class}\" x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
+                y + dy,
+                escaped(text)
             );
         }
     }

@@ -3,12 +3,12 @@
 use super::args::PredictTopologyArgs;
 use super::comparison::FlowComparison;
 use super::flow_predictions::flow_predictions;
-use super::flow_spec::FlowSpec;
 use super::json::json;
 use super::link_predictions::link_predictions;
 use super::report::{PredictedFlow, TopologyReport};
 use super::simulate_error::usage_failure;
 use super::text::text;
+use super::topology_flow::TopologyFlow;
 use crate::exit::{Exit, Failure};
 use crate::predict::output;
 use caudal_core::prediction::Prediction;
@@ -30,7 +30,7 @@ pub(in crate::predict) fn predict(args: &PredictTopologyArgs) -> Result<Exit, Fa
     let file = crate::topology::read(&args.what)?;
     let topology = Topology::resolve(&file)
         .map_err(|error| Failure::usage(error.problem.clone(), error.remedy.clone()))?;
-    let specs = FlowSpec::from_args(args, &topology)?;
+    let specs = TopologyFlow::from_args(args, &topology)?;
     let seed = args.what.seed.unwrap_or(1);
     let result = simulate_flows(args, &topology, &specs, seed)?;
     let parameters: Vec<FlowParameters> = specs.iter().map(|spec| spec.parameters).collect();
@@ -78,7 +78,7 @@ pub(in crate::predict) fn predict(args: &PredictTopologyArgs) -> Result<Exit, Fa
 fn simulate_flows(
     args: &PredictTopologyArgs,
     topology: &Topology,
-    specs: &[FlowSpec],
+    specs: &[TopologyFlow],
     seed: u64,
 ) -> Result<SimulationResult, Failure> {
     let name = |node: usize| topology.nodes[node].name.clone();

@@ -5,12 +5,12 @@ mod command;
 mod comparison;
 mod drops;
 mod flow_predictions;
-mod flow_spec;
 mod json;
 mod link_predictions;
 mod report;
 mod simulate_error;
 mod text;
+mod topology_flow;
 
 pub use args::PredictTopologyArgs;
 pub(super) use command::predict;

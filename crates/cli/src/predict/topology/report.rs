@@ -1,7 +1,7 @@
 //! The predictions for all flows and links.
 
 use super::args::PredictTopologyArgs;
-use super::flow_spec::FlowSpec;
+use super::topology_flow::TopologyFlow;
 use caudal_core::prediction::Prediction;
 use caudal_predict::topology::FlowPrediction;
 use caudal_simulate::result::SimulationResult;
@@ -9,7 +9,7 @@ use caudal_topology::{Hop, Topology};
 
 /// A flow with its predictions.
 pub(super) struct PredictedFlow {
-    pub(super) spec: FlowSpec,
+    pub(super) spec: TopologyFlow,
     pub(super) forecast: FlowPrediction,
     /// By formula and as simulated, with names that end in the number of the flow.
     pub(super) predictions: Vec<Prediction>,

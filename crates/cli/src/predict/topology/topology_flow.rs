@@ -19,7 +19,7 @@ const MAX_FLOWS: usize = 100;
 
 /// A flow to predict and to simulate.
 #[derive(Debug, Clone)]
-pub(super) struct FlowSpec {
+pub(super) struct TopologyFlow {
     /// The traffic as text, such as `TCP, cubic`.
     pub(super) description: String,
     /// The traffic to simulate.
@@ -28,7 +28,7 @@ pub(super) struct FlowSpec {
     pub(super) parameters: FlowParameters,
 }
 
-impl FlowSpec {
+impl TopologyFlow {
     /// The flows of the command line; without any, one TCP transfer from the first host to the last.
     ///
     /// # Errors
