@@ -1,4 +1,4 @@
-//! `caudal lab` as people use it: up, exec, show, set, stats, down; wrong words, missing rights, killed owners.
+//! `caudal lab` as people use it: up, exec, show, set, stats, down; wrong usage, missing permissions, killed daemons.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod support;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials: Vec<Trial> = vec![
         trial(
-            "a_command_in_a_lab_ends_the_lab_and_keeps_its_code",
+            "the_lab_of_a_command_ends_with_it_and_passes_on_its_exit_code",
             missing(&["ping"]),
             run_a_command,
         ),
@@ -27,11 +27,11 @@ fn main() -> ExitCode {
             missing(&["ping"]),
             up_and_down,
         ),
-        trial("two_labs_are_told_apart_by_name", missing(&[]), two_labs),
+        trial("two_labs_are_distinguished_by_name", missing(&[]), two_labs),
         trial(
-            "what_a_killed_owner_left_is_found_and_removed",
+            "the_remains_of_a_killed_daemon_are_found_and_removed",
             missing(&["setsid"]),
-            killed_owner,
+            killed_daemon,
         ),
         trial(
             "an_interrupted_run_leaves_nothing",
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
             ordinary_user,
         ),
         trial(
-            "without_tun_packet_sockets_stand_in",
+            "without_tun_packet_sockets_replace_it",
             missing(&["unshare", "mount", "ping"]),
             without_tun,
         ),
@@ -58,24 +58,32 @@ fn main() -> ExitCode {
             missing(&["ping"]),
             stats_documented,
         ),
-        trial("the_picture_is_well_formed", missing(&[]), picture),
+        trial("the_drawing_is_well_formed", missing(&[]), picture),
         trial(
-            "a_full_disk_is_said_and_nothing_stays",
+            "a_full_disk_is_reported_and_nothing_is_left",
             missing(&["unshare", "mount"]),
             full_disk,
         ),
-        trial("too_few_open_files_are_said", missing(&["bash"]), few_files),
-        trial("wrong_words_are_said_in_one_line", None, wrong_words),
+        trial(
+            "too_few_open_files_are_reported",
+            missing(&["bash"]),
+            few_files,
+        ),
+        trial(
+            "a_wrong_command_line_is_refused_in_one_line",
+            None,
+            wrong_command_line,
+        ),
         trial("a_file_is_refused_with_line_and_key", None, wrong_files),
-        trial("presets_are_files", None, presets),
-        trial("the_published_schema_is_the_codes", None, schema),
+        trial("every_preset_prints_a_valid_topology_file", None, presets),
+        trial("the_published_schema_is_that_of_the_code", None, schema),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The process that a lab belongs to.
-fn owner_of(place: &Place, name: &str) -> u32 {
-    let card = place.json(&format!("labs/{name}/lab.json"));
+/// The process of the daemon of a lab.
+fn daemon_of(place: &Place, name: &str) -> u32 {
+    let record = place.json(&format!("labs/{name}/lab.json"));
     u32::try_from(card["process"].as_u64().unwrap()).unwrap()
 }
 
@@ -106,7 +114,7 @@ fn run_a_command() {
     assert_eq!(run(&mut own, Duration::from_secs(30)).code, Some(7));
     place
         .says("run pair -q -- no-such-program")
-        .failed(2, &["cannot run no-such-program on h1", "installed"]);
+        .failed(2, &["cannot run no-such-program on h1", "install it"]);
     let mut crashing = place.command("run pair -q --");
     crashing.args(["sh", "-c", "kill -SEGV $$"]);
     assert_eq!(run(&mut crashing, Duration::from_secs(30)).code, Some(139));
@@ -158,7 +166,7 @@ fn up_and_down() {
     for (words, expected) in [
         ("set h1-s1 rate=0", "cannot be emulated"),
         ("set h1-s1 speed=1", "\"speed\" cannot be set"),
-        ("set h1-s1 rate", "\"rate\" sets nothing"),
+        ("set h1-s1 rate", "\"rate\" is not KEY=VALUE"),
         ("set h9 rate=1M", "there is no link \"h9\""),
         ("set h1-s1 loss=2", "loss=2"),
     ] {
@@ -167,11 +175,11 @@ fn up_and_down() {
     place
         .says("up star")
         .failed(2, &["a lab called \"star\" is up", "--name"]);
-    let owner = owner_of(&place, "star");
+    let daemon = daemon_of(&place, "star");
     place.says("down").done();
     assert!(place.has_no_lab());
     eventually("its process is gone", || {
-        let state = fs::read_to_string(format!("/proc/{owner}/stat")).unwrap_or_default();
+        let state = fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
         state.is_empty() || state.contains(") Z ")
     });
     place.says("down").failed(2, &["no lab is up"]);
@@ -204,7 +212,7 @@ fn two_labs() {
     assert!(place.has_no_lab());
 }
 
-fn killed_owner() {
+fn killed_daemon() {
     let place = Place::of("lab");
     place.says("up dumbbell -q").done();
     let mark = format!("{}", 900_000 + std::process::id());
@@ -212,14 +220,14 @@ fn killed_owner() {
     program.arg(&mark).stdout(std::process::Stdio::null());
     assert!(program.status().unwrap().success());
     eventually("the program runs", || sleepers(&mark) == 1);
-    support::signal(owner_of(&place, "dumbbell"), "KILL");
-    let card = place.at("labs/dumbbell/lab.json");
+    support::signal(daemon_of(&place, "dumbbell"), "KILL");
+    let record = place.at("labs/dumbbell/lab.json");
     eventually("it is found", || {
         let ended = place.says("list");
         ended
             .stderr
-            .contains("removed what a killed lab called dumbbell had left")
-            || !card.exists()
+            .contains("removed the remains of lab dumbbell, whose process was killed")
+            || !record.exists()
     });
     eventually("the program is gone", || sleepers(&mark) == 0);
     assert!(place.has_no_lab());
@@ -482,7 +490,7 @@ fn few_files() {
     assert!(place.has_no_lab());
 }
 
-fn wrong_words() {
+fn wrong_command_line() {
     let place = Place::of("lab");
     for (words, expected) in [
         ("up ring", "cannot read ring: No such file or directory"),
@@ -500,7 +508,7 @@ fn wrong_words() {
             "up pair --set h1-h2.rate=1",
             "a rate of 1 bit/s cannot be emulated",
         ),
-        ("up pair --name a/b", "a lab cannot be called \"a/b\""),
+        ("up pair --name a/b", "\"a/b\" is not a valid name of a lab"),
         ("up /", "cannot read /"),
         ("up /dev/zero", "longer than 16 MiB"),
         ("preset ring", "there is no preset \"ring\""),

@@ -1,4 +1,4 @@
-//! `caudal predict` as people and programs use it: the worked numbers, every output, and bad usage in one line.
+//! `caudal predict` as people and programs use it: worked numbers, every output, and wrong usage in one line.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod support;
@@ -8,13 +8,13 @@ use support::{Ended, caudal_says};
 
 const USAGE: i32 = 2;
 
-fn says(words: &str) -> Ended {
+fn predict(words: &str) -> Ended {
     caudal_says(&format!("predict {words}")).done()
 }
 
 /// The predictions of one answer by name.
 fn values(words: &str) -> Vec<(String, f64)> {
-    let json = says(&format!("{words} --json")).json();
+    let json = predict(&format!("{words} --json")).json();
     json["predictions"]
         .as_array()
         .unwrap()
@@ -29,8 +29,8 @@ fn values(words: &str) -> Vec<(String, f64)> {
 }
 
 #[track_caller]
-fn holds(words: &str, expected: &[(&str, &str)]) {
-    let text = says(words).stdout;
+fn assert_lines(words: &str, expected: &[(&str, &str)]) {
+    let text = predict(words).stdout;
     for (title, value) in expected {
         let line = text.lines().find(|line| line.starts_with(title));
         let line = line.unwrap_or_else(|| panic!("{title:?} is missing:\n{text}"));
@@ -45,8 +45,8 @@ fn holds(words: &str, expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn worked_numbers_are_printed_to_their_digits() {
-    holds(
+fn worked_numbers_are_printed_with_the_digits_of_their_sources() {
+    assert_lines(
         "link --rate 10M --mtu 1500",
         &[
             ("TCP goodput", "9.415 Mbit/s  0.9415: 1448 of 1538 bytes"),
@@ -55,61 +55,61 @@ fn worked_numbers_are_printed_to_their_digits() {
             ("smallest frames", "14 881 frames/s"),
         ],
     );
-    holds(
+    assert_lines(
         "link --rate 100M --no-timestamps",
         &[
             ("TCP goodput", "94.93 Mbit/s"),
             ("full frames", "8127.4 frames/s"),
         ],
     );
-    holds(
+    assert_lines(
         "link --rate 100M --ipv6",
         &[
             ("TCP goodput", "92.85 Mbit/s"),
             ("UDP goodput", "94.41 Mbit/s"),
         ],
     );
-    holds(
+    assert_lines(
         "link --rate 100M --vlan",
         &[("TCP goodput", "93.90 Mbit/s")],
     );
-    holds(
+    assert_lines(
         "link --rate 1G --mtu 9000",
         &[("TCP goodput", "990.0 Mbit/s")],
     );
-    holds(
+    assert_lines(
         "link --rate 100M --length 1473",
         &[("UDP goodput", "0.9081: 1473 of 1622 bytes in 2")],
     );
-    holds(
+    assert_lines(
         "link --rate 100M --length 65507 --loss 0.1%",
         &[("datagrams lost", "4.402 %")],
     );
-    holds(
+    assert_lines(
         "window --rate 60M --rtt 50ms",
         &[("bandwidth-delay product", "375 000 B")],
     );
-    holds(
+    assert_lines(
         "window --rate 60M --rtt 50ms --window 65535",
         &[
             ("the window allows", "10.49 Mbit/s"),
             ("TCP goodput", "bound by the window"),
         ],
     );
-    holds(
+    assert_lines(
         "half-duplex --rate 10M -k 1",
         &[("TCP goodput, all flows", "0.8894")],
     );
-    holds("share --rate 10M --udp 8M,8M", &[("UDP lost", "40.18 %")]);
-    holds(
+    assert_lines("share --rate 10M --udp 8M,8M", &[("UDP lost", "40.18 %")]);
+    assert_lines(
         "share --rate 10M --tcp 1 --udp 3M",
         &[("TCP, all flows", "6.464 Mbit/s")],
     );
-    holds(
+    assert_lines(
         "transfer --bytes 1M --rate 100M --rtt 40ms",
         &[("TCP time", "0.2875 s"), ("TCP, mean rate", "27.83 Mbit/s")],
     );
-    holds(
+    assert_lines(
         "transfer --bytes 100M --rate 100M --rtt 25ms --no-timestamps --took 10.2s --loaded-rtt 32ms",
         &[
             ("ideal transfer time", "8.427 s"),
@@ -117,7 +117,7 @@ fn worked_numbers_are_printed_to_their_digits() {
             ("buffer delay", "28 %"),
         ],
     );
-    holds(
+    assert_lines(
         "loss --rtt 50ms --loss 1e-3",
         &[
             ("Reno, Mathis, delayed ACK", "6.345 Mbit/s"),
@@ -125,15 +125,15 @@ fn worked_numbers_are_printed_to_their_digits() {
             ("CUBIC ", "8.973 Mbit/s"),
         ],
     );
-    holds(
+    assert_lines(
         "echo --rate 100M --sizes 65536 --clients 8",
         &[("round trip", "44.59 ms")],
     );
 }
 
 #[test]
-fn an_explanation_puts_the_numbers_in_and_names_the_source() {
-    let text = says("link --rate 10M --explain").stdout;
+fn an_explanation_fills_the_numbers_in_and_names_the_source() {
+    let text = predict("link --rate 10M --explain").stdout;
     for words in [
         "8 preamble + 14 header + 20 IPv4 + 20 TCP + 12 timestamps",
         "efficiency = 1448 / 1538 = 0.9415",
@@ -154,7 +154,7 @@ fn an_explanation_puts_the_numbers_in_and_names_the_source() {
         "link --rate 1G --sack 3 --message 7 --loss 1%",
         "topology wan --flow h1>h2:reno --flow h2>h1:udp=60M",
     ] {
-        let text = says(&format!("{question} --explain")).stdout;
+        let text = predict(&format!("{question} --explain")).stdout;
         let sources = text.matches("source: ").count();
         assert!(sources > 2 && !text.contains("source: \n"), "{text}");
         assert_eq!(text.matches("assumes: ").count(), sources, "{text}");
@@ -169,8 +169,8 @@ fn an_explanation_puts_the_numbers_in_and_names_the_source() {
 }
 
 #[test]
-fn a_sweep_is_a_row_for_each_value() {
-    let text = says("link --rate 1G --mtu 576..9000").stdout;
+fn a_sweep_has_a_row_for_each_value() {
+    let text = predict("link --rate 1G --mtu 576..9000").stdout;
     assert_eq!(
         text.lines().filter(|line| line.contains("Mbit/s")).count(),
         13
@@ -179,7 +179,7 @@ fn a_sweep_is_a_row_for_each_value() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    let json = says("loss --rtt 20ms --loss 1e-5..1e-1 --json").json();
+    let json = predict("loss --rtt 20ms --loss 1e-5..1e-1 --json").json();
     assert_eq!(json["sweep"]["parameter"], "loss");
     let points = json["sweep"]["points"].as_array().unwrap();
     let mathis = |point: &Value| point["predictions"][0]["value"].as_f64().unwrap();
@@ -189,7 +189,7 @@ fn a_sweep_is_a_row_for_each_value() {
                 .windows(2)
                 .all(|pair| mathis(&pair[0]) > mathis(&pair[1]))
     );
-    let csv = says("link --rate 10M --mtu 576,1500 --csv").stdout;
+    let csv = predict("link --rate 10M --mtu 576,1500 --csv").stdout;
     let rows: Vec<&str> = csv.lines().collect();
     assert!(rows[0].starts_with("parameter,at,name,value,unit,method"));
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_sweep_is_a_row_for_each_value() {
         1,
         "{csv}"
     );
-    let echo = says("echo --rate 100M --clients 1,2,4,8").stdout;
+    let echo = predict("echo --rate 100M --clients 1,2,4,8").stdout;
     let last = echo
         .lines()
         .find(|line| line.starts_with("65 536 B"))
@@ -217,7 +217,7 @@ fn a_sweep_can_be_drawn() {
         "loss --rtt 20ms --loss 1e-5..1e-1 --svg {}",
         place.display()
     );
-    says(&words);
+    predict(&words);
     let svg = std::fs::read_to_string(&place).unwrap();
     std::fs::remove_file(&place).unwrap();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
@@ -236,7 +236,7 @@ fn a_sweep_can_be_drawn() {
 }
 
 #[test]
-fn what_makes_no_sense_is_one_line_with_advice() {
+fn an_invalid_command_line_is_refused_in_one_line_with_advice() {
     for (words, parts) in [
         ("link", &["--rate", "--help"][..]),
         ("link --rate fast", &["\"fast\"", "100M"]),
@@ -270,7 +270,7 @@ fn what_makes_no_sense_is_one_line_with_advice() {
         ("topology pair --set h9.rate=5M", &["h9", "h1-h2"]),
         ("topology pair --flow h1>h9:tcp", &["h9", "take one of"]),
         ("topology pair --flow h1:tcp", &["h1:tcp", "h1>h3:cubic"]),
-        ("topology pair --flow h1>h1:tcp", &["where it begins"]),
+        ("topology pair --flow h1>h1:tcp", &["ends where it begins"]),
         ("topology pair --flow h1>h2:bbr", &["bbr", "cubic"]),
         ("topology pair --flow h1>h2:udp=fast", &["fast"]),
         ("topology pair --flow h1>h2:udp=0", &["sends nothing"]),
@@ -284,7 +284,7 @@ fn what_makes_no_sense_is_one_line_with_advice() {
 }
 
 #[test]
-fn extremes_are_answered_without_a_word_of_complaint() {
+fn extreme_values_give_finite_predictions() {
     for words in [
         "link --rate 1000T --mtu 65535 --message 16Mi --loss 99.9%",
         "link --rate 1k --mtu 68 --no-timestamps",
@@ -305,7 +305,7 @@ fn extremes_are_answered_without_a_word_of_complaint() {
         "topology pair --set *.loss=100% --flow h1>h2 --flow h1>h2:echo=16Mi --time 1s",
         "topology pair --set *.delay=1h --flow h1>h2:echo-udp=65507",
     ] {
-        let text = says(words).stdout;
+        let text = predict(words).stdout;
         assert!(
             !text.contains("NaN") && !text.contains("inf "),
             "{words}: {text}"
@@ -314,7 +314,7 @@ fn extremes_are_answered_without_a_word_of_complaint() {
 }
 
 #[test]
-fn names_are_stable() {
+fn the_names_of_predictions_are_stable() {
     let names =
         |words: &str| -> Vec<String> { values(words).into_iter().map(|(name, _)| name).collect() };
     assert_eq!(
@@ -343,7 +343,7 @@ fn names_are_stable() {
 }
 
 #[test]
-fn a_run_over_loopback_has_no_wire_to_predict_from() {
+fn a_run_over_loopback_has_no_prediction_from_a_link_rate() {
     let run = |words: &str| caudal_says(&format!("{words} --json")).done().json();
     let bare = run("tcp -t 0.3 -i 0.1");
     assert_eq!(bare["predictions"], serde_json::json!([]));
@@ -352,7 +352,7 @@ fn a_run_over_loopback_has_no_wire_to_predict_from() {
         text.contains("predicted: nothing, because a loopback has no wire"),
         "{text}"
     );
-    // What was asked for is all that can be expected.
+    // The requested rate is the only bound.
     let paced = run("udp -t 0.3 -i 0.1 -b 5M -l 1000");
     let names: Vec<&Value> = paced["predictions"]
         .as_array()
@@ -366,7 +366,7 @@ fn a_run_over_loopback_has_no_wire_to_predict_from() {
 }
 
 #[test]
-fn a_link_slower_than_what_comes_through_is_not_explained_away() {
+fn a_goodput_above_the_given_link_rate_is_not_explained() {
     let run = caudal_says("tcp -t 0.5 -i 0.1 --link-rate 1M --json")
         .done()
         .json();
@@ -391,14 +391,14 @@ fn a_link_slower_than_what_comes_through_is_not_explained_away() {
 
 #[test]
 fn flows_over_a_topology_have_formula_and_simulation_side_by_side() {
-    let text = says("topology dumbbell --flow h1>h3:cubic --flow h2>h4:udp=4M").stdout;
+    let text = predict("topology dumbbell --flow h1>h3:cubic --flow h2>h4:udp=4M").stdout;
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line:?}");
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "flow 1: h1 > h3, TCP, cubic",
-        "over h1-r1 (no limit, MTU 1500), bottleneck (10 Mbit/s, 10 ms, MTU 1500), h3-r2",
+        "over h1-r1 (no rate limit, MTU 1500), bottleneck (10 Mbit/s, 10 ms, MTU 1500), h3-r2",
         "formula simulated",
         "TCP goodput 5.480 Mbit/s",
         "bound by sharing",
@@ -407,26 +407,26 @@ fn flows_over_a_topology_have_formula_and_simulation_side_by_side() {
         "bandwidth-delay product 26 604 B",
         "flow 2: h2 > h4, UDP, 4 Mbit/s in datagrams of 1472 bytes",
         "(within 20 %)",
-        "bottleneck forward: most queued",
+        "bottleneck forward: longest queue",
     ] {
         assert!(flat.contains(words), "{words:?} is missing:\n{text}");
     }
-    // Half duplex binds, collides, and says that it does.
-    let half = says("topology star --set *.duplex=half").stdout;
+    // Half duplex binds, and its collisions are counted.
+    let half = predict("topology star --set *.duplex=half").stdout;
     assert!(
         half.contains("bound by half duplex") && half.contains("collisions"),
         "{half}"
     );
-    // Where nothing was counted that explains it, that is said.
-    let long = says("topology pair --set *.delay=100ms --time 2s").stdout;
+    // A short run is named as the reason.
+    let long = predict("topology pair --set *.delay=100ms --time 2s").stdout;
     let flat = long.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("only 10 round trips"), "{long}");
 }
 
 #[test]
-fn a_topology_is_answered_alike_for_the_same_seed_and_as_json_and_rows() {
+fn the_same_seed_gives_the_same_predictions_of_a_topology() {
     let words = "topology wan --flow h1>h2:reno --time 5s";
-    let answer = |seed: u64| says(&format!("{words} --seed {seed} --json")).json();
+    let answer = |seed: u64| predict(&format!("{words} --seed {seed} --json")).json();
     let (one, other) = (answer(7), answer(8));
     assert_eq!(one["predictions"], answer(7)["predictions"]);
     assert_ne!(one["predictions"], other["predictions"]);
@@ -447,7 +447,7 @@ fn a_topology_is_answered_alike_for_the_same_seed_and_as_json_and_rows() {
     };
     assert_eq!(of("formula")["binding"], "loss");
     assert!(of("simulation")["value"].as_f64().unwrap() > 1e6);
-    let rows = says(&format!("{words} --csv")).stdout;
+    let rows = predict(&format!("{words} --csv")).stdout;
     assert!(
         rows.contains(",,goodput_1,") && rows.contains(",simulation,"),
         "{rows}"
@@ -462,15 +462,15 @@ fn a_topology_file_is_refused_with_line_and_key() {
     let name = place.display().to_string();
     caudal_says(&format!("predict topology {name}")).failed(USAGE, &[&format!("{name}:5"), "rate"]);
     std::fs::write(&place, text.replace("\"10\"", "\"10M\"")).unwrap();
-    let right = says(&format!("topology {name}")).stdout;
+    let right = predict(&format!("topology {name}")).stdout;
     std::fs::remove_file(&place).unwrap();
     assert!(right.contains("9.415 Mbit/s"), "{right}");
 }
 
 #[test]
-fn shared_links_and_half_duplex_are_simulated_beside_their_formulas() {
+fn shared_links_and_half_duplex_have_a_simulation_beside_the_formula() {
     let simulated = |words: &str, name: &str| {
-        let json = says(&format!("{words} --json")).json();
+        let json = predict(&format!("{words} --json")).json();
         let all = json["predictions"].as_array().unwrap().clone();
         all.iter()
             .find(|one| one["name"] == name && one["method"] == "simulation")
@@ -494,7 +494,7 @@ fn shared_links_and_half_duplex_are_simulated_beside_their_formulas() {
         0.05,
     );
     near(simulated("half-duplex", "tcp_goodput"), 7_800_000.0, 0.1);
-    // What no simulation models, and what would take long.
+    // The simulation does not model these, or would take too long.
     assert_eq!(simulated("half-duplex -k 1", "tcp_goodput"), None);
     assert_eq!(
         simulated("share --rate 10M --tcp 2 --meet sender", "tcp_goodput"),

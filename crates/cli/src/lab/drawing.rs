@@ -1,11 +1,11 @@
-//! A network drawn as a picture.
+//! A network as an SVG drawing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 
 use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 
-use super::show::{count, delay, rate};
+use super::text::{count, delay, rate};
 use caudal_plot::escaped;
 
 const COLUMN: f64 = 250.0;
@@ -40,24 +40,24 @@ const STYLE: &str = "
     .plate { fill: #16181c; }
   }";
 
-/// The network from left to right, as far from its first host as packets have to go.
+/// The network from left to right, by distance in links from its first host.
 pub(super) fn svg(report: &LabReport) -> String {
     let columns = columns(report);
-    let most = columns.iter().map(Vec::len).max().unwrap_or(1);
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(1);
     let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (column, nodes) in columns.iter().enumerate() {
-        // Each column is centred on the tallest.
-        let first = TOP + (most - nodes.len()) as f64 * ROW / 2.0;
+        // Every column is centred vertically.
+        let first = TOP + (rows - nodes.len()) as f64 * ROW / 2.0;
         for (row, node) in nodes.iter().enumerate() {
             let at = (MARGIN + column as f64 * COLUMN, first + row as f64 * ROW);
             places.insert(node, at);
         }
     }
     let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
-    let height = TOP + most as f64 * ROW + 30.0;
+    let height = TOP + rows as f64 * ROW + 30.0;
     let title = report.title.as_deref().unwrap_or("a network");
     let heading = format!("{}: {title}", report.name);
-    // A long title is as wide as it is.
+    // A long title widens the drawing.
     let width = width.max(MARGIN * 2.0 + heading.chars().count() as f64 * 8.2);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<style>{STYLE}\n</style>\n"
@@ -68,7 +68,7 @@ pub(super) fn svg(report: &LabReport) -> String {
         "<text class=\"title\" x=\"{MARGIN}\" y=\"28\">{}</text>",
         escaped(&heading)
     );
-    let mut twins: BTreeMap<[&str; 2], usize> = BTreeMap::new();
+    let mut drawn_between: BTreeMap<[&str; 2], usize> = BTreeMap::new();
     for link in &report.links {
         let [one, other] = link.between.each_ref().map(String::as_str);
         let (Some(from), Some(to)) = (places.get(one), places.get(other)) else {
@@ -79,9 +79,9 @@ pub(super) fn svg(report: &LabReport) -> String {
         } else {
             [other, one]
         };
-        let twin = twins.entry(pair).or_insert(0);
-        draw_link(&mut svg, link, *from, *to, *twin);
-        *twin += 1;
+        let parallel = drawn_between.entry(pair).or_insert(0);
+        draw_link(&mut svg, link, *from, *to, *parallel);
+        *parallel += 1;
     }
     for node in &report.nodes {
         if let Some(at) = places.get(node.name.as_str()) {
@@ -117,8 +117,8 @@ fn columns(report: &LabReport) -> Vec<Vec<&str>> {
             }
         }
     }
-    let most = distance.values().max().map_or(0, |most| most + 1);
-    let mut columns = vec![Vec::new(); most];
+    let count = distance.values().max().map_or(0, |max| max + 1);
+    let mut columns = vec![Vec::new(); count];
     for node in &report.nodes {
         if let Some(distance) = distance.get(node.name.as_str()) {
             columns[*distance].push(node.name.as_str());
@@ -127,15 +127,21 @@ fn columns(report: &LabReport) -> Vec<Vec<&str>> {
     columns
 }
 
-fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64), twin: usize) {
+fn draw_link(
+    svg: &mut String,
+    link: &LinkState,
+    from: (f64, f64),
+    to: (f64, f64),
+    parallel: usize,
+) {
     let centre = |(x, y): (f64, f64)| (x + WIDTH / 2.0, y + HEIGHT / 2.0);
     let ((x1, y1), (x2, y2)) = (centre(from), centre(to));
     let half = if link.duplex == "full" { "" } else { " half" };
-    // Links between the same two are bent away from each other.
-    let bend = if twin == 0 {
+    // Parallel links between the same nodes are bent away from one another.
+    let bend = if parallel == 0 {
         0.0
     } else {
-        70.0 * twin.div_ceil(2) as f64 * if twin % 2 == 1 { 1.0 } else { -1.0 }
+        70.0 * parallel.div_ceil(2) as f64 * if parallel % 2 == 1 { 1.0 } else { -1.0 }
     };
     let (mx, my) = (f64::midpoint(x1, x2), f64::midpoint(y1, y2) + bend);
     let _ = writeln!(
@@ -144,68 +150,90 @@ fn draw_link(svg: &mut String, link: &LinkState, from: (f64, f64), to: (f64, f64
         escaped(&link.driver),
         my + bend
     );
-    // In the same column the line is upright, and the words stand beside it.
-    let (tx, anchor) = if (x1 - x2).abs() < 1.0 {
+    // The label of a vertical link is beside the line.
+    let (label_x, anchor) = if (x1 - x2).abs() < 1.0 {
         (mx + 8.0, "start")
     } else {
         (mx, "middle")
     };
-    let mut words = rate(&link.forward);
-    if rate(&link.backward) != words {
-        words = format!("{words} / {}", rate(&link.backward));
+    draw_label(svg, &LinkLabel::new(link), (label_x, my), anchor);
+}
+
+/// The four lines of text on a link; empty lines are not drawn.
+struct LinkLabel<'a> {
+    name: &'a str,
+    properties: String,
+    traffic: String,
+    dropped: String,
+}
+
+impl<'a> LinkLabel<'a> {
+    fn new(link: &'a LinkState) -> Self {
+        let (forward, backward) = (rate(&link.forward), rate(&link.backward));
+        let mut properties = if forward == backward {
+            forward
+        } else {
+            format!("{forward} / {backward}")
+        };
+        if let Some(delay) = delay(&link.forward) {
+            properties.push_str(&format!(", {delay}"));
+        }
+        if link.duplex != "full" {
+            properties.push_str(&format!(", {}", link.duplex));
+        }
+        let directions = [&link.forward, &link.backward];
+        let dropped: u64 = directions.into_iter().map(DirectionState::dropped).sum();
+        let [forward, backward] = directions.map(|direction| direction.delivered().frames);
+        Self {
+            name: &link.name,
+            properties,
+            traffic: format!("→ {}  ← {}", count(forward), count(backward)),
+            dropped: if dropped > 0 {
+                format!("{} dropped", count(dropped))
+            } else {
+                String::new()
+            },
+        }
     }
-    if let Some(delay) = delay(&link.forward) {
-        words.push_str(&format!(", {delay}"));
-    }
-    if link.duplex != "full" {
-        words.push_str(&format!(", {}", link.duplex));
-    }
-    let (forward, backward) = (
-        link.forward.delivered().frames,
-        link.backward.delivered().frames,
-    );
-    let lost: u64 = [&link.forward, &link.backward]
+
+    /// The width of the longest line, from the usual width of a letter in its font.
+    fn width(&self) -> f64 {
+        [
+            (self.name, 7.6),
+            (self.properties.as_str(), 6.8),
+            (self.traffic.as_str(), 6.2),
+            (self.dropped.as_str(), 6.2),
+        ]
+        .map(|(text, letter)| text.chars().count() as f64 * letter)
         .into_iter()
-        .map(DirectionState::dropped)
-        .sum();
-    let traffic = format!("→ {}  ← {}", count(forward), count(backward));
-    let dropped = if lost > 0 {
-        format!("{} dropped", count(lost))
-    } else {
-        String::new()
-    };
+        .fold(0.0, f64::max)
+    }
+}
+
+/// A label around `y`; one that is centred on the line hides it behind the text.
+fn draw_label(svg: &mut String, label: &LinkLabel<'_>, (x, y): (f64, f64), anchor: &str) {
     if anchor == "middle" {
-        // Letters of these sizes are about so wide; the line passes behind what it carries.
-        let widths = [
-            (&link.name, 7.6),
-            (&words, 6.8),
-            (&traffic, 6.2),
-            (&dropped, 6.2),
-        ];
-        let label = widths
-            .map(|(text, letter)| text.chars().count() as f64 * letter)
-            .into_iter()
-            .fold(0.0, f64::max);
-        let height = if dropped.is_empty() { 50 } else { 64 };
+        let width = label.width();
+        let height = if label.dropped.is_empty() { 50 } else { 64 };
         let _ = writeln!(
             svg,
-            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{label:.0}\" height=\"{height}\"/>",
-            tx - label / 2.0,
-            my - 30.0
+            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{width:.0}\" height=\"{height}\"/>",
+            x - width / 2.0,
+            y - 30.0
         );
     }
     for (class, text, dy) in [
-        ("name", link.name.clone(), -18.0),
-        ("", words, -4.0),
-        ("small", traffic, 14.0),
-        ("lost", dropped, 28.0),
+        ("name", label.name, -18.0),
+        ("", &label.properties, -4.0),
+        ("small", &label.traffic, 14.0),
+        ("lost", &label.dropped, 28.0),
     ] {
         if !text.is_empty() {
             let _ = writeln!(
                 svg,
-                "<text class=\"{class}\" x=\"{tx:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
-                my + dy,
-                escaped(&text)
+                "<text class=\"{class}\" x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
+                y + dy,
+                escaped(text)
             );
         }
     }

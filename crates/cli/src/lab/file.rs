@@ -1,4 +1,4 @@
-//! What a lab is called, what may be changed while it is up, and what is printed of presets and files.
+//! The name of a lab, changes of its links while it is up, and the presets and the schema of topology files.
 
 use std::path::Path;
 
@@ -6,12 +6,14 @@ use caudal_lab::LinkChange;
 use caudal_topology::{FractionValue, PRESETS, Preset, RateValue, TimeValue, parse_value};
 use serde::Deserialize;
 
-use super::{SetArgs, WhatArgs, print};
+use super::args::LabSetArgs;
+use super::print::print;
 use crate::exit::{Exit, Failure};
+use crate::topology::WhatArgs;
 
-/// What a lab is called: as told, or as its preset or file is.
-pub(super) fn name(what: &WhatArgs, told: Option<&str>) -> Result<String, Failure> {
-    let base = told.map_or_else(
+/// The name of a lab: the one given, or else that of its preset or file.
+pub(super) fn name(what: &WhatArgs, given: Option<&str>) -> Result<String, Failure> {
+    let base = given.map_or_else(
         || {
             let stem = Path::new(&what.what).file_stem().unwrap_or_default();
             let fits = |c: char| {
@@ -29,15 +31,15 @@ pub(super) fn name(what: &WhatArgs, told: Option<&str>) -> Result<String, Failur
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if base.is_empty() || base.len() > 48 || !base.chars().all(fits) {
         return Err(Failure::usage(
-            format!("a lab cannot be called {base:?}"),
-            "give --name letters, digits and dashes",
+            format!("{base:?} is not a valid name of a lab"),
+            "give a --name of at most 48 letters, digits and dashes",
         ));
     }
     Ok(base)
 }
 
-/// What `caudal lab set` asks for.
-pub(super) fn change(args: &SetArgs) -> Result<LinkChange, Failure> {
+/// The change that `caudal lab set` requests.
+pub(super) fn change(args: &LabSetArgs) -> Result<LinkChange, Failure> {
     let mut change = LinkChange {
         link: args.link.clone(),
         end: match (args.forward, args.backward) {
@@ -53,7 +55,7 @@ pub(super) fn change(args: &SetArgs) -> Result<LinkChange, Failure> {
         let wrong =
             |problem: String| Failure::usage(problem, "write rate=10M, delay=20ms or loss=1%");
         let Some((key, value)) = word.split_once('=') else {
-            return Err(wrong(format!("{word:?} sets nothing")));
+            return Err(wrong(format!("{word:?} is not KEY=VALUE")));
         };
         let value = parse_value(value);
         let refused = |error: toml::de::Error| wrong(format!("{word}: {}", error.message().trim()));

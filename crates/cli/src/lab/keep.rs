@@ -1,4 +1,4 @@
-//! Labs in a process of their own, and commands on their hosts.
+//! The daemon of a lab, and commands on the hosts of a lab.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command};
@@ -9,7 +9,9 @@ use caudal_sys::process;
 use caudal_sys::signal::{self, Interrupt};
 use caudal_topology::TopologyFile;
 
-use super::{RunArgs, UpArgs, file, print};
+use super::args::{LabRunArgs, LabUpArgs};
+use super::file;
+use super::print::print;
 use crate::exit::{Exit, Failure};
 
 /// The arguments with which this program runs a lab as a process.
@@ -18,7 +20,7 @@ pub(crate) const DAEMON_ARGUMENTS: [&str; 2] = ["lab", "own"];
 /// `caudal lab up`
 pub(super) fn up(
     registry: &Registry,
-    args: &UpArgs,
+    args: &LabUpArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let topology = crate::topology::read(&args.what)?;
@@ -40,7 +42,7 @@ pub(super) fn up(
     }
     let record = registry.find(Some(&name))?;
     let report = registry.report(&record)?;
-    let mut text = super::show::text(&report);
+    let mut text = super::tree::text(&report);
     let (one, other) = (
         &record.hosts[0].0,
         record.hosts.get(1).map_or("HOST", |host| &host.0),
@@ -72,7 +74,7 @@ fn start(
 /// `caudal lab run`
 pub(super) fn run(
     registry: &Registry,
-    args: &RunArgs,
+    args: &LabRunArgs,
     interrupt: &Interrupt,
 ) -> Result<Exit, Failure> {
     let topology = crate::topology::read(&args.what)?;
@@ -92,16 +94,16 @@ pub(super) fn run(
         if interrupt.count() > 0 {
             return Err(Failure::new(Exit::Failed, "interrupted", ""));
         }
-        // From here on the terminal's signals are for the command, and its end is ours.
+        // From here on the command handles the terminal's signals, and this process ends when it does.
         let _ = signal::ignore_terminal_signals();
         let mut child = command
             .spawn()
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
         match registry.report(&record) {
-            Ok(report) => tell_on_itself(&report, args.quiet),
+            Ok(report) => print_lateness(&report, args.quiet),
             Err(error) => {
-                eprintln!("caudal: the network was gone before the command ended: {error}");
+                eprintln!("caudal: the network was down before the command ended: {error}");
             }
         }
         Ok(status)
@@ -134,8 +136,8 @@ fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
     }
 }
 
-/// Says how punctual the emulator was while the command ran.
-fn tell_on_itself(report: &LabReport, quiet: bool) {
+/// Prints how late the emulator's deliveries were while the command ran.
+fn print_lateness(report: &LabReport, quiet: bool) {
     let Some(emulator) = &report.emulator else {
         return;
     };
@@ -143,7 +145,7 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     if run.must_repeat {
         let max = run.max_us.unwrap_or(0.0) / 1e3;
         eprintln!(
-            "caudal: this machine stood still for {max:.1} ms ({} frames late, {} lost unread): repeat what was measured",
+            "caudal: the emulator stalled for up to {max:.1} ms ({} frames late, {} dropped unread): repeat the measurement",
             run.stalls, run.unread
         );
     } else if let (false, Some(p50), Some(p99), Some(max)) =
@@ -162,8 +164,8 @@ fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
         _ => Exit::NotPermitted,
     };
     let advice = match exit {
-        Exit::Usage => "is it installed, and in PATH?",
-        _ => "see whether it may be executed",
+        Exit::Usage => "install it, or give its path",
+        _ => "make it executable",
     };
     Failure::new(
         exit,
@@ -172,7 +174,7 @@ fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
     )
 }
 
-/// Lets a command on a host take the place of this process; comes back only when that fails.
+/// Replaces this process by a command on a host; returns only when that fails.
 pub(super) fn replace(
     registry: &Registry,
     record: &LabRecord,

@@ -1,12 +1,12 @@
-//! What a network counted, as a table.
+//! The counters of a network as a table.
 
 use std::fmt::Write;
 
 use caudal_lab::{DeliveryLateness, DirectionState, LabReport, LinkState};
 
-use super::show::count;
+use super::text::count;
 
-/// Every link's two directions, then what the emulator says of itself.
+/// A row for each direction of each link, then collisions, drops by reason, and the lateness of the emulator.
 pub(super) fn text(report: &LabReport) -> String {
     let mut rows = vec![
         [
@@ -29,7 +29,7 @@ pub(super) fn text(report: &LabReport) -> String {
     let collided: Vec<String> = report.links.iter().flat_map(collisions).collect();
     if !collided.is_empty() {
         text.push_str(
-            "\nHalf duplex (of frames sent: after one collision, after several, given up, late)\n",
+            "\nHalf duplex (frames sent after one collision, after several, given up, collided late)\n",
         );
         for line in collided {
             text.push_str(&line);
@@ -96,7 +96,7 @@ fn table(rows: &[Vec<String>]) -> String {
     for row in rows {
         for (column, cell) in row.iter().enumerate() {
             let width = widths[column];
-            // Names to the left, numbers to the right.
+            // Names are aligned to the left, numbers to the right.
             let cell = if column < 2 {
                 format!("{cell:width$}")
             } else {
@@ -135,7 +135,7 @@ fn reasons(link: &LinkState) -> Vec<String> {
     for (near, direction) in [&link.forward, &link.backward].into_iter().enumerate() {
         let dropped = direction.dropped_by_reason();
         if !dropped.is_empty() {
-            let words: Vec<String> = dropped
+            let counts: Vec<String> = dropped
                 .iter()
                 .map(|(reason, frames)| format!("{} {reason}", count(*frames)))
                 .collect();
@@ -143,7 +143,7 @@ fn reasons(link: &LinkState) -> Vec<String> {
                 "  {} → {}: {}\n",
                 link.between[near],
                 link.between[1 - near],
-                words.join(", ")
+                counts.join(", ")
             ));
         }
     }
@@ -153,7 +153,7 @@ fn reasons(link: &LinkState) -> Vec<String> {
 fn lateness(lateness: &DeliveryLateness) -> String {
     let (Some(p50), Some(p99), Some(max)) = (lateness.p50_us, lateness.p99_us, lateness.max_us)
     else {
-        return "It has delivered nothing yet.".to_owned();
+        return "It has not delivered a frame yet.".to_owned();
     };
     format!(
         "It was late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max); {} frames by more than 10 ms.",

@@ -1,7 +1,11 @@
 //! `caudal predict echo`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::sweep::{self, Sweep, SweepResolution};
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use caudal_core::plan::MessageSizes;
@@ -20,13 +24,13 @@ pub struct EchoArgs {
     /// The line rate
     #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
-    /// The propagation one way
+    /// The one-way propagation delay
     #[arg(short, long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
     delay: Sweep,
-    /// What both hosts add to a round trip
+    /// The processing time of both hosts per round trip
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = sweep::time, allow_hyphen_values = true)]
     hosts: Sweep,
-    /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones
+    /// Message sizes, as 1,64,1Ki, or 1..64Ki for powers of two
     #[arg(
         short = 'l',
         long,
@@ -35,7 +39,7 @@ pub struct EchoArgs {
         allow_hyphen_values = true
     )]
     sizes: MessageSizes,
-    /// Clients at once, each with one message under way
+    /// Number of parallel clients, each with one outstanding message
     #[arg(short = 'P', long, value_name = "N,…", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
     clients: Sweep,
     /// The protocol
@@ -47,13 +51,13 @@ pub struct EchoArgs {
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl EchoArgs {
-    /// The clients to predict for; with several numbers a column each.
+    /// The numbers of clients to predict for; with several, each has a column.
     fn counts(&self) -> Vec<f64> {
-        self.clients.values(false)
+        self.clients.values(SweepResolution::Table)
     }
 }
 
@@ -69,21 +73,25 @@ impl Question for EchoArgs {
             .iter()
             .map(ToString::to_string)
             .collect();
-        let sizes = Sweep::parse(Kind::Packet, &sizes.join(",")).ok();
+        let sizes = Sweep::parse(ParameterKind::Packet, &sizes.join(",")).ok();
         let mut all = vec![
-            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
-            Parameter::new("delay", Kind::Time, Some(&self.delay)),
-            Parameter::new("hosts", Kind::Time, Some(&self.hosts)),
-            Parameter::new("sizes", Kind::Packet, sizes.as_ref()),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
+            Parameter::new("delay", ParameterKind::Time, Some(&self.delay)),
+            Parameter::new("hosts", ParameterKind::Time, Some(&self.hosts)),
+            Parameter::new("sizes", ParameterKind::Packet, sizes.as_ref()),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
         ];
-        if self.clients.only().is_some() {
-            all.push(Parameter::new("clients", Kind::Count, Some(&self.clients)));
+        if self.clients.single_value().is_some() {
+            all.push(Parameter::new(
+                "clients",
+                ParameterKind::Count,
+                Some(&self.clients),
+            ));
         }
         all
     }
 
-    fn words(&self) -> String {
+    fn subject(&self) -> String {
         let proto = match self.proto {
             ProtocolArg::Tcp => "TCP",
             ProtocolArg::Udp => "UDP",
@@ -95,20 +103,20 @@ impl Question for EchoArgs {
         };
         format!(
             "Round trips of messages over {proto}{duplex}: {}",
-            self.framing.words()
+            self.framing
         )
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         let path = EchoPath {
             transport: match self.proto {
                 ProtocolArg::Tcp => Transport::Tcp,
                 ProtocolArg::Udp => Transport::Udp,
             },
-            rate: values.line(),
+            rate: values.line_rate(),
             delay: values.time("delay"),
             hosts: values.time("hosts"),
-            framing: self.framing.at(values.number("mtu"))?,
+            framing: self.framing.at_mtu(values.number("mtu"))?,
             half_duplex: self.half_duplex,
         };
         let size = values
@@ -141,7 +149,7 @@ impl Question for EchoArgs {
         &["rtt", "stop_and_wait", "saturation", "rtt_of_*"]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

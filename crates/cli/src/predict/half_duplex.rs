@@ -1,7 +1,12 @@
 //! `caudal predict half-duplex`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values, is_single, simulated};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues, have_single_values};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::simulated::simulate_half_duplex;
+use super::sweep::{self, Sweep};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::half_duplex::{HalfDuplexParameters, predict_half_duplex};
@@ -17,22 +22,22 @@ pub struct HalfDuplexArgs {
     /// The line rate, 10M or 100M
     #[arg(short = 'b', long, value_name = "RATE", default_value = "10M", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
-    /// Segments for each acknowledgement: 1 for all, 2 as most receivers do
+    /// Segments per acknowledgement: 1 without delayed acknowledgements, 2 with them
     #[arg(short = 'k', long, value_name = "N", default_value = "2", value_parser = sweep::count, allow_hyphen_values = true)]
     segments_per_ack: Sweep,
-    /// Flows that share the medium
+    /// Number of flows that share the medium
     #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
     flows: Sweep,
-    /// Stations that always have a frame to send, for the contention figures
+    /// Number of stations that always have a frame to send, for the contention predictions
     #[arg(long, value_name = "N", default_value = "2", value_parser = sweep::count, allow_hyphen_values = true)]
     stations: Sweep,
-    /// The time a signal takes from end to end
+    /// The propagation delay from one end of the medium to the other
     #[arg(long, value_name = "TIME", default_value = "2.5us", value_parser = sweep::time, allow_hyphen_values = true)]
     propagation: Sweep,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl Question for HalfDuplexArgs {
@@ -42,41 +47,41 @@ impl Question for HalfDuplexArgs {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
+            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
             Parameter::new(
                 "segments-per-ack",
-                Kind::Count,
+                ParameterKind::Count,
                 Some(&self.segments_per_ack),
             ),
-            Parameter::new("flows", Kind::Count, Some(&self.flows)),
-            Parameter::new("stations", Kind::Count, Some(&self.stations)),
-            Parameter::new("propagation", Kind::Time, Some(&self.propagation)),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("flows", ParameterKind::Count, Some(&self.flows)),
+            Parameter::new("stations", ParameterKind::Count, Some(&self.stations)),
+            Parameter::new("propagation", ParameterKind::Time, Some(&self.propagation)),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
         ]
     }
 
-    fn words(&self) -> String {
-        format!("What half duplex leaves: {}", self.framing.words())
+    fn subject(&self) -> String {
+        format!("Goodput on a half-duplex Ethernet: {}", self.framing)
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
-        let question = HalfDuplexParameters {
-            rate: values.line(),
-            framing: self.framing.at(values.number("mtu"))?,
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
+        let parameters = HalfDuplexParameters {
+            rate: values.line_rate(),
+            framing: self.framing.at_mtu(values.number("mtu"))?,
             segments_per_ack: values.whole("segments-per-ack").unwrap_or(1),
             flows: values.whole("flows").unwrap_or(1),
             stations: values.whole("stations").unwrap_or(1),
             propagation: values.time("propagation"),
         };
-        let mut answers = predict_half_duplex(&question);
-        if is_single(&self.parameters()) {
-            answers.extend(simulated::half_duplex(&question));
+        let mut predictions = predict_half_duplex(&parameters);
+        if have_single_values(&self.parameters()) {
+            predictions.extend(simulate_half_duplex(&parameters));
         }
-        Ok(answers)
+        Ok(predictions)
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        if self.stations.only().is_none() {
+        if self.stations.is_swept() {
             return &["utilisation", "collision_contention"];
         }
         &[
@@ -86,7 +91,7 @@ impl Question for HalfDuplexArgs {
         ]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

@@ -1,7 +1,11 @@
 //! `caudal predict link`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::sweep::{self, Sweep};
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
@@ -19,19 +23,19 @@ pub struct LinkArgs {
     /// The line rate
     #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Sweep,
-    /// Payload bytes of the UDP datagrams; by default the largest that is not fragmented
+    /// Payload of a UDP datagram in bytes [default: the largest that is not fragmented]
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
     length: Option<Sweep>,
-    /// Bytes of messages that are each sent by themselves, over TCP and UDP
+    /// Size of messages that are each sent on their own, over TCP and UDP
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
     message: Option<Sweep>,
-    /// The share of frames lost, which loses whole datagrams where these are fragmented
+    /// The fraction of frames lost; a fragmented datagram is lost with any of its fragments
     #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
     loss: Option<Sweep>,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl Question for LinkArgs {
@@ -41,29 +45,29 @@ impl Question for LinkArgs {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
-            Parameter::new("length", Kind::Packet, self.length.as_ref()),
-            Parameter::new("message", Kind::Packet, self.message.as_ref()),
-            Parameter::new("loss", Kind::Share, self.loss.as_ref()),
+            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("length", ParameterKind::Packet, self.length.as_ref()),
+            Parameter::new("message", ParameterKind::Packet, self.message.as_ref()),
+            Parameter::new("loss", ParameterKind::Share, self.loss.as_ref()),
         ]
     }
 
-    fn words(&self) -> String {
-        format!("What an Ethernet link carries: {}", self.framing.words())
+    fn subject(&self) -> String {
+        format!("Goodput of an Ethernet link: {}", self.framing)
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         let datagram = values.whole("length");
         if datagram.is_some_and(|bytes| bytes > MAX_DATAGRAM) {
             return Err(Failure::usage(
-                "--length is more than a datagram can have",
+                "--length is more than a datagram can carry",
                 format!("it must lie between 1 and {MAX_DATAGRAM}"),
             ));
         }
         Ok(predict_link(&LinkParameters {
-            rate: values.line(),
-            framing: self.framing.at(values.number("mtu"))?,
+            rate: values.line_rate(),
+            framing: self.framing.at_mtu(values.number("mtu"))?,
             datagram,
             message: values.whole("message"),
             loss: values.get("loss"),
@@ -72,18 +76,10 @@ impl Question for LinkArgs {
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        if self
-            .message
-            .as_ref()
-            .is_some_and(|sizes| sizes.only().is_none())
-        {
+        if self.message.as_ref().is_some_and(Sweep::is_swept) {
             return &["tcp_message_goodput", "udp_message_goodput"];
         }
-        if self
-            .loss
-            .as_ref()
-            .is_some_and(|losses| losses.only().is_none())
-        {
+        if self.loss.as_ref().is_some_and(Sweep::is_swept) {
             return &["datagram_loss"];
         }
         &[
@@ -95,7 +91,7 @@ impl Question for LinkArgs {
         ]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

@@ -1,15 +1,19 @@
 //! `caudal predict loss`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::sweep::{self, Sweep};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::loss::{LossParameters, predict_loss};
 use clap::Args;
 use std::time::Duration;
 
-/// The least timeout Linux adds to a round trip: TCP_RTO_MIN in include/net/tcp.h.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+/// The minimum that Linux adds to the round-trip time for its retransmission timeout: TCP_RTO_MIN in include/net/tcp.h.
+const MIN_RTO_MARGIN: Duration = Duration::from_millis(200);
 
 /// `caudal predict loss`
 #[derive(Debug, Clone, Args)]
@@ -18,28 +22,28 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
     caudal predict loss --rtt 20ms --loss 1e-4 --rate 100M --explain\n  \
     caudal predict loss --rtt 20ms --loss 1e-5..1e-1 --svg loss.svg")]
 pub struct LossArgs {
-    /// The share of segments lost, as 0.1% or 1e-3
+    /// The fraction of segments lost, as 0.1% or 1e-3
     #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
     loss: Sweep,
     /// The round-trip time
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
     rtt: Sweep,
-    /// The line rate, where it bounds too
+    /// The line rate, as a further bound
     #[arg(short = 'b', long, value_name = "RATE", value_parser = sweep::rate, allow_hyphen_values = true)]
     rate: Option<Sweep>,
-    /// The window, where it bounds too
+    /// The window, as a further bound
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
-    /// Payload of a segment; by default what the MTU leaves
+    /// Payload of a segment in bytes [default: what the MTU leaves]
     #[arg(short = 'M', long, value_name = "BYTES", value_parser = sweep::packet, allow_hyphen_values = true)]
     mss: Option<Sweep>,
-    /// The retransmission timeout [default: the round-trip time and 200 ms, as in Linux]
+    /// The retransmission timeout [default: the round-trip time plus 200 ms, as in Linux]
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
     rto: Option<Sweep>,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl Question for LossArgs {
@@ -49,34 +53,31 @@ impl Question for LossArgs {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("loss", Kind::Share, Some(&self.loss)),
-            Parameter::new("rtt", Kind::Time, Some(&self.rtt)),
-            Parameter::new("rate", Kind::Rate, self.rate.as_ref()),
-            Parameter::new("window", Kind::Amount, self.window.as_ref()),
-            Parameter::new("mss", Kind::Packet, self.mss.as_ref()),
-            Parameter::new("rto", Kind::Time, self.rto.as_ref()),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("loss", ParameterKind::Share, Some(&self.loss)),
+            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
+            Parameter::new("rate", ParameterKind::Rate, self.rate.as_ref()),
+            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
+            Parameter::new("mss", ParameterKind::Packet, self.mss.as_ref()),
+            Parameter::new("rto", ParameterKind::Time, self.rto.as_ref()),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
         ]
     }
 
-    fn words(&self) -> String {
-        format!(
-            "What congestion control makes of loss: {}",
-            self.framing.words()
-        )
+    fn subject(&self) -> String {
+        format!("TCP goodput under random loss: {}", self.framing)
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         let rtt = values.time("rtt");
         if rtt.is_zero() {
             return Err(Failure::usage(
                 "--rtt is 0",
-                "give the time of a round trip, such as 20ms",
+                "give a round-trip time above 0, such as 20ms",
             ));
         }
         let timeout = match values.get("rto") {
             Some(_) => values.time("rto"),
-            None => rtt.saturating_add(LEAST_TIMEOUT),
+            None => rtt.saturating_add(MIN_RTO_MARGIN),
         };
         Ok(predict_loss(&LossParameters {
             loss: values.number("loss"),
@@ -85,7 +86,7 @@ impl Question for LossArgs {
             mss: values.whole("mss"),
             rate: values.rate("rate"),
             window: values.bytes("window"),
-            framing: self.framing.at(values.number("mtu"))?,
+            framing: self.framing.at_mtu(values.number("mtu"))?,
         }))
     }
 
@@ -96,7 +97,7 @@ impl Question for LossArgs {
         &["mathis", "pftk", "pftk_delayed_ack", "cubic"]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

@@ -1,7 +1,11 @@
 //! `caudal predict transfer`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::sweep::{self, Sweep};
 use crate::exit::Failure;
 use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::prediction::Prediction;
@@ -19,7 +23,7 @@ use std::time::Duration;
     caudal predict transfer --bytes 100M --rate 100M --rtt 25ms --took 10.2s --loaded-rtt 32ms\n  \
     caudal predict transfer --bytes 10k..1G --rate 100M --rtt 40ms --svg transfer.svg")]
 pub struct TransferArgs {
-    /// The amount
+    /// The amount of data
     #[arg(short = 'n', long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
     bytes: Sweep,
     /// The line rate of the bottleneck
@@ -31,33 +35,33 @@ pub struct TransferArgs {
     /// The initial window, in segments
     #[arg(long, value_name = "N", default_value = "10", value_parser = sweep::count, allow_hyphen_values = true)]
     iw: Sweep,
-    /// The window, where it bounds
+    /// The window, as a further bound
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
-    /// The share of segments lost, where it bounds
+    /// The fraction of segments lost, as a further bound
     #[arg(long, value_name = "LOSS", value_parser = sweep::share, allow_hyphen_values = true)]
     loss: Option<Sweep>,
-    /// Payload bytes of the UDP datagrams; by default the largest that is not fragmented
+    /// Payload of a UDP datagram in bytes [default: the largest that is not fragmented]
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::packet, allow_hyphen_values = true)]
     length: Option<Sweep>,
-    /// How long such a transfer took, for the transfer time ratio of RFC 6349
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Seen", allow_hyphen_values = true)]
+    /// The measured duration of such a transfer, for the transfer time ratio of RFC 6349
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Measured", allow_hyphen_values = true)]
     took: Option<Duration>,
-    /// What it sent again, for its TCP efficiency
+    /// The amount it retransmitted, for the TCP efficiency of RFC 6349
     #[arg(
         long,
         value_name = "SIZE",
-        help_heading = "Seen",
+        help_heading = "Measured",
         allow_hyphen_values = true
     )]
     retransmitted: Option<ByteCount>,
-    /// The round-trip time meanwhile, for its buffer delay
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Seen", allow_hyphen_values = true)]
+    /// The round-trip time during the transfer, for the buffer delay of RFC 6349
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Measured", allow_hyphen_values = true)]
     loaded_rtt: Option<Duration>,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl Question for TransferArgs {
@@ -67,38 +71,38 @@ impl Question for TransferArgs {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("bytes", Kind::Amount, Some(&self.bytes)),
-            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
-            Parameter::new("rtt", Kind::Time, Some(&self.rtt)),
-            Parameter::new("iw", Kind::Count, Some(&self.iw)),
-            Parameter::new("window", Kind::Amount, self.window.as_ref()),
-            Parameter::new("loss", Kind::Share, self.loss.as_ref()),
-            Parameter::new("length", Kind::Packet, self.length.as_ref()),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("bytes", ParameterKind::Amount, Some(&self.bytes)),
+            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
+            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
+            Parameter::new("iw", ParameterKind::Count, Some(&self.iw)),
+            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
+            Parameter::new("loss", ParameterKind::Share, self.loss.as_ref()),
+            Parameter::new("length", ParameterKind::Packet, self.length.as_ref()),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
         ]
     }
 
-    fn words(&self) -> String {
-        format!("How long an amount takes: {}", self.framing.words())
+    fn subject(&self) -> String {
+        format!("Duration of a transfer: {}", self.framing)
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         let datagram = values.whole("length");
         if datagram.is_some_and(|bytes| bytes > MAX_DATAGRAM) {
             return Err(Failure::usage(
-                "--length is more than a datagram can have",
+                "--length is more than a datagram can carry",
                 format!("it must lie between 1 and {MAX_DATAGRAM}"),
             ));
         }
         Ok(predict_transfer(&TransferParameters {
             bytes: values.bytes("bytes").unwrap_or_default(),
-            rate: values.line(),
+            rate: values.line_rate(),
             rtt: values.time("rtt"),
             initial: values.whole("iw").unwrap_or(1),
             window: values.bytes("window"),
             loss: values.get("loss"),
             datagram,
-            framing: self.framing.at(values.number("mtu"))?,
+            framing: self.framing.at_mtu(values.number("mtu"))?,
             observed: TransferObservation {
                 duration: self.took,
                 retransmitted: self.retransmitted,
@@ -108,17 +112,13 @@ impl Question for TransferArgs {
     }
 
     fn columns(&self) -> &'static [&'static str] {
-        if self
-            .length
-            .as_ref()
-            .is_some_and(|lengths| lengths.only().is_none())
-        {
+        if self.length.as_ref().is_some_and(Sweep::is_swept) {
             return &["udp_time", "tcp_time", "transfer_time"];
         }
         &["tcp_time", "udp_time", "transfer_time", "tcp_mean_goodput"]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

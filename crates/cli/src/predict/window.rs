@@ -1,7 +1,11 @@
 //! `caudal predict window`
 
-use super::sweep::{self, Kind, Sweep};
-use super::{FramingArgs, Parameter, Question, ShowArgs, Values};
+use super::framing_args::FramingArgs;
+use super::output_args::PredictOutputArgs;
+use super::parameter::{Parameter, ParameterValues};
+use super::parameter_kind::ParameterKind;
+use super::question::Question;
+use super::sweep::{self, Sweep};
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
 use caudal_predict::window::{WindowParameters, predict_window};
@@ -20,16 +24,16 @@ pub struct WindowArgs {
     /// The round-trip time without queues
     #[arg(long, value_name = "TIME", value_parser = sweep::time, allow_hyphen_values = true)]
     rtt: Sweep,
-    /// The window each flow has
+    /// The window of each flow
     #[arg(short, long, value_name = "SIZE", value_parser = sweep::amount, allow_hyphen_values = true)]
     window: Option<Sweep>,
-    /// Flows at once
+    /// Number of parallel flows
     #[arg(short = 'P', long, value_name = "N", default_value = "1", value_parser = sweep::count, allow_hyphen_values = true)]
     flows: Sweep,
     #[command(flatten)]
     framing: FramingArgs,
     #[command(flatten)]
-    show: ShowArgs,
+    output: PredictOutputArgs,
 }
 
 impl Question for WindowArgs {
@@ -39,28 +43,25 @@ impl Question for WindowArgs {
 
     fn parameters(&self) -> Vec<Parameter> {
         vec![
-            Parameter::new("rate", Kind::Rate, Some(&self.rate)),
-            Parameter::new("rtt", Kind::Time, Some(&self.rtt)),
-            Parameter::new("window", Kind::Amount, self.window.as_ref()),
-            Parameter::new("flows", Kind::Count, Some(&self.flows)),
-            Parameter::new("mtu", Kind::Packet, Some(&self.framing.mtu)),
+            Parameter::new("rate", ParameterKind::Rate, Some(&self.rate)),
+            Parameter::new("rtt", ParameterKind::Time, Some(&self.rtt)),
+            Parameter::new("window", ParameterKind::Amount, self.window.as_ref()),
+            Parameter::new("flows", ParameterKind::Count, Some(&self.flows)),
+            Parameter::new("mtu", ParameterKind::Packet, Some(&self.framing.mtu)),
         ]
     }
 
-    fn words(&self) -> String {
-        format!(
-            "What must be under way to fill a path: {}",
-            self.framing.words()
-        )
+    fn subject(&self) -> String {
+        format!("Window that fills a path: {}", self.framing)
     }
 
-    fn answer(&self, values: &Values) -> Result<Vec<Prediction>, Failure> {
+    fn predict(&self, values: &ParameterValues) -> Result<Vec<Prediction>, Failure> {
         Ok(predict_window(&WindowParameters {
-            rate: values.line(),
+            rate: values.line_rate(),
             rtt: values.time("rtt"),
             window: values.bytes("window"),
             flows: values.whole("flows").unwrap_or(1),
-            framing: self.framing.at(values.number("mtu"))?,
+            framing: self.framing.at_mtu(values.number("mtu"))?,
         }))
     }
 
@@ -68,7 +69,7 @@ impl Question for WindowArgs {
         &["tcp_goodput", "window_goodput", "bdp", "flows_needed"]
     }
 
-    fn show(&self) -> &ShowArgs {
-        &self.show
+    fn output(&self) -> &PredictOutputArgs {
+        &self.output
     }
 }

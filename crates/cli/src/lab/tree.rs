@@ -1,44 +1,51 @@
-//! A network drawn as a tree of text.
+//! A network as a tree of text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use caudal_core::quantity::Unit;
+use super::text::{count, delay, rate};
 use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 
-/// The network as seen from its first host; what closes a ring is named again and drawn once.
+/// The network from its first host on; a node that closes a ring is named a second time without its links.
 pub(super) fn text(report: &LabReport) -> String {
     let title = report.title.as_deref().unwrap_or("a network");
     let mut text = format!("{}: {title}\n\n", report.name);
-    let mut seen = Seen {
+    let mut drawn = DrawnItems {
         nodes: BTreeSet::new(),
         links: BTreeSet::new(),
     };
     for node in &report.nodes {
-        if !seen.nodes.contains(&node.name) {
+        if !drawn.nodes.contains(&node.name) {
             text.push_str(&node_line(node));
             text.push('\n');
-            branch(report, node, "", &mut seen, &mut text);
+            branch(report, node, "", &mut drawn, &mut text);
         }
     }
     text
 }
 
-struct Seen {
+/// The nodes and links that are drawn already.
+struct DrawnItems {
     nodes: BTreeSet<String>,
     links: BTreeSet<String>,
 }
 
-fn branch(report: &LabReport, node: &NodeState, margin: &str, seen: &mut Seen, text: &mut String) {
-    seen.nodes.insert(node.name.clone());
+fn branch(
+    report: &LabReport,
+    node: &NodeState,
+    margin: &str,
+    drawn: &mut DrawnItems,
+    text: &mut String,
+) {
+    drawn.nodes.insert(node.name.clone());
     let links: Vec<&LinkState> = report
         .links
         .iter()
-        .filter(|link| link.between.contains(&node.name) && !seen.links.contains(&link.name))
+        .filter(|link| link.between.contains(&node.name) && !drawn.links.contains(&link.name))
         .collect();
     for (place, link) in links.iter().enumerate() {
-        // A ring may have led here meanwhile.
-        if !seen.links.insert(link.name.clone()) {
+        // The link may have been drawn from its other end, as part of a ring.
+        if !drawn.links.insert(link.name.clone()) {
             continue;
         }
         let is_last = place + 1 == links.len();
@@ -55,11 +62,11 @@ fn branch(report: &LabReport, node: &NodeState, margin: &str, seen: &mut Seen, t
         let Some(other) = report.nodes.iter().find(|node| node.name == *far) else {
             continue;
         };
-        if seen.nodes.contains(far) {
+        if drawn.nodes.contains(far) {
             let _ = writeln!(text, "{inner}{far}  (above)");
         } else {
             let _ = writeln!(text, "{inner}{}", node_line(other));
-            branch(report, other, &inner, seen, text);
+            branch(report, other, &inner, drawn, text);
         }
     }
 }
@@ -81,12 +88,12 @@ fn node_line(node: &NodeState) -> String {
 
 fn link_line(link: &LinkState, near: usize) -> String {
     let (out, back) = directions(link, near);
-    let mut words = vec![link.name.clone()];
-    words.push(match (rate(out), rate(back)) {
+    let mut properties = vec![link.name.clone()];
+    properties.push(match (rate(out), rate(back)) {
         (one, other) if one == other => one,
         (one, other) => format!("{one} →, {other} ←"),
     });
-    words.extend(match (delay(out), delay(back)) {
+    properties.extend(match (delay(out), delay(back)) {
         (one, other) if one == other => one,
         (one, other) => Some(format!(
             "{} →, {} ←",
@@ -95,10 +102,10 @@ fn link_line(link: &LinkState, near: usize) -> String {
         )),
     });
     if link.duplex != "full" {
-        words.push(format!("{} duplex", link.duplex));
+        properties.push(format!("{} duplex", link.duplex));
     }
-    words.push(link.driver.clone());
-    words.join("  ")
+    properties.push(link.driver.clone());
+    properties.join("  ")
 }
 
 fn traffic_line(link: &LinkState, near: usize) -> String {
@@ -126,49 +133,5 @@ fn directions(link: &LinkState, near: usize) -> (&DirectionState, &DirectionStat
     match near {
         0 => (&link.forward, &link.backward),
         _ => (&link.backward, &link.forward),
-    }
-}
-
-/// A rate as predictions show it: `10 Mbit/s`.
-pub(super) fn rate(direction: &DirectionState) -> String {
-    direction.rate_bps.map_or_else(
-        || "no rate limit".to_owned(),
-        |bps| Unit::BitPerSecond.show(bps as f64),
-    )
-}
-
-/// A delay as predictions show it, when there is one.
-pub(super) fn delay(direction: &DirectionState) -> Option<String> {
-    (direction.delay_us > 0.0).then(|| Unit::Seconds.show(direction.delay_us / 1e6))
-}
-
-/// A count in groups of three digits.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_read_in_groups_of_three() {
-        let table = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1 000"),
-            (1_234_567, "1 234 567"),
-        ];
-        for (number, text) in table {
-            assert_eq!(count(number), text);
-        }
     }
 }

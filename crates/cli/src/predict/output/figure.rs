@@ -1,0 +1,144 @@
+//! A sweep as a figure.
+
+use super::columns::{column_names, prediction_named};
+use super::text::given;
+use crate::exit::Failure;
+use crate::predict::evaluation::{EvaluatedPredictions, Evaluation, SweepPoint};
+use crate::predict::parameter::Parameter;
+use crate::predict::question::Question;
+use caudal_core::prediction::Prediction;
+use caudal_core::quantity::Unit;
+use caudal_plot::{Axis, Figure, Layer, Quantity, Scale};
+
+/// The ratio of the largest to the smallest value from which the predictions have a logarithmic axis.
+const MIN_LOG_RATIO: f64 = 30.0;
+/// The same for the values of the parameter, which may double from point to point.
+const MIN_LOG_RATIO_OF_PARAMETER: f64 = 100.0;
+
+/// The sweep as a figure: the columns that have the unit of the first.
+///
+/// # Errors
+/// When nothing is swept, or no value of the sweep gives a prediction.
+pub(super) fn figure(question: &dyn Question, evaluation: &Evaluation) -> Result<Figure, Failure> {
+    let EvaluatedPredictions::Sweep(parameter, points) = &evaluation.predictions else {
+        return Err(Failure::usage("--svg draws a sweep", "give a range"));
+    };
+    let drawn = drawn_predictions(question, points);
+    let Some(first) = drawn.first() else {
+        return Err(Failure::usage(
+            "there is nothing to draw: no value of the sweep gives a prediction",
+            "see the text without --svg",
+        ));
+    };
+    let lines: Vec<Vec<(f64, f64)>> = drawn
+        .iter()
+        .map(|prediction| line(&prediction.name, points))
+        .collect();
+    let y = y_axis(first.unit, lines.iter().flatten().map(|point| point.1));
+    let layers = drawn
+        .iter()
+        .zip(lines)
+        .map(|(prediction, points)| Layer::Line {
+            name: prediction.title.clone(),
+            points,
+        })
+        .collect();
+    let given = given(evaluation);
+    let subject = question.subject();
+    let title = subject.split(':').next().unwrap_or("Prediction");
+    Ok(Figure {
+        title: format!("{title}: {given}"),
+        description: format!("{subject}; {given}; by formula, no measurement"),
+        x: x_axis(parameter, points),
+        y,
+        layers,
+        size: Figure::SIZE,
+        note: None,
+    })
+}
+
+/// One prediction for each line: those with a column that have the unit of the first column.
+fn drawn_predictions<'a>(question: &dyn Question, points: &'a [SweepPoint]) -> Vec<&'a Prediction> {
+    let names = column_names(question, points);
+    let mut drawn: Vec<&Prediction> = names
+        .iter()
+        .filter_map(|name| {
+            points
+                .iter()
+                .find_map(|point| prediction_named(&point.predictions, name))
+        })
+        .collect();
+    if let Some(unit) = drawn.first().map(|first| first.unit) {
+        drawn.retain(|prediction| prediction.unit == unit);
+    }
+    drawn
+}
+
+/// The points of one line; NaN where a value of the sweep gives no such prediction.
+fn line(name: &str, points: &[SweepPoint]) -> Vec<(f64, f64)> {
+    let value = |point: &SweepPoint| {
+        prediction_named(&point.predictions, name).map_or(f64::NAN, |prediction| prediction.value)
+    };
+    points
+        .iter()
+        .map(|point| (point.value, value(point)))
+        .collect()
+}
+
+fn x_axis(parameter: &Parameter, points: &[SweepPoint]) -> Axis {
+    let title = match parameter.name {
+        "mtu" => "MTU".to_owned(),
+        "rtt" => "round-trip time".to_owned(),
+        "bytes" => "amount of data".to_owned(),
+        "length" => "payload of a datagram".to_owned(),
+        "message" | "sizes" => "message size".to_owned(),
+        name => name.replace('-', " "),
+    };
+    let above_zero = points
+        .iter()
+        .map(|point| point.value)
+        .filter(|value| *value > 0.0);
+    let (min, max) = range(above_zero);
+    let scale = if max / min > MIN_LOG_RATIO_OF_PARAMETER {
+        Scale::Log
+    } else {
+        parameter.kind.scale()
+    };
+    Axis::new(&title, parameter.kind.quantity(), scale)
+}
+
+fn y_axis(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
+    let (min, max) = range(values.filter(|value| value.is_finite()));
+    // On a linear axis values of several decades cannot be told apart.
+    let scale = if min > 0.0 && max / min > MIN_LOG_RATIO {
+        Scale::Log
+    } else {
+        Scale::Linear
+    };
+    let quantity = match unit {
+        Unit::BitPerSecond => Quantity::Rate,
+        Unit::Bytes => Quantity::Bytes,
+        Unit::Seconds => Quantity::Seconds,
+        Unit::Share => Quantity::Percent,
+        _ => Quantity::Number,
+    };
+    let title = match unit {
+        Unit::BitPerSecond => "goodput",
+        Unit::Bytes => "bytes",
+        Unit::Seconds => "time",
+        Unit::Share => "share",
+        Unit::Efficiency => "fraction of the time",
+        other => other.name(),
+    };
+    Axis {
+        from_zero: min < 0.5 * max,
+        ..Axis::new(title, quantity, scale)
+    }
+}
+
+/// The smallest and the largest value; infinity and minus infinity when there is none.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| {
+        (min.min(value), max.max(value))
+    })
+}
