@@ -50,7 +50,7 @@ impl Execution<'_> {
             captures: captures.as_deref(),
             interrupt: self.interrupt,
             on_event: &mut |event| {
-                progress.event(&event);
+                progress.event(event);
                 report_event(event);
             },
         });
@@ -135,7 +135,7 @@ fn heading(study: &Study) -> Vec<String> {
 }
 
 /// Reports on standard error what is no progress of a trial.
-pub(super) fn report_event(event: StudyEvent<'_>) {
+pub(super) fn report_event(event: &StudyEvent<'_>) {
     if let StudyEvent::NotRecorded(error) = event {
         warn_not_saved(error);
     }
