@@ -19,7 +19,7 @@ use crate::event::{StudyEnd, StudyEvent};
 use crate::metrics::trial_metrics;
 use crate::predictions::predict_cases;
 use crate::prepared::PreparedExperiment;
-use crate::schedule::Schedule;
+use crate::schedule::TrialSchedule;
 use crate::stored_campaign::StoredCampaign;
 use crate::trial::{ProgramCommands, TrialMeasurements, TrialSetup, run_trial};
 use crate::trial_record::{stored_trial, study_environment};
@@ -195,8 +195,8 @@ impl Study {
         all
     }
 
-    const fn schedule(&self) -> Schedule<'_> {
-        Schedule {
+    const fn schedule(&self) -> TrialSchedule<'_> {
+        TrialSchedule {
             prepared: &self.prepared,
             trials: self.trials.as_slice(),
         }

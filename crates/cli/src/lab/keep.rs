@@ -99,7 +99,7 @@ pub(super) fn run(
             .map_err(|cause| cannot_run(&host, &args.command[0], &cause))?;
         let status = wait(&mut child, interrupt)?;
         match registry.report(&record) {
-            Ok(report) => tell_on_itself(&report, args.quiet),
+            Ok(report) => report_lateness(&report, args.quiet),
             Err(error) => {
                 eprintln!("caudal: the network was gone before the command ended: {error}");
             }
@@ -134,8 +134,8 @@ fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
     }
 }
 
-/// Says how punctual the emulator was while the command ran.
-fn tell_on_itself(report: &LabReport, quiet: bool) {
+/// Reports how late the emulator delivered frames while the command ran.
+fn report_lateness(report: &LabReport, quiet: bool) {
     let Some(emulator) = &report.emulator else {
         return;
     };
@@ -143,7 +143,7 @@ fn tell_on_itself(report: &LabReport, quiet: bool) {
     if run.must_repeat {
         let max = run.max_us.unwrap_or(0.0) / 1e3;
         eprintln!(
-            "caudal: this machine stood still for {max:.1} ms ({} frames late, {} lost unread): repeat what was measured",
+            "caudal: the emulator stalled for {max:.1} ms ({} frames late, {} lost unread): repeat what was measured",
             run.stalls, run.unread
         );
     } else if let (false, Some(p50), Some(p99), Some(max)) =

@@ -101,7 +101,7 @@ pub struct RunArgs {
     /// The host to run on, instead of the first
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
-    /// Say nothing about the emulator at the end, unless the machine stood still
+    /// Print nothing about the emulator at the end, unless it stalled
     #[arg(short, long)]
     pub quiet: bool,
     /// The command
