@@ -251,7 +251,7 @@ const EXITS: [(Exit, &str, &str); 6] = [
     (
         Exit::Unmet,
         "an expectation was not met",
-        "`caudal study` carried everything out, and something that the experiment expects does not hold: the report says what",
+        "`caudal study` ran everything, and an expectation of the experiment does not hold: the report names it",
     ),
 ];
 

@@ -24,7 +24,7 @@ const SHIPPED: [&str; 8] = [
     "udp-buffers",
 ];
 
-/// How long one may take: busy machines repeat trials in which they stood still.
+/// The time limit of a study: busy machines repeat trials in which the emulator stalled.
 const LIMIT: Duration = Duration::from_secs(900);
 
 fn main() -> ExitCode {

@@ -449,13 +449,17 @@ fn without_store() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     assert!(
-        ended.stderr.contains("the study is not kept"),
+        ended.stderr.contains("the study is not saved"),
         "{}",
         ended.stderr
     );
     assert_eq!(trials_in(&place, "out").len(), 1);
     let ended = place.says("run own.toml --out out2 --no-store").done();
-    assert!(ended.stdout.contains("study, not kept"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("study, not saved"),
+        "{}",
+        ended.stdout
+    );
 }
 
 fn full_disk() {

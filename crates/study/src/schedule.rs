@@ -8,12 +8,12 @@ use caudal_experiment::{Case, RepetitionStatus, Trial};
 use crate::prepared::PreparedExperiment;
 
 /// The schedule of a study, from its trials so far.
-pub(crate) struct Schedule<'a> {
+pub(crate) struct TrialSchedule<'a> {
     pub(crate) prepared: &'a PreparedExperiment,
     pub(crate) trials: &'a [Trial],
 }
 
-impl<'a> Schedule<'a> {
+impl<'a> TrialSchedule<'a> {
     /// The valid trials of the case with this key.
     fn valid(&self, key: &'a str) -> impl Iterator<Item = &'a Trial> {
         self.trials

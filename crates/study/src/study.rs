@@ -20,7 +20,7 @@ use crate::event::{StudyEnd, StudyEvent};
 use crate::metrics::trial_metrics;
 use crate::predictions::predict_cases;
 use crate::prepared::PreparedExperiment;
-use crate::schedule::Schedule;
+use crate::schedule::TrialSchedule;
 use crate::stored_campaign::StoredCampaign;
 use crate::trial::{ProgramCommands, TrialMeasurements, TrialSetup, run_trial};
 use crate::trial_record::stored_trial;
@@ -61,7 +61,7 @@ pub struct StudyRunner<'a> {
     /// The signals that end the study.
     pub interrupt: &'a Interrupt,
     /// The listener to its events.
-    pub on_event: &'a mut dyn FnMut(StudyEvent<'_>),
+    pub on_event: &'a mut dyn FnMut(&StudyEvent<'_>),
 }
 
 /// The details of the event that ends a study in the store.
@@ -80,7 +80,7 @@ impl Study {
         prepared: PreparedExperiment,
         command: String,
         store: Option<&Path>,
-        on_event: &mut dyn FnMut(StudyEvent<'_>),
+        on_event: &mut dyn FnMut(&StudyEvent<'_>),
     ) -> Self {
         let started_ns = realtime_ns();
         let id = new_run_id();
@@ -117,7 +117,7 @@ impl Study {
         };
         let (archive, error) = StudyArchive::begin(store, &stored);
         if let Some(error) = error {
-            on_event(StudyEvent::NotRecorded(&error));
+            on_event(&StudyEvent::NotRecorded(&error));
         }
         Self {
             id,
@@ -160,13 +160,13 @@ impl Study {
             }
         };
         if let Err(error) = self.archive.record_event(event, &detail) {
-            (runner.on_event)(StudyEvent::NotRecorded(&error));
+            (runner.on_event)(&StudyEvent::NotRecorded(&error));
         }
         end
     }
 
     /// The findings of the trials so far, which are recorded as well.
-    pub fn findings(&mut self, on_event: &mut dyn FnMut(StudyEvent<'_>)) -> Findings {
+    pub fn findings(&mut self, on_event: &mut dyn FnMut(&StudyEvent<'_>)) -> Findings {
         let header = StudyHeader {
             id: self.id.clone(),
             name: self.prepared.source.name.clone(),
@@ -183,7 +183,7 @@ impl Study {
             &self.predictions,
         );
         if let Err(error) = self.archive.record_event("findings", &findings) {
-            on_event(StudyEvent::NotRecorded(&error));
+            on_event(&StudyEvent::NotRecorded(&error));
         }
         findings
     }
@@ -199,8 +199,8 @@ impl Study {
         all
     }
 
-    const fn schedule(&self) -> Schedule<'_> {
-        Schedule {
+    const fn schedule(&self) -> TrialSchedule<'_> {
+        TrialSchedule {
             prepared: &self.prepared,
             trials: self.trials.as_slice(),
         }
@@ -247,7 +247,7 @@ impl Study {
         let case = &self.prepared.campaign.cases[index];
         let testbed = &self.prepared.testbeds[index];
         let (remaining, time) = self.schedule().remaining();
-        (runner.on_event)(StudyEvent::TrialStarted {
+        (runner.on_event)(&StudyEvent::TrialStarted {
             position,
             total: position - 1 + remaining,
             case,
@@ -271,7 +271,7 @@ impl Study {
         };
         let machine = MachineMonitor::start();
         let mut measurements = run_trial(&setup, runner.interrupt)?;
-        (runner.on_event)(StudyEvent::TrialEnded {
+        (runner.on_event)(&StudyEvent::TrialEnded {
             expected: self.prepared.trial_time(index),
         });
         let trial = self.trial(id, index, repeat, &mut measurements);
@@ -286,7 +286,7 @@ impl Study {
         let recorded = self.archive.record(stored);
         self.trials.push(trial);
         if let Err(error) = recorded {
-            (runner.on_event)(StudyEvent::NotRecorded(&error));
+            (runner.on_event)(&StudyEvent::NotRecorded(&error));
         }
         self.report_trial(index, runner);
         Ok(())
@@ -342,7 +342,7 @@ impl Study {
         let case = &self.prepared.campaign.cases[index];
         let schedule = self.schedule();
         let (remaining, _) = schedule.remaining();
-        (runner.on_event)(StudyEvent::TrialCompleted {
+        (runner.on_event)(&StudyEvent::TrialCompleted {
             trial,
             case,
             total: trial.position + remaining,

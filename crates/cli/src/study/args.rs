@@ -40,11 +40,11 @@ pub enum StudyCommand {
         json: bool,
     },
     /// An experiment's file, or the cases it unfolds into
-    Show(ShowArgs),
+    Show(ShowStudyArgs),
     /// Whether an experiment can run here, how long it takes and what it sends
     Check(CheckArgs),
     /// Run experiments, and report
-    Run(Box<RunArgs>),
+    Run(Box<RunStudyArgs>),
     /// Continue a study that was stopped
     Resume(ResumeArgs),
     /// Print the JSON Schema of experiments' files
@@ -93,7 +93,7 @@ impl ChangeArgs {
 
 /// `caudal study show`
 #[derive(Debug, Clone, Args)]
-pub struct ShowArgs {
+pub struct ShowStudyArgs {
     /// A shipped experiment, or a file
     #[arg(value_name = "NAME|FILE")]
     pub what: String,
@@ -118,7 +118,7 @@ pub struct CheckArgs {
 
 /// `caudal study run`
 #[derive(Debug, Clone, Args)]
-pub struct RunArgs {
+pub struct RunStudyArgs {
     /// Shipped experiments (`all` for every one), or files
     #[arg(value_name = "NAME|FILE", required = true)]
     pub what: Vec<String>,

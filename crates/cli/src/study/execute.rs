@@ -11,7 +11,7 @@ use caudal_sys::signal::Interrupt;
 
 use super::args::StudyOutputArgs;
 use super::program::ThisProgram;
-use super::progress::{Progress, about};
+use super::progress::{StudyProgress, about};
 use super::report::report;
 use crate::exit::{Exit, Failure};
 use crate::output::text::fold;
@@ -36,7 +36,7 @@ impl Execution<'_> {
         let is_shown = !self.args.quiet && !self.args.json;
         let rule = study.prepared.campaign.rule;
         let cases = &study.prepared.campaign.cases;
-        let mut progress = Progress::new(cases, rule.confidence, is_shown);
+        let mut progress = StudyProgress::new(cases, rule.confidence, is_shown);
         for line in heading(&study) {
             progress.line(&line);
         }
@@ -50,7 +50,7 @@ impl Execution<'_> {
             captures: captures.as_deref(),
             interrupt: self.interrupt,
             on_event: &mut |event| {
-                progress.event(&event);
+                progress.event(event);
                 report_event(event);
             },
         });
@@ -135,7 +135,7 @@ fn heading(study: &Study) -> Vec<String> {
 }
 
 /// Reports on standard error what is no progress of a trial.
-pub(super) fn report_event(event: StudyEvent<'_>) {
+pub(super) fn report_event(event: &StudyEvent<'_>) {
     if let StudyEvent::NotRecorded(error) = event {
         warn_not_saved(error);
     }

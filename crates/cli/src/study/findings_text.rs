@@ -2,11 +2,12 @@
 
 use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
 
+/// The width of the text.
 const WIDTH: usize = 80;
-/// The most columns the head of a row takes.
-const HEAD: usize = 36;
+/// The maximum width of the head of a row.
+const MAX_HEAD: usize = 36;
 
-/// All that a terminal is told of a study.
+/// The findings of a study as text.
 #[must_use]
 pub fn findings_text(findings: &Findings) -> String {
     let mut lines = vec![findings.title.clone()];
@@ -20,14 +21,14 @@ pub fn findings_text(findings: &Findings) -> String {
     for table in &findings.tables {
         if !table.columns.is_empty() {
             lines.push(String::new());
-            lines.extend(laid_out(table));
+            lines.extend(table_lines(table));
         }
     }
     if !findings.expectations.is_empty() {
         lines.push(String::new());
         lines.push("Expected".to_owned());
         for checked in &findings.expectations {
-            lines.extend(expected(checked));
+            lines.extend(expectation_lines(checked));
         }
     }
     if !findings.conclusions.is_empty() {
@@ -47,13 +48,13 @@ pub fn findings_text(findings: &Findings) -> String {
         }
     }
     lines.push(String::new());
-    let spoiled = match findings.discarded {
+    let discarded = match findings.discarded {
         0 => String::new(),
-        spoiled => format!(", {spoiled} spoiled and done again"),
+        discarded => format!(", {discarded} discarded and repeated"),
     };
     let quick = if findings.quick { " (quick)" } else { "" };
     let end = format!(
-        "Study {} {}{quick}: {} trials{spoiled}, seed {}, intervals at {} %.",
+        "Study {} {}{quick}: {} trials{discarded}, seed {}, intervals at {} %.",
         findings.name,
         findings.id.chars().take(8).collect::<String>(),
         findings.trials,
@@ -65,7 +66,8 @@ pub fn findings_text(findings: &Findings) -> String {
     lines.join("\n")
 }
 
-fn expected(checked: &CheckedExpectation) -> Vec<String> {
+/// The lines of an expectation.
+fn expectation_lines(checked: &CheckedExpectation) -> Vec<String> {
     let mark = match checked.holds {
         Some(true) => "  yes  ",
         Some(false) => "  NO   ",
@@ -78,7 +80,7 @@ fn expected(checked: &CheckedExpectation) -> Vec<String> {
     wrapped(&format!("{case}{}", checked.evidence), mark, "       ")
 }
 
-/// Words in lines of at most 80 columns; a word longer than a line is cut.
+/// Text in lines of at most 80 columns; a word longer than a line is split.
 fn wrapped(text: &str, first: &str, others: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
@@ -114,15 +116,16 @@ fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-fn cut(text: &str, most: usize) -> String {
-    if columns(text) <= most {
+/// A text, truncated to `max` columns.
+fn truncated(text: &str, max: usize) -> String {
+    if columns(text) <= max {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most - 1).collect();
+    let kept: String = text.chars().take(max - 1).collect();
     format!("{kept}…")
 }
 
-/// The heads of a table's rows without the values that all of them share, and those.
+/// The heads of a table's rows without the values that all of them share; and those values.
 fn heads(table: &FindingsTable) -> (Vec<String>, String) {
     let words = |head: &str| head.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let all: Vec<Vec<String>> = table.rows.iter().map(|(head, _)| words(head)).collect();
@@ -146,7 +149,7 @@ fn heads(table: &FindingsTable) -> (Vec<String>, String) {
     };
     let heads: Vec<String> = all.iter().map(rest).collect();
     if heads.iter().any(String::is_empty) {
-        // Nothing is left that would name a row.
+        // Nothing would be left to name a row.
         return (
             table.rows.iter().map(|(head, _)| head.clone()).collect(),
             String::new(),
@@ -155,28 +158,28 @@ fn heads(table: &FindingsTable) -> (Vec<String>, String) {
     (heads, common.join(" "))
 }
 
-/// A text in lines of at most `most` columns, the further ones set in; a word longer than that is cut.
-fn folded(text: &str, most: usize) -> Vec<String> {
+/// A text in lines of at most `max` columns, with further lines indented; a word longer than that is truncated.
+fn folded(text: &str, max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
         let indent = if lines.is_empty() { "" } else { "  " };
         if line.is_empty() {
-            line = cut(&format!("{indent}{word}"), most);
-        } else if columns(&line) + 1 + columns(word) <= most {
+            line = truncated(&format!("{indent}{word}"), max);
+        } else if columns(&line) + 1 + columns(word) <= max {
             line.push(' ');
             line.push_str(word);
         } else {
             lines.push(std::mem::take(&mut line));
-            line = cut(&format!("  {word}"), most);
+            line = truncated(&format!("  {word}"), max);
         }
     }
     lines.push(line);
     lines
 }
 
-/// A table in two levels of heads; one too wide goes on below with its remaining columns.
-fn laid_out(table: &FindingsTable) -> Vec<String> {
+/// The lines of a table with two levels of heads; the remaining columns of one that is too wide follow below.
+fn table_lines(table: &FindingsTable) -> Vec<String> {
     let (heads, common) = heads(table);
     let title = match common.as_str() {
         "" => table.title.clone(),
@@ -184,7 +187,7 @@ fn laid_out(table: &FindingsTable) -> Vec<String> {
     };
     let mut lines = wrapped(&title, "", "");
     let head = heads.iter().map(|head| columns(head)).max();
-    let head = head.unwrap_or(0).clamp(4, HEAD);
+    let head = head.unwrap_or(0).clamp(4, MAX_HEAD);
     let width = |column: usize| {
         let cells = table.rows.iter().filter_map(|(_, cells)| cells.get(column));
         let widest = cells
@@ -192,7 +195,7 @@ fn laid_out(table: &FindingsTable) -> Vec<String> {
             .max()
             .unwrap_or(0);
         let (metric, which) = &table.columns[column];
-        // Any column may be the first below a break, and then has the metric's name over it.
+        // Any column may be the first below a break, and then has the name of the metric above it.
         widest
             .max(columns(which))
             .max(columns(metric))
@@ -208,9 +211,13 @@ fn laid_out(table: &FindingsTable) -> Vec<String> {
             end += 1;
         }
         let row = |first: &str, cells: &mut dyn Iterator<Item = String>| {
-            let mut line = format!("{:head$}", cut(first, head));
+            let mut line = format!("{:head$}", truncated(first, head));
             for (cell, width) in cells.zip(&widths[begun..end]) {
-                line.push_str(&format!("  {:>width$}", cut(&cell, *width), width = *width));
+                line.push_str(&format!(
+                    "  {:>width$}",
+                    truncated(&cell, *width),
+                    width = *width
+                ));
             }
             line.trim_end().to_owned()
         };
@@ -228,7 +235,7 @@ fn laid_out(table: &FindingsTable) -> Vec<String> {
             .map(|(_, which)| which.clone());
         lines.push(row("case", &mut which.collect::<Vec<_>>().into_iter()));
         for (name, (_, cells)) in heads.iter().zip(&table.rows) {
-            // A long name goes over several lines, and its values stand in the last.
+            // The values of a name of several lines are in the last one.
             let mut folded = folded(name, head);
             let last = folded.pop().unwrap_or_default();
             lines.extend(folded);
@@ -263,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn what_all_rows_share_stands_once_in_the_title() {
-        let lines = laid_out(&table(&[
+    fn values_that_all_rows_share_are_in_the_title_once() {
+        let lines = table_lines(&table(&[
             "one congestion=cubic load=40%",
             "one congestion=cubic load=400%",
         ]));
@@ -282,15 +289,15 @@ mod tests {
 
     #[test]
     fn a_row_keeps_its_name_where_nothing_else_would_name_it() {
-        let lines = laid_out(&table(&["load=40%", "load=40%"]));
+        let lines = table_lines(&table(&["load=40%", "load=40%"]));
         assert!(lines[3].starts_with("load=40%"), "{lines:?}");
-        assert_eq!(laid_out(&table(&["load=40%"]))[0], "Goodput");
+        assert_eq!(table_lines(&table(&["load=40%"]))[0], "Goodput");
     }
 
     #[test]
-    fn a_long_name_goes_over_several_lines_and_loses_nothing() {
+    fn a_long_name_is_folded_and_loses_nothing() {
         let name = "three flows from one host congestion=cubic udp_load=400% duplex=half";
-        let lines = laid_out(&table(&[name]));
+        let lines = table_lines(&table(&[name]));
         assert!(lines.iter().all(|line| columns(line) <= WIDTH), "{lines:?}");
         let words: Vec<&str> = lines[3..]
             .iter()

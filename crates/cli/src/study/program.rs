@@ -1,7 +1,7 @@
 //! The commands of this program that trials start as processes of their own.
 
 use caudal_core::plan::{Direction, Transport};
-use caudal_core::units::format_duration;
+use caudal_core::units::{ByteCount, format_duration};
 use caudal_study::{BulkEnd, BulkTask, EchoTask, FlowTask, FlowTraffic, ProgramCommands};
 
 use crate::lab::keep::DAEMON_ARGUMENTS;
@@ -48,36 +48,36 @@ impl FlowCommand {
             FlowTraffic::Echo(_) => ("rtt", "--clients"),
         };
         let mut words = Self(vec![command.to_owned(), task.host.clone()]);
-        words.add("--port", task.port);
-        words.add(connections, task.connections);
+        words.add("--port", &task.port);
+        words.add(connections, &task.connections);
         words.add_some("--congestion", task.congestion.as_ref());
-        words.add_some("--window", task.window.map(|window| window.get()));
+        words.add_some("--window", task.window.map(ByteCount::get));
         words.add_some("--dscp", task.dscp);
         words
     }
 
-    fn add(&mut self, flag: &str, value: impl ToString) {
+    fn add(&mut self, flag: &str, value: &impl ToString) {
         self.0.extend([flag.to_owned(), value.to_string()]);
     }
 
     fn add_some(&mut self, flag: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
-            self.add(flag, value);
+            self.add(flag, &value);
         }
     }
 
     fn add_bulk(&mut self, bulk: &BulkTask) {
         let rate = bulk.rate_bps.map(|bps| format!("{bps:.0}"));
-        self.add("--rate", rate.as_deref().unwrap_or("max"));
-        self.add("--interval", format_duration(bulk.interval));
+        self.add("--rate", &rate.as_deref().unwrap_or("max"));
+        self.add("--interval", &format_duration(bulk.interval));
         self.add_some("--length", bulk.length);
         self.add_some("--mss", bulk.mss);
         match bulk.end {
-            BulkEnd::Bytes(bytes) => self.add("--bytes", bytes.get()),
+            BulkEnd::Bytes(bytes) => self.add("--bytes", &bytes.get()),
             BulkEnd::Time { measure, omit } => {
-                self.add("--time", format_duration(measure));
+                self.add("--time", &format_duration(measure));
                 if !omit.is_zero() {
-                    self.add("--omit", format_duration(omit));
+                    self.add("--omit", &format_duration(omit));
                 }
             }
         }
@@ -88,7 +88,7 @@ impl FlowCommand {
 
     fn add_echo(&mut self, echo: &EchoTask) {
         if echo.transport == Transport::Udp {
-            self.add("--proto", "udp");
+            self.add("--proto", &"udp");
         }
         self.add("--sizes", &echo.sizes);
         self.add_some("--every", echo.period.map(format_duration));
@@ -100,9 +100,9 @@ impl FlowCommand {
         self.0.extend(["--json".to_owned(), "--quiet".to_owned()]);
         let start = task.start_ns;
         let (seconds, nanoseconds) = (start / 1_000_000_000, start % 1_000_000_000);
-        self.add("--at", format!("{seconds}.{nanoseconds:09}"));
+        self.add("--at", &format!("{seconds}.{nanoseconds:09}"));
         if let FlowTraffic::Echo(echo) = &task.traffic {
-            self.add("--raw", echo.samples.display());
+            self.add("--raw", &echo.samples.display());
         }
         self.0
     }

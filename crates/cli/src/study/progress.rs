@@ -16,7 +16,7 @@ use crate::output::text;
 const MAX_KEY_WIDTH: usize = 34;
 
 /// The progress of a study.
-pub struct Progress {
+pub struct StudyProgress {
     bar: Option<ProgressBar>,
     out: Sink,
     /// The width of keys.
@@ -32,7 +32,7 @@ pub struct Progress {
     taken: Duration,
 }
 
-impl Progress {
+impl StudyProgress {
     /// The progress of a study with these cases, whose lines are printed when `is_shown`.
     #[must_use]
     pub fn new(cases: &[Case], confidence: f64, is_shown: bool) -> Self {

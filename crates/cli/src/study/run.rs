@@ -4,7 +4,7 @@ use std::path::Path;
 
 use caudal_study::{PreparedExperiment, SHIPPED_EXPERIMENTS, Study};
 
-use super::args::RunArgs;
+use super::args::RunStudyArgs;
 use super::execute::{Execution, exit_on_second_interrupt, report_event, report_removed_labs};
 use super::print;
 use super::program::ThisProgram;
@@ -15,7 +15,7 @@ use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
 
 /// Runs experiments one after another.
-pub(super) fn run(args: &RunArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+pub(super) fn run(args: &RunStudyArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     let mut names: Vec<&str> = Vec::new();
     for name in &args.what {
         if name == "all" && !Path::new(name).is_file() {

@@ -4,14 +4,14 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::{Case, FlowKindFile};
 use caudal_study::{PreparedExperiment, Testbed, offered_rate};
 
-use super::args::ShowArgs;
+use super::args::ShowStudyArgs;
 use super::progress::within;
 use super::source::find_experiment;
 use crate::exit::{Exit, Failure};
 use crate::output::text::fold;
 
 /// The file of an experiment, or its cases, as text.
-pub(super) fn show(args: &ShowArgs) -> Result<String, Failure> {
+pub(super) fn show(args: &ShowStudyArgs) -> Result<String, Failure> {
     let source = find_experiment(&args.what, &args.change.changes())?;
     let is_as_written =
         args.change.set.is_empty() && !args.change.quick && args.change.seed.is_none();

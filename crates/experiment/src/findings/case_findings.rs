@@ -267,16 +267,13 @@ pub(super) fn default_metrics(campaign: &Campaign) -> Vec<String> {
     let mut names = Vec::new();
     let mut loads = BTreeSet::new();
     for flow in &campaign.experiment.flow {
-        let metrics: &[&str] = match flow.kind {
-            FlowKindFile::Tcp => &["goodput"],
-            FlowKindFile::Udp => &["goodput", "loss"],
-            FlowKindFile::Rtt | FlowKindFile::RttUdp => &["rtt"],
+        let (metric, second) = match flow.kind {
+            FlowKindFile::Tcp => ("goodput", None),
+            FlowKindFile::Udp => ("goodput", Some("loss")),
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => ("rtt", None),
         };
-        names.extend(
-            metrics
-                .iter()
-                .map(|metric| format!("{}.{metric}", flow.name)),
-        );
+        let metrics = std::iter::once(metric).chain(second);
+        names.extend(metrics.map(|metric| format!("{}.{metric}", flow.name)));
         if flow.baseline == Some(true) && matches!(flow.kind, FlowKindFile::Tcp | FlowKindFile::Udp)
         {
             names.push(format!("{}.harm", flow.name));

@@ -1,7 +1,7 @@
 //! The metrics of a throughput flow, from its run.
 
 use caudal_core::plan::Transport;
-use caudal_core::run::{Run, TcpReport};
+use caudal_core::run::{FlowReport, Run, TcpReport};
 use caudal_core::summary::DirectionSummary;
 use caudal_stats::contention::PayloadInterval;
 
@@ -82,7 +82,7 @@ pub(super) fn lost_and_sent(run: &Run) -> Option<(f64, f64)> {
         (loss.lost? as f64, loss.sent? as f64)
     } else {
         let (mut lost, mut sent) = (0.0, 0.0);
-        let intervals = run.flows().iter().flat_map(|flow| flow.intervals());
+        let intervals = run.flows().iter().flat_map(FlowReport::intervals);
         for interval in intervals.filter(|interval| !interval.omitted) {
             let udp = interval.udp?;
             let missing = udp.lost? as f64;

@@ -26,7 +26,7 @@ pub fn trial_metrics(
     measurements: &TrialMeasurements,
 ) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    let mut totals = Totals::default();
+    let mut totals = LoadTotals::default();
     let fair_shares = fair_shares_of_flows(case, testbed);
     for (nth, (spec, flow)) in case.flows.iter().zip(&measurements.flows).enumerate() {
         let Some(run) = &flow.run else { continue };
@@ -95,7 +95,7 @@ fn goodput(run: &Run) -> Option<f64> {
 
 /// The sums over all flows that are load.
 #[derive(Default)]
-struct Totals {
+struct LoadTotals {
     goodput: Option<f64>,
     /// The mean rate of each connection, bit/s.
     rates: Vec<f64>,
@@ -104,7 +104,7 @@ struct Totals {
     rtt_ns: Vec<f64>,
 }
 
-impl Totals {
+impl LoadTotals {
     /// Adds a throughput flow.
     fn add(&mut self, run: &Run) {
         let received = throughput::received(run);

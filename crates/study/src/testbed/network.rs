@@ -64,10 +64,9 @@ fn topology_file(path: &str, text: &str) -> Result<TopologyFile, FileError> {
     })
 }
 
-/// A location in the experiment's file.
-pub(super) fn location_of(keys: &[&str]) -> Location {
-    let steps = keys.iter().map(|key| PathStep::Key((*key).to_owned()));
-    Location(steps.collect())
+/// The location of the network in the experiment's file.
+pub(super) fn topology_location() -> Location {
+    Location(Vec::new()).key("topology")
 }
 
 /// The file of a preset.
@@ -77,7 +76,7 @@ fn preset_file(
     source: &ExperimentSource,
 ) -> Result<TopologyFile, StudyError> {
     let error_at = |key: &str, problem: &str, remedy: &str| {
-        source.error_at(&location_of(&["topology", key]), problem, remedy)
+        source.error_at(&topology_location().key(key), problem, remedy)
     };
     let see_presets = "see `caudal lab preset`";
     let preset = Preset::by_name(name).ok_or_else(|| {
@@ -105,7 +104,7 @@ fn preset_file(
 
 /// The error of change `nth` of the topology.
 fn override_error(error: &LinkOverrideError, nth: usize, source: &ExperimentSource) -> StudyError {
-    let mut location = location_of(&["topology", "set"]);
+    let mut location = topology_location().key("set");
     location.0.push(PathStep::Index(nth));
     let remedy = match error {
         LinkOverrideError::NoValue(_) | LinkOverrideError::NoKey(_) => {
@@ -123,7 +122,7 @@ fn topology_error(
     testbed: &TestbedFile,
     source: &ExperimentSource,
 ) -> StudyError {
-    let mut location = location_of(&["topology"]);
+    let mut location = topology_location();
     if testbed.lab.is_some() {
         location = location.key("lab");
         location.0.extend(error.location.0.iter().cloned());

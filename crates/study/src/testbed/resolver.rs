@@ -8,7 +8,7 @@ use caudal_experiment::{Case, TestbedFile};
 
 use super::check::check_flows;
 use super::host_address::{HostAddress, parse_address};
-use super::network::{LabNetwork, location_of};
+use super::network::{LabNetwork, topology_location};
 use super::testbed::Testbed;
 use crate::error::StudyError;
 use crate::source::ExperimentSource;
@@ -77,7 +77,7 @@ fn link_rate(
         return Ok(None);
     };
     let rate = text.parse::<BitRate>().map_err(|error| {
-        let location = location_of(&["topology", "link_rate"]);
+        let location = topology_location().key("link_rate");
         source.error_at(&location, &error.to_string(), "write it as 100M")
     })?;
     Ok(Some(rate))
@@ -91,7 +91,7 @@ fn addresses(
     let parse = |(name, text): (&String, &String)| {
         let address = parse_address(text).map_err(|problem| {
             source.error_at(
-                &location_of(&["topology", "hosts", name]),
+                &topology_location().key("hosts").key(name),
                 &problem,
                 "write it as 192.0.2.1 or far.example:5201",
             )

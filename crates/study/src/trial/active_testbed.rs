@@ -50,7 +50,7 @@ impl Drop for ActiveLab {
     }
 }
 
-/// The part of a line of the server's log that tells what happened.
+/// The event of a line of the server's log.
 #[derive(Deserialize)]
 struct ServerLogLine {
     event: String,
@@ -109,14 +109,15 @@ impl ActiveTestbed {
             record,
             servers: Vec::new(),
         }));
-        let receivers: BTreeSet<&str> = setup
-            .case
-            .flows
-            .iter()
-            .map(|flow| flow.to.as_str())
-            .collect();
+        let flows = setup.case.flows.iter();
+        let receivers: BTreeSet<&str> = flows.map(|flow| flow.to.as_str()).collect();
+        // All of them start at the same time, and are then waited for.
+        let mut starting = Vec::with_capacity(receivers.len());
         for host in receivers {
-            let server = testbed.start_server(setup, host)?;
+            starting.push((host, testbed.start_server(setup, host)?));
+        }
+        for (host, child) in starting {
+            let server = wait_until_listening(host, child)?;
             if let Self::Lab(lab) = &mut testbed {
                 lab.servers.push(server);
             }
@@ -160,37 +161,16 @@ impl ActiveTestbed {
         self.command(host, &words)
     }
 
-    /// Starts a server on a host and waits until it listens.
+    /// Starts a server on a host.
     fn start_server(&self, setup: &TrialSetup<'_>, host: &str) -> Result<ChildProcess, StudyError> {
         let mut command = self.own_command(host, setup.program.server())?;
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|cause| StudyError::Start {
+        let child = command.spawn().map_err(|cause| StudyError::Start {
             process: "caudal serve".to_owned(),
             host: host.to_owned(),
             cause,
         })?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mut process = ChildProcess::new(child);
-        let mut line = String::new();
-        if let Some(stdout) = stdout {
-            let mut lines = BufReader::new(stdout);
-            // An output that ends is reported below.
-            let _ = lines.read_line(&mut line);
-            process.drain(lines);
-        }
-        let first: Option<ServerLogLine> = serde_json::from_str(&line).ok();
-        if first.is_some_and(|first| first.event == "listening") {
-            return Ok(process);
-        }
-        let mut output = String::new();
-        if let Some(mut stderr) = stderr {
-            let _ = process.child.kill();
-            let _ = stderr.read_to_string(&mut output);
-        }
-        Err(StudyError::NotListening {
-            host: host.to_owned(),
-            output: output.trim().trim_start_matches("caudal: ").to_owned(),
-        })
+        Ok(ChildProcess::new(child))
     }
 
     /// The report of the lab; `None` without a lab, or when it does not reply.
@@ -208,4 +188,29 @@ impl ActiveTestbed {
             let _ = lab.registry.send(&lab.record, &ControlRequest::Mark);
         }
     }
+}
+
+/// Waits until a server on a host listens.
+fn wait_until_listening(host: &str, mut server: ChildProcess) -> Result<ChildProcess, StudyError> {
+    let mut line = String::new();
+    if let Some(stdout) = server.child.stdout.take() {
+        let mut lines = BufReader::new(stdout);
+        // An output that ends is reported below.
+        let _ = lines.read_line(&mut line);
+        server.drain(lines);
+    }
+    let first: Option<ServerLogLine> = serde_json::from_str(&line).ok();
+    let stderr = server.child.stderr.take();
+    if first.is_some_and(|first| first.event == "listening") {
+        return Ok(server);
+    }
+    let mut output = String::new();
+    if let Some(mut stderr) = stderr {
+        let _ = server.child.kill();
+        let _ = stderr.read_to_string(&mut output);
+    }
+    Err(StudyError::NotListening {
+        host: host.to_owned(),
+        output: output.trim().trim_start_matches("caudal: ").to_owned(),
+    })
 }

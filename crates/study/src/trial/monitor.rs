@@ -36,14 +36,14 @@ pub(super) fn monitor(
     let case = setup.case;
     let has_load = case.flows.iter().any(|flow| !flow.probe);
     let is_load = |nth: usize| !case.flows[nth].probe || !has_load;
-    let schedule = Schedule::new(setup, flows, zero, is_load);
+    let window = MeasurementWindow::new(setup, flows, zero, is_load);
     let mut samples = InterfaceSamples::default();
     let (mut began, mut ended) = (None, None);
     let mut next_sample = zero;
     let mut deadline = None;
     loop {
         let now = monotonic_ns();
-        if began.is_none() && now >= schedule.begin {
+        if began.is_none() && now >= window.begin {
             measurements.before = testbed.report();
             testbed.mark();
             began = Some(monotonic_ns());
@@ -52,14 +52,14 @@ pub(super) fn monitor(
             if let Some(report) = testbed.report() {
                 samples.add(report, monotonic_ns().saturating_sub(zero));
             }
-            next_sample += schedule.interval * ((now - next_sample) / schedule.interval + 1);
+            next_sample += window.interval * ((now - next_sample) / window.interval + 1);
         }
-        let progress = FlowProgress::poll(flows, is_load, now < schedule.end);
-        if ended.is_none() && schedule.is_over(now, progress) {
+        let progress = FlowProgress::poll(flows, is_load, now < window.end);
+        if ended.is_none() && window.is_over(now, progress) {
             measurements.after = testbed.report();
             ended = Some(monotonic_ns());
             deadline = Some(monotonic_ns() + GRACE_NS);
-            if (schedule.ends_with_load && progress.load_ended) || progress.failed {
+            if (window.ends_with_load && progress.load_ended) || progress.failed {
                 // Probes have nothing left to measure.
                 for flow in flows.iter_mut().filter(|flow| flow.ended.is_none()) {
                     process::interrupt(flow.process.child.id());
@@ -72,13 +72,13 @@ pub(super) fn monitor(
         }
         let mut until = monotonic_ns() + POLL_NS;
         if began.is_none() {
-            until = until.min(schedule.begin.max(zero));
-        } else if ended.is_none() && !schedule.ends_with_load {
-            until = until.min(schedule.end.max(now + 1));
+            until = until.min(window.begin.max(zero));
+        } else if ended.is_none() && !window.ends_with_load {
+            until = until.min(window.end.max(now + 1));
         }
         wait_until(until, interrupt)?;
     }
-    let began = began.unwrap_or(schedule.begin);
+    let began = began.unwrap_or(window.begin);
     let ended = ended.unwrap_or_else(monotonic_ns);
     measurements.measured_s = ended.saturating_sub(began) as f64 / 1e9;
     measurements.interfaces = samples.into_series();
@@ -86,7 +86,7 @@ pub(super) fn monitor(
 }
 
 /// The measurement by the monotonic clock, ns.
-struct Schedule {
+struct MeasurementWindow {
     begin: u64,
     end: u64,
     interval: u64,
@@ -94,7 +94,7 @@ struct Schedule {
     ends_with_load: bool,
 }
 
-impl Schedule {
+impl MeasurementWindow {
     fn new(
         setup: &TrialSetup<'_>,
         flows: &[FlowProcess],
