@@ -11,6 +11,7 @@ mod show;
 mod tag;
 
 use crate::exit::{Exit, Failure};
+use answer::AnswerArgs;
 use caudal_core::run::Run;
 use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
