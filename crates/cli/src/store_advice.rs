@@ -1,5 +1,6 @@
 //! The advice that goes with errors of the store, with the flags that help.
 
+use crate::exit::{Exit, Failure};
 use caudal_store::StoreError;
 
 /// The remedy for an error of the store.
@@ -33,6 +34,24 @@ pub const fn store_advice(error: &StoreError) -> &'static str {
         StoreError::Ambiguous { .. } => "give more of it",
         StoreError::InvalidId { .. } => "see `caudal report list`, or use `last`",
         StoreError::Exists { .. } => "see `caudal report show`",
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match &error {
+            StoreError::Unknown { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::InvalidId { .. } => Exit::Usage,
+            StoreError::ReadOnly { .. } => Exit::NotPermitted,
+            StoreError::Open { cause, .. }
+                if cause.kind() == std::io::ErrorKind::PermissionDenied =>
+            {
+                Exit::NotPermitted
+            }
+            _ => Exit::Failed,
+        };
+        Self::new(exit, error.to_string(), store_advice(&error))
     }
 }
 

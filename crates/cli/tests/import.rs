@@ -197,7 +197,7 @@ fn mixed() {
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     assert_eq!(ended.stdout.lines().count(), 1, "{ended:#?}");
     assert!(
-        ended.stdout.starts_with("kept ")
+        ended.stdout.starts_with("saved ")
             && ended
                 .stdout
                 .ends_with(": iperf, TCP up, 10.0 s, 94.10 Mbit/s\n")
@@ -215,7 +215,7 @@ fn twice() {
     place.file("a.txt", &log(94.1, 1));
     let first = place.says("import a.txt").done().stdout;
     let again = place.says("import a.txt").done().stdout;
-    assert_eq!(again, first.replacen("kept", "already kept", 1));
+    assert_eq!(again, first.replacen("saved", "already saved", 1));
 }
 
 fn import(place: &Place, tag: &str, rates: &[f64]) {

@@ -81,9 +81,9 @@ fn kept_and_shown() {
         "tcp ",
         ", done",
         "command: caudal tcp -n 16M",
-        "here: ",
-        "there: ",
-        "meanwhile: load",
+        "client: ",
+        "server: ",
+        "during the run: load",
     ] {
         assert!(
             shown.contains(expected),
@@ -361,7 +361,7 @@ fn places() {
         path.starts_with(&format!("{}\n", of_home.display())),
         "{path}"
     );
-    assert!(path.contains("1 run of no study"), "{path}");
+    assert!(path.contains("1 run outside studies"), "{path}");
     // By flag, which goes before all else.
     let flag = place.at("by-flag.db");
     let words = format!("{QUICK} --store {}", flag.display());

@@ -1,6 +1,6 @@
 //! `caudal report list`: a line for each run and study.
 
-use super::AnswerArgs;
+use super::answer::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;

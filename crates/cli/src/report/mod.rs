@@ -1,5 +1,6 @@
 //! `caudal report`: recorded runs and studies listed, shown, compared, imported and exported.
 
+mod answer;
 mod compare;
 mod export;
 mod import;
@@ -9,11 +10,10 @@ mod replay;
 mod show;
 mod tag;
 
-use crate::args::OutputArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::sink::Sinks;
+use answer::AnswerArgs;
 use caudal_core::run::Run;
-use caudal_store::{Store, StoreError};
+use caudal_store::Store;
 use caudal_sys::signal::Interrupt;
 use std::path::PathBuf;
 
@@ -108,58 +108,4 @@ fn store_path(args: &ReportArgs) -> Result<PathBuf, Failure> {
 /// When it does not, or cannot be used.
 fn open(args: &ReportArgs) -> Result<Store, Failure> {
     Ok(Store::open_to_read(&store_path(args)?)?)
-}
-
-/// The form of an answer.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Output")]
-pub struct AnswerArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write the output to FILE
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-}
-
-impl AnswerArgs {
-    /// Prints the answer: the lines, or the data where there are some.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    fn print(&self, lines: &[String], data: Option<&str>) -> Result<(), Failure> {
-        // Data and text are never printed together, so either is text to the sinks.
-        let output = OutputArgs {
-            output: self.output.clone(),
-            ..OutputArgs::default()
-        };
-        let mut sinks = Sinks::open(&output)?;
-        let all = data.map_or_else(|| lines.join("\n"), str::to_owned);
-        if !all.is_empty() {
-            sinks.text.line(&all);
-        }
-        sinks.finish(&all)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let exit = match &error {
-            StoreError::Unknown { .. }
-            | StoreError::Ambiguous { .. }
-            | StoreError::InvalidId { .. } => Exit::Usage,
-            StoreError::ReadOnly { .. } => Exit::NotPermitted,
-            StoreError::Open { cause, .. }
-                if cause.kind() == std::io::ErrorKind::PermissionDenied =>
-            {
-                Exit::NotPermitted
-            }
-            _ => Exit::Failed,
-        };
-        Self::new(
-            exit,
-            error.to_string(),
-            crate::store_advice::store_advice(&error),
-        )
-    }
 }

@@ -1,6 +1,6 @@
-//! `caudal report path`: where the store is, and how much is in it.
+//! `caudal report path`: the path of the store and the amount of its content.
 
-use super::AnswerArgs;
+use super::answer::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text;
 use caudal_store::{Store, StoreError};
@@ -15,7 +15,7 @@ pub struct PathArgs {
     pub answer: AnswerArgs,
 }
 
-/// Shows it.
+/// Shows the path and the amounts.
 pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
     let amounts = match Store::open_to_read(at) {
         Ok(store) => Some(store.summary()?),
@@ -24,10 +24,10 @@ pub(super) fn path(at: &Path, args: &PathArgs) -> Result<(), Failure> {
     };
     let mut lines = vec![at.display().to_string()];
     lines.push(match &amounts {
-        None => "nothing has been kept there yet".to_owned(),
+        None => "nothing has been recorded there yet".to_owned(),
         Some(amounts) => text::fold(
             &format!(
-                "{}: {} of no study, {} with {}, {}; tables of version {}",
+                "{}: {} outside studies, {} with {}, {}; schema version {}",
                 text::bytes(amounts.bytes),
                 count(amounts.runs, "run"),
                 if amounts.studies == 1 {

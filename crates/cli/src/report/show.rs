@@ -1,6 +1,7 @@
 //! `caudal report show`: a run with its result and its machines; a study with its state, its verdict and its trials.
 
-use super::{AnswerArgs, list};
+use super::answer::AnswerArgs;
+use super::list;
 use crate::exit::Failure;
 use crate::output::closing;
 use crate::output::interval_table::Detail;

@@ -1,13 +1,13 @@
-//! `caudal report tag`: words to find a run or a study again by.
+//! `caudal report tag`: tags of a run or a study.
 
-use super::AnswerArgs;
+use super::answer::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text;
 use crate::recording::short;
 use caudal_store::Store;
 
-/// The longest tag, characters: a list has room for it.
-const LONGEST: usize = 40;
+/// The maximum length of a tag, characters: a list has room for it.
+const MAX_LENGTH: usize = 40;
 
 /// `caudal report tag`
 #[derive(Debug, Clone, clap::Args)]
@@ -15,15 +15,15 @@ pub struct TagArgs {
     /// The run or study
     #[arg(value_name = "ID")]
     pub id: String,
-    /// Tags to put on; none shows those it has
+    /// Tags to add; without any the present ones are shown
     #[arg(value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Take these tags off instead
+    /// Remove these tags instead
     #[arg(short = 'd', long, requires = "tags")]
     pub delete: bool,
 }
 
-/// Puts them on or takes them off, and shows what is on it then.
+/// Adds or removes tags, and shows those present afterwards.
 pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     for tag in &args.tags {
         check(tag)?;
@@ -45,17 +45,22 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     AnswerArgs::default().print(&[text::fold(&line, 4)], None)
 }
 
+/// Checks that a tag is not empty, fits a list and has no separator.
 fn check(tag: &str) -> Result<(), Failure> {
-    let refused =
-        |why: &str| Failure::usage(format!("{tag:?} is no tag: {why}"), "choose another word");
+    let invalid = |why: &str| {
+        Failure::usage(
+            format!("{tag:?} is not a valid tag: {why}"),
+            "choose another tag",
+        )
+    };
     if tag.trim().is_empty() {
-        return Err(refused("it is empty"));
+        return Err(invalid("it is empty"));
     }
     if tag.chars().any(char::is_control) || tag.contains(',') {
-        return Err(refused("it has a comma or a control character in it"));
+        return Err(invalid("it has a comma or a control character in it"));
     }
-    if tag.chars().count() > LONGEST {
-        return Err(refused("it has more than 40 characters"));
+    if tag.chars().count() > MAX_LENGTH {
+        return Err(invalid("it has more than 40 characters"));
     }
     Ok(())
 }

@@ -120,7 +120,7 @@ pub struct Table {
     /// The head of the first column.
     pub corner: String,
     /// The heads of the other columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     /// The rows: head and cells.
     pub rows: Vec<(String, Vec<Cell>)>,
     /// The note below it.
@@ -129,7 +129,7 @@ pub struct Table {
 
 /// The head of a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Column {
+pub struct TableColumn {
     /// The head that it shares with its neighbours; empty in a table with one level of heads.
     pub group: String,
     /// Its own head.
@@ -138,7 +138,7 @@ pub struct Column {
     pub words: bool,
 }
 
-impl Column {
+impl TableColumn {
     /// A column of numbers without a group.
     #[must_use]
     pub fn number(name: impl Into<String>) -> Self {

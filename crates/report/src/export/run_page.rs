@@ -5,7 +5,7 @@ use super::figures::{
     sizes_figure, window_figure,
 };
 use super::page::{
-    Block, CaptionedFigure, Cell, Column, FigureGroup, Item, Mark, Page, Section, Table,
+    Block, CaptionedFigure, Cell, FigureGroup, Item, Mark, Page, Section, Table, TableColumn,
 };
 use super::study_page::{counted_items, environment};
 use super::wording::{self, about, count, sentence};
@@ -213,9 +213,9 @@ fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {
         (prediction.title.clone(), cells)
     };
     let mut columns = ["predicted", "observed", "difference"]
-        .map(Column::number)
+        .map(TableColumn::number)
         .to_vec();
-    columns.push(Column::words("within tolerance"));
+    columns.push(TableColumn::words("within tolerance"));
     vec![Block::Table(Table {
         caption: "Predictions beside the values observed".to_owned(),
         corner: "prediction".to_owned(),
@@ -371,7 +371,7 @@ fn connections(flows: &[FlowTimeline]) -> Vec<Block> {
     for (name, unit, value) in CONNECTION_COLUMNS {
         let values: Vec<Option<f64>> = flows.iter().map(value).collect();
         if values.iter().any(Option::is_some) {
-            columns.push(Column::number(name));
+            columns.push(TableColumn::number(name));
             for ((_, cells), value) in rows.iter_mut().zip(values) {
                 let text = value.map_or(String::new(), |value| about(value, unit));
                 cells.push(Cell::new(text));
@@ -422,7 +422,7 @@ fn round_trips(sizes: &[SizeResult]) -> Vec<Block> {
     vec![Block::Table(Table {
         caption: "Round-trip times by message size, all connections together".to_owned(),
         corner: "message".to_owned(),
-        columns: columns.map(Column::number).to_vec(),
+        columns: columns.map(TableColumn::number).to_vec(),
         rows: rows.collect(),
         note: Some(
             "Under the mean its interval. A percentile stands only where there are samples enough for it."

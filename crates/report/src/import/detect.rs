@@ -63,8 +63,8 @@ fn json_part(text: &str) -> Option<&str> {
 
 /// `true` for a row of an interval.
 fn is_bare_row(text: &str) -> bool {
-    let stretch = line::bracketed(text).and_then(|line| line::stretch(line.rest));
-    stretch.is_some_and(|(mut count, rest)| line::amount_and_rate(&mut count, rest).is_some())
+    let timed_row = line::bracketed(text).and_then(|line| line::timed_row(line.rest));
+    timed_row.is_some_and(|(mut count, rest)| line::amount_and_rate(&mut count, rest).is_some())
 }
 
 /// Reads the objects of `iperf3 -J` or the events of `iperf3 --json-stream`.

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::log::Log;
 use super::run_from_log::{flows, plan, summary};
-use super::totals::{Totals, directions, totals};
+use super::totals::{DirectionTotals, directions, totals};
 
 /// A test of a log as a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,7 +145,7 @@ fn warnings(log: &Log, cut_short: Warning) -> Vec<Warning> {
 /// A description in a line.
 fn description(log: &Log, outcome: RunOutcome) -> String {
     let directions = directions(log);
-    let totals: Vec<Totals> = directions
+    let totals: Vec<DirectionTotals> = directions
         .iter()
         .map(|direction| totals(log, *direction))
         .collect();
@@ -183,7 +183,7 @@ fn description(log: &Log, outcome: RunOutcome) -> String {
 }
 
 /// The rate of a direction for people.
-fn rate(totals: &Totals) -> String {
+fn rate(totals: &DirectionTotals) -> String {
     let text = |bps: f64| BitRate::from_bps(bps.round().clamp(0.0, 1e18) as u64).to_string();
     match (totals.goodput_bps, totals.sent_bps) {
         (Some(bps), _) => text(bps),

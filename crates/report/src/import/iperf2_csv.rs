@@ -1,4 +1,4 @@
-//! `iperf -y C`: a row a stretch of time, nine columns, or fourteen with datagrams.
+//! `iperf -y C`: a row for each interval, nine columns, or fourteen with datagrams.
 
 use super::date;
 use super::line;
@@ -8,12 +8,12 @@ use caudal_core::run::ImportSide;
 use caudal_core::sample::Role;
 use caudal_core::warning::WarningCode;
 
-/// How many tests are kept open for further rows, and streams in one.
+/// The maximum number of tests that are open for further rows, and of streams in one.
 const MAX_AT_ONCE: usize = 16;
 const MAX_STREAMS: usize = 128;
 
-/// One row.
-struct Row<'a> {
+/// A row.
+struct Iperf2CsvRow<'a> {
     at_ns: Option<i64>,
     ends: [(&'a str, u16); 2],
     id: i64,
@@ -21,16 +21,16 @@ struct Row<'a> {
     has_losses: bool,
 }
 
-/// Whether a line is a row.
+/// `true` for a row.
 #[must_use]
 pub fn is_sign(line: &str) -> bool {
     row(line).is_some()
 }
 
-/// Reads all tests that a text holds.
+/// Parses the tests of a text.
 #[must_use]
 pub fn read(text: &str) -> Vec<Log> {
-    let mut tests: Vec<Test> = Vec::new();
+    let mut tests: Vec<Iperf2CsvTest> = Vec::new();
     for row in text.lines().filter_map(row) {
         if row.id < 0 {
             continue;
@@ -43,16 +43,16 @@ pub fn read(text: &str) -> Vec<Log> {
         match known {
             Some(test) => test.take(&row),
             None => {
-                let mut test = Test::new(&row);
+                let mut test = Iperf2CsvTest::new(&row);
                 test.take(&row);
                 tests.push(test);
             }
         }
     }
-    tests.into_iter().map(Test::finish).collect()
+    tests.into_iter().map(Iperf2CsvTest::finish).collect()
 }
 
-fn row(line: &str) -> Option<Row<'_>> {
+fn row(line: &str) -> Option<Iperf2CsvRow<'_>> {
     let cells: Vec<&str> = line.trim().split(',').map(str::trim).collect();
     let (
         &[
@@ -92,7 +92,7 @@ fn row(line: &str) -> Option<Row<'_>> {
         (count.lost, count.datagrams) = (whole(lost), whole(total));
         count.reordered = whole(reordered);
     }
-    Some(Row {
+    Some(Iperf2CsvRow {
         at_ns: date::digits(at),
         ends: [
             (local, local_port.parse().ok()?),
@@ -105,13 +105,13 @@ fn row(line: &str) -> Option<Row<'_>> {
 }
 
 /// A test being read.
-struct Test {
+struct Iperf2CsvTest {
     hosts: [String; 2],
-    streams: Vec<Stream>,
+    streams: Vec<Iperf2CsvStream>,
     start_ns: Option<i64>,
 }
 
-struct Stream {
+struct Iperf2CsvStream {
     ports: [u16; 2],
     id: i64,
     rows: Vec<LogCounts>,
@@ -120,8 +120,8 @@ struct Stream {
     has_losses: bool,
 }
 
-impl Test {
-    fn new(row: &Row<'_>) -> Self {
+impl Iperf2CsvTest {
+    fn new(row: &Iperf2CsvRow<'_>) -> Self {
         Self {
             hosts: row.ends.map(|(host, _)| host.to_owned()),
             streams: Vec::new(),
@@ -129,13 +129,13 @@ impl Test {
         }
     }
 
-    /// When a row's test began.
-    fn start(row: &Row<'_>) -> Option<i64> {
+    /// The start of the test of a row.
+    fn start(row: &Iperf2CsvRow<'_>) -> Option<i64> {
         row.at_ns.map(|at| at - (row.count.end_s * 1e9) as i64)
     }
 
-    /// Whether a row belongs to this test: it is of one of its streams, or of one that began when they did.
-    fn takes(&self, row: &Row<'_>) -> bool {
+    /// `true` when a row belongs to this test: to one of its streams, or to one that began when they did.
+    fn takes(&self, row: &Iperf2CsvRow<'_>) -> bool {
         if self.hosts != row.ends.map(|(host, _)| host.to_owned()) {
             return false;
         }
@@ -162,7 +162,7 @@ impl Test {
         }
     }
 
-    fn take(&mut self, row: &Row<'_>) {
+    fn take(&mut self, row: &Iperf2CsvRow<'_>) {
         self.start_ns = self.start_ns.or_else(|| Self::start(row));
         let ports = row.ends.map(|(_, port)| port);
         let at = self
@@ -170,7 +170,7 @@ impl Test {
             .iter()
             .position(|stream| (stream.ports, stream.id) == (ports, row.id));
         let at = at.unwrap_or_else(|| {
-            self.streams.push(Stream {
+            self.streams.push(Iperf2CsvStream {
                 ports,
                 id: row.id,
                 rows: Vec::new(),
@@ -216,10 +216,10 @@ impl Test {
             .streams
             .iter()
             .all(|stream| stream.ports[0] == 5001 && stream.ports[1] != 5001);
-        let heard = rows().any(|count| count.jitter_ms.is_some_and(|jitter| jitter > 0.0));
+        let has_jitter = rows().any(|count| count.jitter_ms.is_some_and(|jitter| jitter > 0.0));
         let reported = self.streams.iter().any(|stream| stream.report.is_some());
         let lost_count = udp && rows().any(|count| count.datagrams.is_none());
-        let side = if listens || heard {
+        let side = if listens || has_jitter {
             Some(ImportSide::Server)
         } else if reported || lost_count {
             Some(ImportSide::Client)
@@ -233,7 +233,7 @@ impl Test {
             Role::Sender
         };
         if side.is_none() {
-            let what = "the rows do not say which side wrote them: taken for what was sent";
+            let what = "the rows do not show which side wrote them: they are taken as counts of the sender";
             log.warnings
                 .push((WarningCode::SideUnknown, what.to_owned()));
         }
@@ -252,8 +252,8 @@ impl Test {
             }
             log.is_complete &= stream.total.is_some();
             let mut flow = LogFlow::new(Direction::Up, end);
-            // What a sender prints of losses is not of the receiver's knowledge.
-            let own = |count: LogCounts| match end {
+            // The loss that a sender prints is not counted by the receiver.
+            let known = |count: LogCounts| match end {
                 Role::Sender => LogCounts {
                     lost: None,
                     jitter_ms: None,
@@ -262,8 +262,8 @@ impl Test {
                 },
                 Role::Receiver => count,
             };
-            flow.intervals = stream.rows.into_iter().map(own).collect();
-            *flow.end_mut(end) = stream.total.map(own);
+            flow.intervals = stream.rows.into_iter().map(known).collect();
+            *flow.end_mut(end) = stream.total.map(known);
             if end == Role::Sender {
                 flow.receiver = stream.report;
             }

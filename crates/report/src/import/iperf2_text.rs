@@ -1,9 +1,9 @@
-//! What iperf 2 (2.0.5 to 2.2) prints for people, at either end, enhanced (`-e`) or not.
+//! The text of iperf 2 (2.0.5 to 2.2), of either end, enhanced (`-e`) or not.
 //!
-//! Nothing marks where a test ends: connections that overlap, with the same host, are one.
+//! Nothing marks the end of a test: connections with the same host that overlap are one test.
 
 use super::date;
-use super::line::{self, Whose};
+use super::line::{self, RowSubject};
 use super::log::{Log, LogCounts, LogFlow, LogFormat};
 use caudal_core::plan::Transport;
 use caudal_core::run::ImportSide;
@@ -11,10 +11,10 @@ use caudal_core::sample::Role;
 use caudal_core::warning::WarningCode;
 use std::collections::HashMap;
 
-/// Reads all tests that a text holds.
+/// Parses the tests of a text.
 #[must_use]
 pub fn read(text: &str) -> Vec<Log> {
-    let mut reader = Reader::default();
+    let mut reader = Iperf2TextReader::default();
     for line in text.lines() {
         reader.line(line.trim_end());
     }
@@ -22,7 +22,7 @@ pub fn read(text: &str) -> Vec<Log> {
     reader.logs
 }
 
-/// Whether a line is one that only iperf 2 prints.
+/// `true` for a line that only iperf 2 prints.
 #[must_use]
 pub fn is_sign(line: &str) -> bool {
     let has = |what| line.contains(what);
@@ -34,39 +34,39 @@ pub fn is_sign(line: &str) -> bool {
         || has("]  ") && has("Interval") && has("Bandwidth") && has("Transfer")
 }
 
-/// How many tests are kept open for further lines.
+/// The maximum number of tests that are open for further lines.
 const MAX_AT_ONCE: usize = 256;
 
 /// A test being read.
-struct Open {
+struct OpenIperf2Test {
     log: Log,
     /// The other host.
     host: String,
-    conns: Vec<Connection>,
+    conns: Vec<LoggedConnection>,
 }
 
-impl Open {
-    /// Whether every connection has its total; of very many, the last ones.
+impl OpenIperf2Test {
+    /// `true` when every connection has its total; of very many, the last ones.
     fn is_over(&self) -> bool {
         let last = self.conns.iter().rev().take(MAX_AT_ONCE);
-        last.into_iter().all(Connection::is_over)
+        last.into_iter().all(LoggedConnection::is_over)
     }
 }
 
-/// One connection, with the flow it carries, or both.
-struct Connection {
+/// A connection with the flow of one direction, or of both.
+struct LoggedConnection {
     starred: bool,
     accepted: Option<bool>,
     is_reverse: bool,
     is_duplex: bool,
     local_port: u16,
     remote_port: u16,
-    legs: [Leg; 2],
+    directions: [LoggedDirection; 2],
 }
 
-/// What was read of one leg of a connection.
+/// What was read of one direction of a connection.
 #[derive(Default)]
-struct Leg {
+struct LoggedDirection {
     rows: Vec<LogCounts>,
     total: Option<LogCounts>,
     report: Option<LogCounts>,
@@ -76,20 +76,22 @@ struct Leg {
     is_there: bool,
 }
 
-impl Connection {
+impl LoggedConnection {
     fn is_over(&self) -> bool {
-        self.legs.iter().any(|leg| leg.total.is_some())
+        self.directions
+            .iter()
+            .any(|direction| direction.total.is_some())
             && self
-                .legs
+                .directions
                 .iter()
-                .all(|leg| !leg.is_there || leg.total.is_some())
+                .all(|direction| !direction.is_there || direction.total.is_some())
     }
 }
 
 #[derive(Default)]
-struct Reader {
+struct Iperf2TextReader {
     logs: Vec<Log>,
-    open: Vec<Open>,
+    open: Vec<OpenIperf2Test>,
     ids: HashMap<u32, (usize, usize)>,
     command: Option<String>,
     protocol: Option<Transport>,
@@ -99,7 +101,7 @@ struct Reader {
     error: Option<String>,
 }
 
-impl Reader {
+impl Iperf2TextReader {
     fn close(&mut self) {
         for open in std::mem::take(&mut self.open) {
             self.logs.push(finish(open, self.port));
@@ -124,11 +126,12 @@ impl Reader {
             _ => None,
         };
         let has_counts = self.open.iter().any(|open| {
-            let legs = open.conns.iter().flat_map(|conn| &conn.legs);
-            legs.into_iter()
-                .any(|leg| !leg.rows.is_empty() || leg.total.is_some())
+            let directions = open.conns.iter().flat_map(|conn| &conn.directions);
+            directions
+                .into_iter()
+                .any(|direction| !direction.rows.is_empty() || direction.total.is_some())
         });
-        // A server that connects back says so in the middle of a test; a client begins with it.
+        // A server that connects back prints this in the middle of a test; a client begins with it.
         let is_back = side == ImportSide::Client
             && self.side == Some(ImportSide::Server)
             && !self.open.is_empty();
@@ -147,9 +150,9 @@ impl Reader {
     }
 
     fn line(&mut self, text: &str) {
-        if let Some(after) = line::behind(text, "Client connecting to ") {
+        if let Some(after) = line::text_after(text, "Client connecting to ") {
             self.banner(after, ImportSide::Client);
-        } else if let Some(after) = line::behind(text, "Server listening on ") {
+        } else if let Some(after) = line::text_after(text, "Server listening on ") {
             self.banner(after, ImportSide::Server);
         } else if let Some(length) = text.strip_prefix("Sending ") {
             self.length = line::number(length).map(|(length, _)| length);
@@ -159,13 +162,13 @@ impl Reader {
         } else if text.contains("connect failed: ") {
             self.error = Some(text.trim().to_owned());
         } else if let Some(line) = line::bracketed(text) {
-            let Whose::Stream { id, returning } = line.whose else {
+            let RowSubject::Stream { id, is_starred } = line.subject else {
                 return;
             };
             if let Some((local, remote, rest)) = line::connection(line.rest) {
-                self.connect(id, returning, local, remote, rest);
+                self.connect(id, is_starred, local, remote, rest);
             } else {
-                self.counted(id, returning, line.rest);
+                self.counted(id, is_starred, line.rest);
             }
         } else if let Some(command) = line::command(text, "iperf") {
             self.command = Some(command.to_owned());
@@ -178,8 +181,8 @@ impl Reader {
         &mut self,
         id: u32,
         starred: bool,
-        local: line::Address<'_>,
-        remote: line::Address<'_>,
+        local: line::HostPort<'_>,
+        remote: line::HostPort<'_>,
         rest: &str,
     ) {
         if local.port == 0 {
@@ -206,7 +209,7 @@ impl Reader {
                     .length
                     .filter(|_| self.side == Some(ImportSide::Client));
                 log.side = self.side;
-                self.open.push(Open {
+                self.open.push(OpenIperf2Test {
                     log,
                     host: remote.host.to_owned(),
                     conns: Vec::new(),
@@ -225,48 +228,49 @@ impl Reader {
         if let Some((_, on)) = rest.split_once(") on ").or_else(|| rest.split_once(" on ")) {
             open.log.started_ns = open.log.started_ns.or(date::iso(on));
         }
-        let mut legs = [Leg::default(), Leg::default()];
-        legs[0].is_there = true;
-        legs[1].is_there = words("(full-duplex)");
-        open.conns.push(Connection {
+        let mut directions = [LoggedDirection::default(), LoggedDirection::default()];
+        directions[0].is_there = true;
+        directions[1].is_there = words("(full-duplex)");
+        open.conns.push(LoggedConnection {
             starred,
             accepted: self.port.map(|port| local.port == port),
             is_reverse: words("(reverse)") && !starred,
             is_duplex: words("(full-duplex)"),
             local_port: local.port,
             remote_port: remote.port,
-            legs,
+            directions,
         });
         self.ids.insert(id, (at, open.conns.len() - 1));
     }
 
-    fn counted(&mut self, id: u32, returning: bool, text: &str) {
+    fn counted(&mut self, id: u32, is_starred: bool, text: &str) {
         if !self.ids.contains_key(&id) {
-            // A log without the line that connects: what follows is still told.
-            if line::stretch(text).is_none() {
+            // A log without the line of the connection: its rows are valid all the same.
+            if line::timed_row(text).is_none() {
                 return;
             }
-            let nowhere = line::Address { host: "", port: 1 };
+            let nowhere = line::HostPort { host: "", port: 1 };
             let before = self.port.take();
-            self.connect(id, returning, nowhere, nowhere, "");
+            self.connect(id, is_starred, nowhere, nowhere, "");
             self.port = before;
         }
         let Some(&(open, conn)) = self.ids.get(&id) else {
             return;
         };
-        let Open { log, conns, .. } = &mut self.open[open];
+        let OpenIperf2Test { log, conns, .. } = &mut self.open[open];
         let conn = &mut conns[conn];
-        let second = usize::from(conn.is_duplex && returning);
-        let leg = &mut conn.legs[second];
+        let second = usize::from(conn.is_duplex && is_starred);
+        let direction = &mut conn.directions[second];
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
-            ["Server", "Report:"] => leg.is_reported_next = true,
+            ["Server", "Report:"] => direction.is_reported_next = true,
             ["Sent", count, "datagrams"] => {
-                leg.sent = count.parse::<u64>().ok().map(|count| count as f64);
+                direction.sent = count.parse::<u64>().ok().map(|count| count as f64);
                 log.protocol = Some(Transport::Udp);
             }
             ["WARNING:", "did", "not", "receive", "ack", ..] => {
-                let what = "the server's count never came: only what was sent is known".to_owned();
+                let what =
+                    "the report of the server is missing: only what was sent is known".to_owned();
                 if !log
                     .warnings
                     .iter()
@@ -276,11 +280,11 @@ impl Reader {
                 }
             }
             _ => {
-                let Some((mut count, rest)) = line::stretch(text) else {
+                let Some((mut count, rest)) = line::timed_row(text) else {
                     return;
                 };
                 if let Some(datagrams) = line::reordered(rest) {
-                    leg.out_of_order(count, datagrams);
+                    direction.out_of_order(count, datagrams);
                     return;
                 }
                 let Some(rest) = line::amount_and_rate(&mut count, rest) else {
@@ -289,20 +293,20 @@ impl Reader {
                 if more(&mut count, rest) {
                     log.protocol = Some(Transport::Udp);
                 }
-                leg.take(count);
+                direction.take(count);
             }
         }
     }
 }
 
-impl Leg {
+impl LoggedDirection {
     fn take(&mut self, count: LogCounts) {
         if std::mem::take(&mut self.is_reported_next) {
             self.report = Some(count);
         } else if count.start_s == 0.0 && !self.rows.is_empty() && self.total.is_none() {
             self.total = Some(count);
         } else if self.total.is_some() {
-            // A server's report of old versions has no heading of its own.
+            // In old versions the report of a server has no heading of its own.
             if count.start_s == 0.0 && count.jitter_ms.is_some() {
                 self.report = Some(count);
             }
@@ -325,7 +329,7 @@ impl Leg {
     }
 }
 
-/// Reads what stands behind the rate; whether it is a datagram receiver's.
+/// Parses the columns after the rate; `true` for those of UDP.
 fn more(count: &mut LogCounts, rest: &str) -> bool {
     if rest.contains(" ms") && line::losses(count, rest).is_some() {
         return true;
@@ -355,17 +359,17 @@ fn kilobytes(text: &str) -> Option<f64> {
     unit.starts_with('K').then_some(value * 1024.0)
 }
 
-fn finish(open: Open, port: Option<u16>) -> Log {
+fn finish(open: OpenIperf2Test, port: Option<u16>) -> Log {
     let mut log = open.log;
     log.is_complete = true;
-    let is_accepted = |conn: &Connection| {
+    let is_accepted = |conn: &LoggedConnection| {
         conn.accepted.unwrap_or(match port {
             Some(port) => conn.local_port == port,
             None if conn.remote_port == 5001 => false,
             None => conn.local_port < conn.remote_port,
         })
     };
-    // The first connection of a test is the client's.
+    // The client opens the first connection of a test.
     let first = open.conns.iter().find(|conn| !conn.starred);
     if log.side.is_none() {
         log.side = first.map(|conn| match is_accepted(conn) {
@@ -385,32 +389,33 @@ fn finish(open: Open, port: Option<u16>) -> Log {
     }
     for conn in open.conns {
         let receives = is_accepted(&conn) != conn.is_reverse;
-        for (nth, mut leg) in conn.legs.into_iter().enumerate() {
+        for (nth, mut direction) in conn.directions.into_iter().enumerate() {
             let end = if receives == (nth == 0) {
                 Role::Receiver
             } else {
                 Role::Sender
             };
-            if leg.total.is_none() && leg.rows.len() == 1 {
-                leg.total = leg.rows.pop();
-            } else if leg.total.is_none() {
-                log.is_complete &= leg.rows.is_empty();
+            if direction.total.is_none() && direction.rows.len() == 1 {
+                direction.total = direction.rows.pop();
+            } else if direction.total.is_none() {
+                log.is_complete &= direction.rows.is_empty();
             }
-            if leg.rows.is_empty() && leg.total.is_none() && leg.report.is_none() {
-                log.is_complete &= !leg.is_there;
+            if direction.rows.is_empty() && direction.total.is_none() && direction.report.is_none()
+            {
+                log.is_complete &= !direction.is_there;
                 continue;
             }
             let mut flow = LogFlow::new(side.direction(end), end);
-            flow.intervals = leg.rows;
-            if let Some(mut total) = leg.total {
+            flow.intervals = direction.rows;
+            if let Some(mut total) = direction.total {
                 match end {
-                    Role::Sender => total.datagrams = leg.sent.or(total.datagrams),
-                    Role::Receiver => total.reordered = total.reordered.or(leg.reordered),
+                    Role::Sender => total.datagrams = direction.sent.or(total.datagrams),
+                    Role::Receiver => total.reordered = total.reordered.or(direction.reordered),
                 }
                 *flow.end_mut(end) = Some(total);
             }
-            if let Some(mut report) = leg.report.filter(|_| end == Role::Sender) {
-                report.reordered = report.reordered.or(leg.reordered);
+            if let Some(mut report) = direction.report.filter(|_| end == Role::Sender) {
+                report.reordered = report.reordered.or(direction.reordered);
                 flow.receiver = Some(report);
             }
             log.flows.push(flow);

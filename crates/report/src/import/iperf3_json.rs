@@ -43,7 +43,7 @@ pub fn is_stream(objects: &[Value]) -> bool {
 /// An event of `--json-stream`.
 #[derive(Deserialize)]
 #[serde(tag = "event", content = "data", rename_all = "snake_case")]
-enum Iperf3Event {
+enum Iperf3StreamEvent {
     Start(Iperf3Start),
     Interval(Iperf3Interval),
     End(Iperf3End),
@@ -61,21 +61,21 @@ pub fn from_events(objects: &[Value]) -> Vec<Log> {
     };
     for event in objects
         .iter()
-        .filter_map(|object| Iperf3Event::deserialize(object).ok())
+        .filter_map(|object| Iperf3StreamEvent::deserialize(object).ok())
     {
-        if documents.is_empty() || matches!(event, Iperf3Event::Start(_)) {
+        if documents.is_empty() || matches!(event, Iperf3StreamEvent::Start(_)) {
             documents.push(empty());
         }
         let Some(document) = documents.last_mut() else {
             continue;
         };
         match event {
-            Iperf3Event::Start(start) => document.start = Some(start),
-            Iperf3Event::Interval(interval) => {
+            Iperf3StreamEvent::Start(start) => document.start = Some(start),
+            Iperf3StreamEvent::Interval(interval) => {
                 document.intervals.get_or_insert_default().push(interval)
             }
-            Iperf3Event::End(end) => document.end = Some(end),
-            Iperf3Event::Error(error) => document.error = Some(error),
+            Iperf3StreamEvent::End(end) => document.end = Some(end),
+            Iperf3StreamEvent::Error(error) => document.error = Some(error),
         }
     }
     let logs = documents
@@ -123,7 +123,7 @@ fn log(document: &Iperf3Document, format: LogFormat) -> Option<Log> {
         .filter(is_positive)
         .or(start.target_bitrate.filter(is_positive));
     log.congestion.clone_from(&end.sender_tcp_congestion);
-    let mut reader = Reader {
+    let mut reader = Iperf3JsonReader {
         log,
         ids: HashMap::new(),
         is_reverse: test.reverse.is_some_and(|reverse| reverse != 0.0),
@@ -157,13 +157,13 @@ fn server_address(server: &Iperf3Peer) -> Option<String> {
 }
 
 /// The test as it is read.
-struct Reader {
+struct Iperf3JsonReader {
     log: Log,
     ids: HashMap<u64, usize>,
     is_reverse: bool,
 }
 
-impl Reader {
+impl Iperf3JsonReader {
     /// The flow of a stream, added when it is met first.
     fn flow(&mut self, stream: &Iperf3Counts) -> &mut LogFlow {
         let id = stream.socket.map_or(u64::MAX, |socket| socket as u64);

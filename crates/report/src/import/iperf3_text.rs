@@ -1,17 +1,17 @@
-//! What iperf3 prints for people, at either end: one test or, of a server, several after one another.
+//! The text of iperf3, of either end: one test or, of a server, several.
 
 use super::date;
-use super::line::{self, Line, Whose};
+use super::line::{self, LogRow, RowSubject};
 use super::log::{Log, LogCounts, LogFlow, LogFormat};
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::run::ImportSide;
 use caudal_core::sample::Role;
 use std::collections::HashMap;
 
-/// Reads all tests that a text holds.
+/// Parses the tests of a text.
 #[must_use]
 pub fn read(text: &str) -> Vec<Log> {
-    let mut reader = Reader::default();
+    let mut reader = Iperf3TextReader::default();
     for line in text.lines() {
         reader.line(line.trim_end());
     }
@@ -19,7 +19,7 @@ pub fn read(text: &str) -> Vec<Log> {
     reader.logs
 }
 
-/// Whether a line is one that only iperf3 prints.
+/// `true` for a line that only iperf3 prints.
 #[must_use]
 pub fn is_sign(line: &str) -> bool {
     let has = |what| line.contains(what);
@@ -32,26 +32,26 @@ pub fn is_sign(line: &str) -> bool {
         || has("/sec") && (line.ends_with("sender") || line.ends_with("receiver"))
 }
 
-/// What follows a time in a line.
+/// The columns after the times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Columns {
-    /// Not said.
+    /// Unknown.
     #[default]
     Unknown,
     /// Retransmits and the congestion window.
     Sent,
-    /// The datagrams sent.
+    /// Datagrams sent.
     Datagrams,
     /// Jitter and loss.
     Losses,
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
 #[derive(Default)]
-struct Reader {
+struct Iperf3TextReader {
     logs: Vec<Log>,
-    log: Option<Open>,
+    log: Option<OpenIperf3Test>,
     command: Option<String>,
     version: Option<String>,
     started_ns: Option<i64>,
@@ -59,7 +59,7 @@ struct Reader {
 }
 
 /// A test being read.
-struct Open {
+struct OpenIperf3Test {
     log: Log,
     ids: HashMap<(u32, bool), usize>,
     columns: Columns,
@@ -67,10 +67,10 @@ struct Open {
     is_summary: bool,
 }
 
-impl Reader {
+impl Iperf3TextReader {
     fn close(&mut self) {
         if let Some(mut open) = self.log.take() {
-            // A server's log of a test is whole when the next one begins or its sums are there.
+            // The log of a server is complete when its sums are there.
             if open.log.side == Some(ImportSide::Server) {
                 open.log.is_complete |= open.is_summary;
             }
@@ -80,25 +80,25 @@ impl Reader {
         self.is_in_server_output = false;
     }
 
-    fn begin(&mut self, side: ImportSide) -> &mut Open {
+    fn begin(&mut self, side: ImportSide) -> &mut OpenIperf3Test {
         self.close();
-        let open = self.fresh(Some(side));
+        let open = self.new_test(Some(side));
         self.log.insert(open)
     }
 
-    fn open(&mut self) -> &mut Open {
-        let open = self.log.take().unwrap_or_else(|| self.fresh(None));
+    fn open(&mut self) -> &mut OpenIperf3Test {
+        let open = self.log.take().unwrap_or_else(|| self.new_test(None));
         self.log.insert(open)
     }
 
-    /// A test of which nothing is known but what stood before it.
-    fn fresh(&mut self, side: Option<ImportSide>) -> Open {
+    /// A test of which only the lines before it are known.
+    fn new_test(&mut self, side: Option<ImportSide>) -> OpenIperf3Test {
         let mut log = Log::new(LogFormat::Iperf3Text);
         log.side = side;
         log.command = self.command.take();
         log.version.clone_from(&self.version);
         log.started_ns = self.started_ns.take();
-        Open {
+        OpenIperf3Test {
             log,
             ids: HashMap::new(),
             columns: Columns::Unknown,
@@ -108,7 +108,7 @@ impl Reader {
     }
 
     fn line(&mut self, text: &str) {
-        if let Some(after) = line::behind(text, "Connecting to host ") {
+        if let Some(after) = line::text_after(text, "Connecting to host ") {
             let host = after.split(", port ").collect::<Vec<_>>();
             let title = text.split("Connecting to host ").next().unwrap_or("");
             let started = date::at_start(title);
@@ -138,7 +138,7 @@ impl Reader {
         if self.is_in_server_output {
             return;
         }
-        if let Some(after) = line::behind(text, "Accepted connection from ") {
+        if let Some(after) = line::text_after(text, "Accepted connection from ") {
             let host = after.split(", port ").next().unwrap_or("").trim();
             let host = (!host.is_empty()).then(|| host.to_owned());
             self.begin(ImportSide::Server).log.peer = host;
@@ -146,11 +146,11 @@ impl Reader {
             self.open().reverse = true;
         } else if text.contains("Server listening on ") {
             self.close();
-        } else if let Some(after) = line::behind(text, "Starting Test: ") {
+        } else if let Some(after) = line::text_after(text, "Starting Test: ") {
             self.open().start(after);
-        } else if let Some(after) = line::behind(text, "Time: ") {
+        } else if let Some(after) = line::text_after(text, "Time: ") {
             match &mut self.log {
-                // A server says the time behind the name of who asked, a client before it connects.
+                // A server prints the time after the address of the client, a client before it connects.
                 Some(open)
                     if open.log.flows.is_empty() && open.log.side == Some(ImportSide::Server) =>
                 {
@@ -158,14 +158,14 @@ impl Reader {
                 }
                 _ => self.started_ns = date::rfc1123(after),
             }
-        } else if let Some(after) = line::behind(text, "snd_tcp_congestion ") {
+        } else if let Some(after) = line::text_after(text, "snd_tcp_congestion ") {
             self.open().log.congestion = Some(after.trim().to_owned());
-        } else if let Some(after) = line::behind(text, "iperf3: error - ") {
+        } else if let Some(after) = line::text_after(text, "iperf3: error - ") {
             self.open().log.error = Some(after.to_owned());
         } else if text.contains("iperf3: OUT OF ORDER") || text.starts_with("iperf3:") {
         } else if let Some(line) = line::bracketed(text) {
             self.open().bracketed(&line);
-        } else if let Some(after) = line::behind(text, "iperf 3.") {
+        } else if let Some(after) = line::text_after(text, "iperf 3.") {
             self.version = Some(format!("3.{}", line::word(after).0));
             let version = self.version.clone();
             if let Some(open) = self.log.as_mut().filter(|open| !open.log.has_counts()) {
@@ -177,7 +177,7 @@ impl Reader {
     }
 }
 
-impl Open {
+impl OpenIperf3Test {
     /// `protocol: TCP, 1 streams, 131072 byte blocks, omitting 1 seconds, 2 second test, tos 0`.
     fn start(&mut self, text: &str) {
         for part in text.split(',') {
@@ -205,14 +205,14 @@ impl Open {
         self.log.protocol.get_or_insert(protocol);
     }
 
-    fn bracketed(&mut self, line: &Line<'_>) {
+    fn bracketed(&mut self, line: &LogRow<'_>) {
         if let Some((_, remote, _)) = line::connection(line.rest) {
             if self.log.peer.is_none() {
                 self.log.peer = Some(remote.host.to_owned());
             }
             return;
         }
-        if line.whose == Whose::Heading {
+        if line.subject == RowSubject::Heading {
             let has = |what| line.rest.contains(what);
             self.columns = if has("Retr") {
                 Columns::Sent
@@ -225,8 +225,8 @@ impl Open {
             };
             return;
         }
-        let Some((mut count, rest)) = line::stretch(line.rest) else {
-            self.remark(line);
+        let Some((mut count, rest)) = line::timed_row(line.rest) else {
+            self.untimed_row(line);
             return;
         };
         if let Some(datagrams) = line::reordered(rest) {
@@ -237,15 +237,15 @@ impl Open {
             return;
         };
         if self.log.started_ns.is_none() {
-            // Stamps of lines are those of their ends.
+            // A row has the time of its end.
             let began = date::at_start(line.before);
             self.log.started_ns = began.map(|at| at - (count.end_s * 1e9) as i64);
         }
         self.counted(line, count, rest.trim());
     }
 
-    /// The side that wrote this, and the direction of a flow that counted like this.
-    fn placed(&mut self, role: Option<&str>, counted_by: Role) -> (Direction, Role) {
+    /// The direction of a flow, and the end that counted it.
+    fn direction_and_end(&mut self, role: Option<&str>, counted_by: Role) -> (Direction, Role) {
         let from_role = role.and_then(|role| {
             Some(match role {
                 "TX-C" => (ImportSide::Client, Role::Sender),
@@ -270,7 +270,7 @@ impl Open {
         (direction, counted_by)
     }
 
-    fn counted(&mut self, line: &Line<'_>, mut count: LogCounts, rest: &str) {
+    fn counted(&mut self, line: &LogRow<'_>, mut count: LogCounts, rest: &str) {
         let rest = match rest.strip_suffix("(omitted)") {
             Some(rest) => {
                 count.omitted = true;
@@ -278,7 +278,7 @@ impl Open {
             }
             None => rest,
         };
-        let said_by = if rest.ends_with("sender") {
+        let printed_end = if rest.ends_with("sender") {
             Some(Role::Sender)
         } else if rest.ends_with("receiver") {
             Some(Role::Receiver)
@@ -296,7 +296,7 @@ impl Open {
         } else if let Some((first, after)) = line::number(rest) {
             let window = line::amount(after).map(|(bytes, _)| bytes);
             counted_by = Some(Role::Sender);
-            if window.is_some() || said_by.is_some() || self.columns == Columns::Sent {
+            if window.is_some() || printed_end.is_some() || self.columns == Columns::Sent {
                 count.retransmits = Some(first);
                 count.cwnd_bytes = window;
                 self.protocol(Transport::Tcp);
@@ -307,8 +307,8 @@ impl Open {
         } else if self.columns == Columns::Nothing || self.columns == Columns::Sent {
             self.protocol(Transport::Tcp);
         }
-        // A sum of a test that has not got its roles tells nothing of the end that counts.
-        let near = match self.log.side {
+        // The sum of a test without roles does not show which end counts.
+        let own_end = match self.log.side {
             _ if counted_by.is_some() => counted_by,
             Some(ImportSide::Client) if self.reverse => Some(Role::Receiver),
             Some(ImportSide::Client) => Some(Role::Sender),
@@ -318,12 +318,12 @@ impl Open {
                 Columns::Losses | Columns::Nothing | Columns::Unknown => Some(Role::Receiver),
             },
         };
-        let near = near.unwrap_or(Role::Receiver);
-        let known = match line.whose {
-            Whose::Stream { id, returning } => self.ids.get(&(id, returning)).copied(),
-            Whose::Sum | Whose::Heading => None,
+        let own_end = own_end.unwrap_or(Role::Receiver);
+        let known = match line.subject {
+            RowSubject::Stream { id, is_starred } => self.ids.get(&(id, is_starred)).copied(),
+            RowSubject::Sum | RowSubject::Heading => None,
         };
-        let is_total = said_by.is_some()
+        let is_total = printed_end.is_some()
             || known.is_some_and(|at| {
                 let last = self.log.flows[at].intervals.last();
                 count.start_s == 0.0
@@ -331,32 +331,32 @@ impl Open {
                     && last.is_some_and(|last| !last.omitted && last.end_s > 0.0)
             });
         self.is_summary |= is_total;
-        if line.whose == Whose::Sum {
-            if let Some(end) = said_by {
-                let role = self.placed(line.role, self.usual_end(line.role, near));
+        if line.subject == RowSubject::Sum {
+            if let Some(end) = printed_end {
+                let role = self.direction_and_end(line.role, self.usual_end(line.role, own_end));
                 let sums = self.log.sums_in(role.0, role.1);
-                keep_end(sums, end, count);
+                set_end(sums, end, count);
             }
             return;
         }
-        let Whose::Stream { id, returning } = line.whose else {
+        let RowSubject::Stream { id, is_starred } = line.subject else {
             return;
         };
         let at = known.unwrap_or_else(|| {
-            let end = if said_by.is_some() {
-                self.usual_end(line.role, near)
+            let end = if printed_end.is_some() {
+                self.usual_end(line.role, own_end)
             } else {
-                near
+                own_end
             };
-            let (direction, end) = self.placed(line.role, end);
+            let (direction, end) = self.direction_and_end(line.role, end);
             self.log.flows.push(LogFlow::new(direction, end));
-            self.ids.insert((id, returning), self.log.flows.len() - 1);
+            self.ids.insert((id, is_starred), self.log.flows.len() - 1);
             self.log.flows.len() - 1
         });
         let is_udp = self.log.protocol == Some(Transport::Udp);
         let flow = &mut self.log.flows[at];
-        match said_by {
-            Some(end) => keep_end(flow, end, count),
+        match printed_end {
+            Some(end) => set_end(flow, end, count),
             None if is_total && is_udp && count.jitter_ms.is_some() => {
                 // Old versions print one line for both ends: the bytes are those sent, the losses the receiver's.
                 let sent = LogCounts {
@@ -364,23 +364,23 @@ impl Open {
                     jitter_ms: None,
                     ..count
                 };
-                keep_end(flow, Role::Sender, sent);
+                set_end(flow, Role::Sender, sent);
                 let arrived = LogCounts {
                     bytes: None,
                     bps: None,
                     ..count
                 };
-                keep_end(flow, Role::Receiver, arrived);
+                set_end(flow, Role::Receiver, arrived);
             }
-            None if is_total => keep_end(flow, flow.counted_by, count),
+            None if is_total => set_end(flow, flow.counted_by, count),
             None => flow.intervals.push(count),
         }
     }
 
-    /// The end that this side is of a flow first met in the sums.
-    fn usual_end(&self, role: Option<&str>, near: Role) -> Role {
+    /// The role of this side in a flow that occurs in the sums first.
+    fn usual_end(&self, role: Option<&str>, own_end: Role) -> Role {
         match (role, self.log.side) {
-            (Some(_), _) | (_, None) => near,
+            (Some(_), _) | (_, None) => own_end,
             (None, Some(side)) => {
                 let down = self.reverse
                     || self
@@ -393,13 +393,13 @@ impl Open {
         }
     }
 
-    /// Lines in brackets that are no stretch of time.
-    fn remark(&mut self, line: &Line<'_>) {
+    /// Reads a row without times.
+    fn untimed_row(&mut self, line: &LogRow<'_>) {
         let words: Vec<&str> = line.rest.split_whitespace().collect();
-        if let (["Sent", count, "datagrams"], Whose::Stream { id, returning }) =
-            (words.as_slice(), line.whose)
+        if let (["Sent", count, "datagrams"], RowSubject::Stream { id, is_starred }) =
+            (words.as_slice(), line.subject)
         {
-            let at = self.ids.get(&(id, returning));
+            let at = self.ids.get(&(id, is_starred));
             if let (Some(&at), Ok(count)) = (at, count.parse::<u64>()) {
                 let sender = self.log.flows[at].sender.get_or_insert_default();
                 sender.datagrams = Some(count as f64);
@@ -407,27 +407,27 @@ impl Open {
         }
     }
 
-    fn reordered(&mut self, line: &Line<'_>, datagrams: f64) {
-        match line.whose {
-            // The sum of the only flow is that flow's.
-            Whose::Sum if self.log.flows.len() == 1 => {
+    fn reordered(&mut self, line: &LogRow<'_>, datagrams: f64) {
+        match line.subject {
+            // The sum over a single flow is that of the flow.
+            RowSubject::Sum if self.log.flows.len() == 1 => {
                 let receiver = self.log.flows[0].receiver.get_or_insert_default();
                 receiver.reordered = Some(datagrams);
             }
-            Whose::Stream { id, returning } => {
-                if let Some(&at) = self.ids.get(&(id, returning)) {
+            RowSubject::Stream { id, is_starred } => {
+                if let Some(&at) = self.ids.get(&(id, is_starred)) {
                     let receiver = self.log.flows[at].receiver.get_or_insert_default();
                     receiver.reordered = Some(datagrams);
                 }
             }
-            Whose::Sum | Whose::Heading => {}
+            RowSubject::Sum | RowSubject::Heading => {}
         }
     }
 }
 
-fn keep_end(flow: &mut LogFlow, end: Role, count: LogCounts) {
+fn set_end(flow: &mut LogFlow, end: Role, count: LogCounts) {
     let count = match end {
-        // What the sender's line says of losses is a zero of those who do not know.
+        // The loss in the line of a sender is unknown and printed as zero.
         Role::Sender => LogCounts {
             lost: None,
             jitter_ms: None,

@@ -1,45 +1,45 @@
-//! The line both iperfs print for a stretch of time: `[ ID] 0.00-1.00 sec  112 MBytes  94.2 Mbits/sec …`.
+//! The row that both iperfs print for an interval: `[ ID] 0.00-1.00 sec  112 MBytes  94.2 Mbits/sec …`.
 
 use super::log::LogCounts;
 
-/// Whose line it is.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Whose {
-    /// A stream's, by its number; `returning` for the leg marked with an asterisk.
+pub enum RowSubject {
+    /// A stream.
     Stream {
         /// The number in brackets.
         id: u32,
-        /// Whether an asterisk stands before it.
-        returning: bool,
+        /// `true` with an asterisk before it: the opposite direction of a bidirectional test.
+        is_starred: bool,
     },
-    /// All streams together.
+    /// The sum of all streams.
     Sum,
-    /// A heading.
+    /// The heads of the columns.
     Heading,
 }
 
-/// A line with a name in brackets.
+/// A row with a name in brackets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line<'a> {
-    /// What stands before the brackets: a title or a time.
+pub struct LogRow<'a> {
+    /// The text before the brackets: a title or a time.
     pub before: &'a str,
-    /// Whose it is.
-    pub whose: Whose,
+    /// The subject.
+    pub subject: RowSubject,
     /// The role in a second pair of brackets, such as `TX-C`.
     pub role: Option<&'a str>,
     /// The rest.
     pub rest: &'a str,
 }
 
-/// Reads the name in brackets; `None` for a line without one.
+/// Parses the name in brackets; `None` for a line without one.
 #[must_use]
-pub fn bracketed(line: &str) -> Option<Line<'_>> {
+pub fn bracketed(line: &str) -> Option<LogRow<'_>> {
     let mut from = 0;
     while let Some(at) = line[from..].find('[').map(|at| at + from) {
         let inside = &line[at + 1..];
-        // Some prints have lost the bracket that opens, none the one that closes.
+        // Some logs have lost the opening bracket, none the closing one.
         let close = inside.find(']').filter(|close| *close <= 12);
-        if let Some((close, whose)) =
+        if let Some((close, subject)) =
             close.and_then(|close| Some((close, name(inside[..close].trim())?)))
         {
             let mut rest = &inside[close + 1..];
@@ -51,9 +51,9 @@ pub fn bracketed(line: &str) -> Option<Line<'_>> {
             {
                 (role, rest) = (Some(inner.trim()), after);
             }
-            return Some(Line {
+            return Some(LogRow {
                 before: &line[..at],
-                whose,
+                subject,
                 role,
                 rest,
             });
@@ -63,22 +63,22 @@ pub fn bracketed(line: &str) -> Option<Line<'_>> {
     None
 }
 
-fn name(text: &str) -> Option<Whose> {
+fn name(text: &str) -> Option<RowSubject> {
     if text.starts_with("SUM") {
-        return Some(Whose::Sum);
+        return Some(RowSubject::Sum);
     }
     if text == "ID" {
-        return Some(Whose::Heading);
+        return Some(RowSubject::Heading);
     }
     let number = text.strip_prefix('*');
-    let returning = number.is_some();
+    let is_starred = number.is_some();
     let id = number.unwrap_or(text).trim().parse().ok()?;
-    Some(Whose::Stream { id, returning })
+    Some(RowSubject::Stream { id, is_starred })
 }
 
-/// Reads a stretch of time with its bytes and rate; what follows them is left for the caller.
+/// Parses the times of a row; returns them with the rest of the text.
 #[must_use]
-pub fn stretch(text: &str) -> Option<(LogCounts, &str)> {
+pub fn timed_row(text: &str) -> Option<(LogCounts, &str)> {
     let (start_s, rest) = number(text.trim_start())?;
     let rest = rest.trim_start().strip_prefix('-')?;
     let (end_s, rest) = number(rest.trim_start())?;
@@ -94,7 +94,7 @@ pub fn stretch(text: &str) -> Option<(LogCounts, &str)> {
     Some((count, rest))
 }
 
-/// Reads an amount and a rate into `count`.
+/// Parses an amount and a rate into `count`; returns the rest of the text.
 #[must_use]
 pub fn amount_and_rate<'a>(count: &mut LogCounts, text: &'a str) -> Option<&'a str> {
     let (bytes, rest) = amount(text)?;
@@ -123,7 +123,7 @@ pub fn amount(text: &str) -> Option<(f64, &str)> {
     Some((value * factor, rest))
 }
 
-/// `94.2 Mbits/sec` or `11.2 MBytes/sec`, in bits per second: bits by 1000, bytes by 1024.
+/// `94.2 Mbits/sec` or `11.2 MBytes/sec`, in bit/s: bits by 1000, bytes by 1024.
 #[must_use]
 pub fn rate(text: &str) -> Option<(f64, &str)> {
     let (value, rest) = number(text.trim_start())?;
@@ -144,7 +144,7 @@ pub fn rate(text: &str) -> Option<(f64, &str)> {
     Some((value * factor, rest))
 }
 
-/// `0.126 ms  0/42531 (0%)` into `count`; what follows is left.
+/// `0.126 ms  0/42531 (0%)` into `count`; returns the rest of the text.
 #[must_use]
 pub fn losses<'a>(count: &mut LogCounts, text: &'a str) -> Option<&'a str> {
     let (jitter, rest) = number(text.trim_start())?;
@@ -152,7 +152,7 @@ pub fn losses<'a>(count: &mut LogCounts, text: &'a str) -> Option<&'a str> {
     count.jitter_ms = Some(jitter).filter(|jitter| *jitter >= 0.0);
     let (lost, rest) = signed(rest.trim_start())?;
     let (total, rest) = signed(rest.trim_start().strip_prefix('/')?.trim_start())?;
-    // Less than none are lost, or of less than none: both iperfs print such when they lost count.
+    // Both iperfs print negative counts when they have lost count.
     count.lost = Some(lost).filter(|lost| *lost >= 0.0);
     count.datagrams = Some(total).filter(|total| *total >= 0.0);
     let rest = rest.trim_start();
@@ -162,7 +162,7 @@ pub fn losses<'a>(count: &mut LogCounts, text: &'a str) -> Option<&'a str> {
     })
 }
 
-/// How many, of `77 datagrams received out-of-order`.
+/// The number in `77 datagrams received out-of-order`.
 #[must_use]
 pub fn reordered(text: &str) -> Option<f64> {
     let (datagrams, rest) = number(text.trim_start())?;
@@ -171,7 +171,7 @@ pub fn reordered(text: &str) -> Option<f64> {
         .then_some(datagrams)
 }
 
-/// A number without a sign at the start of `text`; only digits with one point.
+/// The number at the start of `text`, of digits and one point, without a sign.
 #[must_use]
 pub fn number(text: &str) -> Option<(f64, &str)> {
     let end = text
@@ -188,13 +188,13 @@ fn signed(text: &str) -> Option<(f64, &str)> {
     }
 }
 
-/// What stands behind `words`, wherever they are.
+/// The text after `words`, wherever they are.
 #[must_use]
-pub fn behind<'a>(text: &'a str, words: &str) -> Option<&'a str> {
-    text.split_once(words).map(|(_, behind)| behind)
+pub fn text_after<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    text.split_once(words).map(|(_, rest)| rest)
 }
 
-/// The next word, after blanks.
+/// The next word after blanks, and the rest of the text.
 #[must_use]
 pub fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
@@ -202,9 +202,9 @@ pub fn word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The two ends of `local A port p connected to B port q`, with what follows.
+/// The two ends of `local A port p connected to B port q`, and the rest of the text.
 #[must_use]
-pub fn connection(text: &str) -> Option<(Address<'_>, Address<'_>, &str)> {
+pub fn connection(text: &str) -> Option<(HostPort<'_>, HostPort<'_>, &str)> {
     let rest = text.trim_start().strip_prefix("local ")?;
     let (local, rest) = address(rest)?;
     let rest = rest.trim_start().strip_prefix("connected ")?;
@@ -215,14 +215,14 @@ pub fn connection(text: &str) -> Option<(Address<'_>, Address<'_>, &str)> {
 
 /// A host and a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address<'a> {
+pub struct HostPort<'a> {
     /// The host, without its interface.
     pub host: &'a str,
     /// The port.
     pub port: u16,
 }
 
-/// A host with its port, as one writes them together.
+/// A host with its port as one text.
 #[must_use]
 pub fn with_port(host: &str, port: impl std::fmt::Display) -> String {
     match host.contains(':') {
@@ -231,12 +231,12 @@ pub fn with_port(host: &str, port: impl std::fmt::Display) -> String {
     }
 }
 
-fn address(text: &str) -> Option<(Address<'_>, &str)> {
+fn address(text: &str) -> Option<(HostPort<'_>, &str)> {
     let (host, rest) = word(text);
     let (port, rest) = rest.trim_start().strip_prefix("port ").map(word)?;
     let host = host.split('%').next().unwrap_or(host);
     let port = port.trim_end_matches(',').parse().ok()?;
-    Some((Address { host, port }, rest))
+    Some((HostPort { host, port }, rest))
 }
 
 /// The command line in a line of a terminal's transcript, such as `user@host:~$ iperf -c 192.0.2.1 -u`.
@@ -258,17 +258,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_whose_it_is() {
-        let of = |text| bracketed(text).map(|line| (line.whose, line.role));
-        let stream = |id, returning| Whose::Stream { id, returning };
+    fn the_subject_of_a_row_is_in_brackets() {
+        let of = |text| bracketed(text).map(|line| (line.subject, line.role));
+        let stream = |id, is_starred| RowSubject::Stream { id, is_starred };
         assert_eq!(of("[  5]   0.00-1.00"), Some((stream(5, false), None)));
         assert_eq!(
             of("title:  [SUM][TX-C] 0"),
-            Some((Whose::Sum, Some("TX-C")))
+            Some((RowSubject::Sum, Some("TX-C")))
         );
         assert_eq!(of("[ *7] local"), Some((stream(7, true), None)));
-        assert_eq!(of("[ ID] Interval"), Some((Whose::Heading, None)));
-        assert_eq!(of("[SUM-2] Sent"), Some((Whose::Sum, None)));
+        assert_eq!(of("[ ID] Interval"), Some((RowSubject::Heading, None)));
+        assert_eq!(of("[SUM-2] Sent"), Some((RowSubject::Sum, None)));
         assert_eq!(of("[abc] [nothing"), None);
     }
 
@@ -282,15 +282,15 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_of_time_may_have_a_blank_in_it() {
-        let (count, rest) = stretch(" 0.0- 5.0 sec 218 MBytes 365 Mbits/sec").unwrap();
+    fn the_times_of_a_row_may_have_a_blank_between_them() {
+        let (count, rest) = timed_row(" 0.0- 5.0 sec 218 MBytes 365 Mbits/sec").unwrap();
         assert_eq!((count.start_s, count.end_s), (0.0, 5.0));
         assert!(rest.starts_with(" 218"));
-        assert!(stretch("5.0-1.0 sec").is_none());
+        assert!(timed_row("5.0-1.0 sec").is_none());
     }
 
     #[test]
-    fn a_command_is_found_behind_a_prompt() {
+    fn a_command_is_found_after_a_prompt() {
         let found = |line| command(line, "iperf");
         assert_eq!(
             found("user@client:~$ iperf -c 192.0.2.1 -u"),

@@ -1,4 +1,4 @@
-//! Rows of nttcp: `l` for the side that ran it and a digit for each other side, with its title row or without.
+//! The rows of nttcp: `l` for the local side and a digit for each remote side, with the row of titles or without.
 
 use super::line;
 use super::log::{Log, LogCounts, LogFlow, LogFormat};
@@ -9,7 +9,7 @@ use caudal_core::warning::WarningCode;
 
 /// A column, as the title row names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum NttcpColumn {
     Bytes,
     RealSeconds,
     RealMbits,
@@ -18,56 +18,56 @@ enum Column {
     Other,
 }
 
-const TITLES: [(&str, Column); 10] = [
-    ("BufLen", Column::BufferLength),
-    ("BufCnt", Column::Other),
-    ("Bytes", Column::Bytes),
-    ("Calls", Column::Calls),
-    ("Real s", Column::RealSeconds),
-    ("CPU s", Column::Other),
-    ("Real-MBit/s", Column::RealMbits),
-    ("CPU-MBit/s", Column::Other),
-    ("Real-C/s", Column::Other),
-    ("CPU-C/s", Column::Other),
+const TITLES: [(&str, NttcpColumn); 10] = [
+    ("BufLen", NttcpColumn::BufferLength),
+    ("BufCnt", NttcpColumn::Other),
+    ("Bytes", NttcpColumn::Bytes),
+    ("Calls", NttcpColumn::Calls),
+    ("Real s", NttcpColumn::RealSeconds),
+    ("CPU s", NttcpColumn::Other),
+    ("Real-MBit/s", NttcpColumn::RealMbits),
+    ("CPU-MBit/s", NttcpColumn::Other),
+    ("Real-C/s", NttcpColumn::Other),
+    ("CPU-C/s", NttcpColumn::Other),
 ];
 
 /// The columns without `-f`.
-const DEFAULT: [Column; 8] = [
-    Column::Bytes,
-    Column::RealSeconds,
-    Column::Other,
-    Column::RealMbits,
-    Column::Other,
-    Column::Calls,
-    Column::Other,
-    Column::Other,
+const DEFAULT: [NttcpColumn; 8] = [
+    NttcpColumn::Bytes,
+    NttcpColumn::RealSeconds,
+    NttcpColumn::Other,
+    NttcpColumn::RealMbits,
+    NttcpColumn::Other,
+    NttcpColumn::Calls,
+    NttcpColumn::Other,
+    NttcpColumn::Other,
 ];
 
-/// Whether a line is one that only nttcp prints.
+/// `true` for a line that only nttcp prints.
 #[must_use]
 pub fn is_sign(text: &str) -> bool {
     titles(text).is_some() || row(text, &DEFAULT).is_some()
 }
 
-/// Reads all tests that a text holds.
+/// Parses the tests of a text.
 #[must_use]
 pub fn read(text: &str) -> Vec<Log> {
-    let mut logs: Vec<Test> = Vec::new();
-    let mut columns: Vec<Column> = DEFAULT.to_vec();
+    let mut logs: Vec<NttcpLogTest> = Vec::new();
+    let mut columns: Vec<NttcpColumn> = DEFAULT.to_vec();
     let mut command: Option<String> = None;
     for text in text.lines() {
         if let Some(titled) = titles(text) {
             columns = titled;
         } else if let Some(row) = row(text, &columns) {
             let begins = row.number == 0;
-            let is_next = |test: &Test| {
+            let is_next = |test: &NttcpLogTest| {
                 test.rows
                     .last()
                     .is_some_and(|last| last.number < row.number)
             };
             match logs.last_mut().filter(|test| !begins && is_next(test)) {
                 Some(test) => test.rows.push(row),
-                None => logs.push(Test {
+                None => logs.push(NttcpLogTest {
                     command: command.take(),
                     rows: vec![row],
                 }),
@@ -79,13 +79,13 @@ pub fn read(text: &str) -> Vec<Log> {
     logs.into_iter().map(finish).collect()
 }
 
-struct Test {
+struct NttcpLogTest {
     command: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<NttcpLogRow>,
 }
 
 #[derive(Clone, Copy)]
-struct Row {
+struct NttcpLogRow {
     /// 0 for the local side.
     number: u32,
     bytes: f64,
@@ -95,7 +95,7 @@ struct Row {
     length: Option<f64>,
 }
 
-fn titles(text: &str) -> Option<Vec<Column>> {
+fn titles(text: &str) -> Option<Vec<NttcpColumn>> {
     let mut rest = text.trim();
     let mut columns = Vec::new();
     while !rest.is_empty() {
@@ -103,12 +103,12 @@ fn titles(text: &str) -> Option<Vec<Column>> {
         columns.push(*column);
         rest = rest[title.len()..].trim_start();
     }
-    columns.contains(&Column::Bytes).then_some(columns)
+    columns.contains(&NttcpColumn::Bytes).then_some(columns)
 }
 
-fn row(text: &str, columns: &[Column]) -> Option<Row> {
+fn row(text: &str, columns: &[NttcpColumn]) -> Option<NttcpLogRow> {
     let mut words = text.split_whitespace();
-    // The letter of old reports for the remote side is a digit misread.
+    // Old versions print `r` for the remote side.
     let number = match words.next()? {
         "l" => 0,
         "r" => 1,
@@ -130,18 +130,19 @@ fn row(text: &str, columns: &[Column]) -> Option<Row> {
         let at = columns.iter().position(|found| *found == column)?;
         values.get(at).copied()
     };
-    Some(Row {
+    Some(NttcpLogRow {
         number,
-        bytes: value(Column::Bytes)?,
-        seconds: value(Column::RealSeconds).unwrap_or(0.0),
-        bps: value(Column::RealMbits).map(|rate| rate * 1e6),
-        calls: value(Column::Calls),
-        length: value(Column::BufferLength),
+        bytes: value(NttcpColumn::Bytes)?,
+        seconds: value(NttcpColumn::RealSeconds).unwrap_or(0.0),
+        bps: value(NttcpColumn::RealMbits).map(|rate| rate * 1e6),
+        calls: value(NttcpColumn::Calls),
+        length: value(NttcpColumn::BufferLength),
     })
 }
 
-impl Row {
-    /// What the row would be of a sender: each call moves as much, and of datagrams three more mark the end.
+impl NttcpLogRow {
+    /// The transport and the number of blocks when the row is that of a sender: each call sends one block, and over UDP three
+    /// further calls mark the end.
     fn sends(&self) -> Option<(Transport, f64)> {
         let calls = self.calls.filter(|calls| *calls >= 1.0)?;
         if self.bytes < 1.0 {
@@ -169,7 +170,7 @@ impl Row {
     }
 }
 
-fn finish(test: Test) -> Log {
+fn finish(test: NttcpLogTest) -> Log {
     let mut log = Log::new(LogFormat::NttcpRows);
     log.side = Some(ImportSide::Client);
     log.is_complete = true;
@@ -184,31 +185,35 @@ fn finish(test: Test) -> Log {
         .find(|word| !word.starts_with('-'))
         .map(|host| (*host).to_owned());
     let local = test.rows.iter().find(|row| row.number == 0);
-    let remotes: Vec<&Row> = test.rows.iter().filter(|row| row.number > 0).collect();
+    let remotes: Vec<&NttcpLogRow> = test.rows.iter().filter(|row| row.number > 0).collect();
     let first = remotes.first().copied();
     // Evidence, best first: the options; fewer bytes on one side; the number of calls.
     let fewer = local.zip(first).and_then(|(local, remote)| {
         (local.bytes != remote.bytes).then_some(local.bytes > remote.bytes)
     });
-    let by_calls = match (local.and_then(Row::sends), first.and_then(Row::sends)) {
+    let by_calls = match (
+        local.and_then(NttcpLogRow::sends),
+        first.and_then(NttcpLogRow::sends),
+    ) {
         (Some(_), None) => Some(true),
         (None, Some(_)) => Some(false),
         _ => None,
     };
-    let said = if options.contains(&"-r") {
+    let by_options = if options.contains(&"-r") {
         Some(false)
     } else {
         (!options.is_empty()).then_some(true)
     };
-    let transmits = said.or(fewer).or(by_calls);
+    let transmits = by_options.or(fewer).or(by_calls);
     if transmits.is_none() {
-        let what = "the rows do not say who sent: taken for what nttcp does unless told otherwise";
+        let what =
+            "the rows do not show which side sent: the local side is assumed, the default of nttcp";
         log.warnings
             .push((WarningCode::DirectionAssumed, what.to_owned()));
     }
     let local_sends = transmits.unwrap_or(true);
     let sender = if local_sends { local } else { first };
-    let by_sender = sender.and_then(Row::sends);
+    let by_sender = sender.and_then(NttcpLogRow::sends);
     log.protocol = if options.contains(&"-u") || fewer.is_some() {
         Some(Transport::Udp)
     } else if options.is_empty() {
@@ -243,8 +248,8 @@ fn finish(test: Test) -> Log {
     } else {
         (Role::Receiver, Role::Sender)
     };
-    let put = |flow: &mut LogFlow, row: &Row, end: Role| {
-        // Datagrams are all of one length, so the bytes tell how many came.
+    let put = |flow: &mut LogFlow, row: &NttcpLogRow, end: Role| {
+        // All datagrams have one length, so the bytes give their number.
         let arrived = length_each.map(|length| row.bytes / length);
         let arrived = arrived.filter(|count| is_udp && count.fract() == 0.0);
         *flow.end_mut(end) = Some(match (end, sent, arrived) {

@@ -6,7 +6,7 @@ use caudal_core::sample::Role;
 
 /// The totals of a direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Totals {
+pub struct DirectionTotals {
     /// Payload that arrived per second by the receiver's count, bit/s.
     pub goodput_bps: Option<f64>,
     /// Payload handed to the sender's kernel per second by the sender's count, bit/s.
@@ -47,7 +47,7 @@ pub fn directions(log: &Log) -> Vec<Direction> {
 
 /// The totals of a direction: the sums of the log where it has them, else those of its flows.
 #[must_use]
-pub fn totals(log: &Log, direction: Direction) -> Totals {
+pub fn totals(log: &Log, direction: Direction) -> DirectionTotals {
     let flows: Vec<&LogFlow> = log
         .flows
         .iter()
@@ -97,7 +97,7 @@ pub fn totals(log: &Log, direction: Direction) -> Totals {
     let counted = |key: fn(&LogCounts) -> Option<f64>| {
         flow_ends(Role::Receiver, key).or_else(|| add(&arrived, key))
     };
-    Totals {
+    DirectionTotals {
         goodput_bps: add(&arrived, rate),
         sent_bps: add(&sent, rate),
         received_bytes: add(&arrived, |count| count.bytes),

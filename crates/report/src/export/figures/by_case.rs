@@ -12,7 +12,7 @@ use caudal_experiment::findings::{CaseFindings, MetricFindings};
 use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
 use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
 
-/// How many cases stand side by side in one figure.
+/// The maximum number of cases in one figure.
 const MAX_CASES: usize = 24;
 /// From so many cases on they stand one under the other, where their names have room.
 const UPRIGHT: usize = 7;
@@ -61,7 +61,7 @@ fn knowing<'a>(
 }
 
 /// A figure for each metric.
-pub(super) fn plates(
+pub(super) fn groups(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -86,7 +86,7 @@ pub(super) fn plates(
         .iter()
         .any(|drawn| categories_of(&drawn.figure) > UPRIGHT);
     if wide && figures.len() > 1 {
-        let mut plates: Vec<FigureGroup> = figures
+        let mut groups: Vec<FigureGroup> = figures
             .into_iter()
             .enumerate()
             .map(|(nth, drawn)| FigureGroup {
@@ -99,10 +99,10 @@ pub(super) fn plates(
                 notes: Vec::new(),
             })
             .collect();
-        if let Some(last) = plates.last_mut() {
+        if let Some(last) = groups.last_mut() {
             last.notes = notes;
         }
-        return plates;
+        return groups;
     }
     vec![FigureGroup {
         title: figure.title.clone(),
@@ -192,7 +192,7 @@ fn has_interval(name: &str, metric: &MetricFindings) -> Option<(f64, f64)> {
     Some((estimate.low, estimate.high))
 }
 
-/// Where the observed lies, and how far at most from what was expected.
+/// The range of the observed values, and their largest difference from the expected ones.
 fn compared(metric: &str, known: &[(&CaseFindings, &MetricFindings)], unit: Unit) -> String {
     let mut parts = Vec::new();
     let seen: Vec<(&CaseFindings, f64)> = known
@@ -535,7 +535,7 @@ fn sweep(
     Some((drawn, left_out(count, more, "series")))
 }
 
-/// What the metrics have in common: the last part of their names, if it is the same.
+/// The last part of the names of the metrics, where it is the same for all.
 fn same_part(metrics: &[String]) -> String {
     let parts: Vec<&str> = metrics
         .iter()
@@ -551,7 +551,7 @@ fn same_part(metrics: &[String]) -> String {
     }
 }
 
-/// What was predicted, simulated and published, once where it is the same for every series.
+/// The predicted, simulated and published values, once where they are the same for every series.
 fn expected(all: &[Swept<'_>]) -> Vec<Layer> {
     let mut layers = Vec::new();
     for (name, of) in [
@@ -599,7 +599,7 @@ fn expected(all: &[Swept<'_>]) -> Vec<Layer> {
     layers
 }
 
-/// What the flow reaches alone, where all series are of one flow that has one baseline.
+/// The solo baseline, where all series are of one flow with one baseline.
 fn alone(material: &StudyMaterial<'_>, all: &[Swept<'_>], unit: Unit) -> Option<Layer> {
     let metric = &all.first()?.metric;
     if all.iter().any(|one| one.metric != *metric) {
@@ -621,7 +621,7 @@ fn alone(material: &StudyMaterial<'_>, all: &[Swept<'_>], unit: Unit) -> Option<
     })
 }
 
-/// Where starvation begins, if the figure has one group of cases that caption so.
+/// The load at which starvation begins, where the figure has one group of cases.
 fn begins(material: &StudyMaterial<'_>, all: &[Swept<'_>], over: &str) -> Option<Layer> {
     let victim = wording::parts(&all.first()?.metric).0;
     let mut groups = material
@@ -676,7 +676,7 @@ fn scale(over: &str, values: &[&Scalar], at: &[f64]) -> Axis {
     }
 }
 
-/// How a series goes from its first point to its last.
+/// The change of a series from its first point to its last, in words.
 fn flow(one: &Swept<'_>, over: &str, unit: Unit, shown: &dyn Fn(f64) -> String) -> Option<String> {
     let known: Vec<(f64, f64)> = one
         .points

@@ -17,20 +17,20 @@ pub fn figure_groups(material: &StudyMaterial<'_>) -> Vec<FigureGroup> {
     } else {
         asked
     };
-    let mut plates: Vec<FigureGroup> = figures
+    let mut groups: Vec<FigureGroup> = figures
         .iter()
         .flat_map(|figure| drawn(material, figure))
-        .filter(|plate| !plate.figures.is_empty() || !plate.notes.is_empty())
+        .filter(|group| !group.figures.is_empty() || !group.notes.is_empty())
         .collect();
     // Names of files: their order, then what they show.
     let mut nth = 0;
-    for plate in &mut plates {
-        for figure in &mut plate.figures {
+    for group in &mut groups {
+        for figure in &mut group.figures {
             nth += 1;
             figure.name = format!("{nth:02}-{}", file_name(&figure.name));
         }
     }
-    plates
+    groups
 }
 
 /// A text as part of a file's name.
@@ -67,8 +67,8 @@ fn drawn(material: &StudyMaterial<'_>, figure: &FigureFile) -> Vec<FigureGroup> 
         | FigureKind::Rtt
         | FigureKind::Window
         | FigureKind::Loss
-        | FigureKind::Interfaces => vec![over_time::plate(material, figure, &cases)],
-        FigureKind::Boxes | FigureKind::Bars => by_case::plates(material, figure, &cases),
+        | FigureKind::Interfaces => vec![over_time::figure_group(material, figure, &cases)],
+        FigureKind::Boxes | FigureKind::Bars => by_case::groups(material, figure, &cases),
         FigureKind::Sweep => by_case::sweeps(material, figure, &cases),
         FigureKind::Cdf => vec![round_trips::cdf(material, figure, &cases)],
         FigureKind::Sizes => vec![round_trips::sizes(material, figure, &cases)],
@@ -84,7 +84,7 @@ fn usual(material: &StudyMaterial<'_>) -> Vec<FigureFile> {
         ..FigureFile::default()
     };
     let flows = || material.trials.iter().flat_map(|trial| &trial.flows);
-    let has = |of: fn(FlowKindFile) -> bool| flows().any(|flow| of(flow.kind));
+    let has = |of_kind: fn(FlowKindFile) -> bool| flows().any(|flow| of_kind(flow.kind));
     let loads = material
         .trials
         .iter()

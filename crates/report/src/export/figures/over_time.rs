@@ -20,8 +20,8 @@ use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, FigureKind};
 use caudal_plot::{Axis, Figure, Layer, Quantity};
 
-/// A kind of picture for each case, from the trial that stands for it.
-pub(super) fn plate(
+/// One kind of figure for each case, from the trial shown for it.
+pub(super) fn figure_group(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -68,7 +68,7 @@ fn finish(figure: &FigureFile, figures: Vec<CaptionedFigure>, notes: Vec<String>
     }
 }
 
-/// Pictures of a plate share their vertical range, so that they can be compared.
+/// The figures with one vertical range, so that they can be compared.
 fn same_range(mut figures: Vec<CaptionedFigure>) -> Vec<CaptionedFigure> {
     let most = figures
         .iter()
@@ -163,7 +163,7 @@ fn time() -> Axis {
     Axis::linear("time", Quantity::Seconds).from_zero()
 }
 
-/// Where the measured part begins, unless it is the whole.
+/// The end of the warm-up as an event, where there is one.
 fn event(from: Option<f64>) -> Option<Layer> {
     from.map(|at| Layer::Event {
         at,
@@ -171,14 +171,14 @@ fn event(from: Option<f64>) -> Option<Layer> {
     })
 }
 
-/// The sentence for holes.
-fn holes(flows: &[FlowTimeline]) -> Option<String> {
-    let holes: usize = flows.iter().map(FlowTimeline::gaps).sum();
-    (holes > 0).then(|| {
+/// The sentence on gaps.
+fn gaps(flows: &[FlowTimeline]) -> Option<String> {
+    let gaps: usize = flows.iter().map(FlowTimeline::gaps).sum();
+    (gaps > 0).then(|| {
         format!(
             "{} in the record {} shown as such.",
-            wording::count(holes as u64, "gap"),
-            if holes == 1 { "is" } else { "are" }
+            wording::count(gaps as u64, "gap"),
+            if gaps == 1 { "is" } else { "are" }
         )
     })
 }
@@ -238,15 +238,15 @@ pub fn rates_figure(
     if shown.len() > MAX_SERIES {
         caption += &format!(" {} more are not drawn.", shown.len() - MAX_SERIES);
     }
-    if let Some(holes) = holes(flows) {
-        caption = format!("{caption} {holes}");
+    if let Some(gaps) = gaps(flows) {
+        caption = format!("{caption} {gaps}");
     }
     let y = Axis::linear("goodput", Quantity::Rate).from_zero();
     let figure = figure_of(title, "Payload that arrived per second", y, layers);
     Some(CaptionedFigure::new("rates", figure, caption))
 }
 
-/// What each flow gets of what arrives, one upon the other.
+/// The goodput of each flow over time, stacked.
 fn share_figure(title: &str, flows: &[FlowTimeline], from: Option<f64>) -> Option<CaptionedFigure> {
     let start = flows
         .iter()
@@ -476,13 +476,13 @@ pub fn lines_figure(
 /// An interface's name, the bytes it sent, and its rate over time.
 type Carried = (String, f64, Vec<(f64, f64)>);
 
-/// What interfaces send over time: those named, else the busier end of each link.
+/// The rates at which interfaces send over time: those named, else the busier end of each link.
 fn interfaces_figure(title: &str, trial: &Trial, names: &[String]) -> Option<CaptionedFigure> {
     let total = |bytes: &[u64]| {
         let (first, last) = (bytes.first().copied(), bytes.last().copied());
         last.unwrap_or(0).saturating_sub(first.unwrap_or(0)) as f64
     };
-    let named_so = |one: &caudal_experiment::InterfaceSeries| {
+    let is_named = |one: &caudal_experiment::InterfaceSeries| {
         let whole = format!("{}.{}", one.node, one.interface);
         names
             .iter()
@@ -490,11 +490,11 @@ fn interfaces_figure(title: &str, trial: &Trial, names: &[String]) -> Option<Cap
     };
     let mut picked: Vec<Carried> = Vec::new();
     for one in &trial.interfaces {
-        if !names.is_empty() && !named_so(one) {
+        if !names.is_empty() && !is_named(one) {
             continue;
         }
         let carried = total(&one.tx_bytes);
-        // Both ends of a link tell of the same frames: of a link that nobody named, the busier end.
+        // Both ends of a link count the same frames: of a link that is not named, the busier end is drawn.
         let twin = trial.interfaces.iter().any(|other| {
             other.link == one.link
                 && (&other.node, &other.interface) != (&one.node, &one.interface)

@@ -17,13 +17,13 @@ use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
 use caudal_stats::{Estimate, IntervalMethod, mean_interval};
 use caudal_store::SampleSeries;
 
-/// As many points as a line needs to look whole.
+/// The number of points of a line.
 const POINTS: usize = 1000;
-/// How many of the first round trips are of interest.
+/// The number of first round trips drawn.
 const FIRST: usize = 10;
-/// How many parts of time a band has at most, and how many samples each at least.
-const PARTS: usize = 60;
-const ENOUGH: usize = 20;
+/// The maximum number of parts of a band, and the minimum number of samples of each.
+const MAX_PARTS: usize = 60;
+const MIN_SAMPLES: usize = 20;
 
 /// The echo flows of a trial with their numbers.
 fn echoes(trial: &Trial) -> Vec<(u32, &TrialFlow)> {
@@ -71,7 +71,7 @@ pub(super) fn cdf(
         for trial in material.trials_of(case) {
             let series = round_trip_series(&(material.series)(&trial.id));
             let several = echoes(trial).len() > 1;
-            let mut told = false;
+            let mut has_samples = false;
             for (number, flow) in echoes(trial) {
                 let name = name_of(case, flow, several, picked.len());
                 let values = series
@@ -94,13 +94,13 @@ pub(super) fn cdf(
                     }
                     continue;
                 }
-                told = true;
+                has_samples = true;
                 match samples.iter_mut().find(|one| one.0 == name) {
                     Some(one) => one.1.extend(values),
                     None => samples.push((name, values)),
                 }
             }
-            pooled += usize::from(told);
+            pooled += usize::from(has_samples);
         }
     }
     known.retain(|one| !samples.iter().any(|other| other.0 == one.0));
@@ -157,7 +157,7 @@ pub fn cdf_figure(
         });
         if let Some((at, _)) = points.iter().find(|point| point.1 == 0.5) {
             sentences.push(format!(
-                "half of {name} come back within {} (dots: samples were not kept, the percentiles were)",
+                "half of {name} come back within {} (dots: only the percentiles were recorded)",
                 about(*at, Unit::Seconds)
             ));
         }
@@ -185,15 +185,15 @@ pub fn cdf_figure(
         .map(|one| sentence(one))
         .collect::<Vec<_>>();
     // A sentence for each of many would not be read.
-    let caption = match in_the_middle(samples) {
+    let caption = match median_range(samples) {
         Some(text) if sentences.len() > 3 => text,
         _ => caption.join(" "),
     };
     Some(CaptionedFigure::new("distribution", figure, caption))
 }
 
-/// Where the middles of many distributions lie.
-fn in_the_middle(samples: &[(String, Vec<f64>)]) -> Option<String> {
+/// The range of the medians of many distributions.
+fn median_range(samples: &[(String, Vec<f64>)]) -> Option<String> {
     let medians: Vec<(&str, f64)> = samples
         .iter()
         .filter_map(|(name, values)| Some((name.as_str(), median(values)?)))
@@ -439,7 +439,7 @@ pub fn first_figure(title: &str, series: &[RoundTripSeries]) -> Option<Captioned
     let several_sizes = series
         .windows(2)
         .any(|pair| pair[0].size_bytes != pair[1].size_bytes);
-    // The first message counts apart where it was kept apart.
+    // The first message is added where it was recorded separately.
     let usable: Vec<(&RoundTripSeries, Vec<f64>)> = series
         .iter()
         .map(|one| {
@@ -503,7 +503,7 @@ pub fn first_figure(title: &str, series: &[RoundTripSeries]) -> Option<Captioned
 }
 
 /// Round trips of a trial's echo flows over time: median and the band from the 5th to the 95th percentile. `None` where no
-/// times can be told.
+/// times are known.
 pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<CaptionedFigure> {
     let mut layers = Vec::new();
     let mut sentences = Vec::new();
@@ -521,7 +521,7 @@ pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Optio
             continue;
         };
         let name = &flow.name;
-        let parts = (points.len() / ENOUGH).min(PARTS);
+        let parts = (points.len() / MIN_SAMPLES).min(MAX_PARTS);
         if parts < 3 {
             layers.push(Layer::Points {
                 name: name.clone(),
@@ -595,7 +595,7 @@ fn bands(points: &[(f64, f64)], parts: usize) -> Banded {
     (band, line)
 }
 
-/// Each round trip of an echo flow with the time it began: told, by its schedule, or one after the other.
+/// Each round trip of an echo flow with its start: as recorded, by its schedule, or one after the other.
 fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(f64, f64)>> {
     let offset = flow.offset_s.unwrap_or(0.0);
     let trips = round_trip_series(series);
@@ -611,7 +611,7 @@ fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(
         return (!all.is_empty()).then_some(all);
     }
     let [only] = mine.as_slice() else {
-        // Of several connections nobody knows how they lie beside one another.
+        // The order among several connections is unknown.
         return None;
     };
     let values = &only.values_s;
@@ -623,7 +623,7 @@ fn timed(number: u32, flow: &TrialFlow, series: &[SampleSeries]) -> Option<Vec<(
         let at = (0..values.len()).map(|nth| offset + nth as f64 * period.as_nanos() as f64 / 1e9);
         return (!poisson).then(|| at.zip(values.iter().copied()).collect());
     }
-    // Stop and wait: each message leaves when the reply to the one before is there. After a lost one nobody knows.
+    // Stop and wait: each message leaves when the reply to the one before has arrived; after a lost one this is unknown.
     if values.iter().any(|value| !value.is_finite()) {
         return None;
     }

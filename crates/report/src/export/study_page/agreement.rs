@@ -1,10 +1,10 @@
-//! What was published beside what was observed, in sentences.
+//! The published values beside those observed, in sentences.
 
 use crate::export::page::{Block, Item, MAX_SENTENCES, Mark};
 use crate::export::wording::{self, about, count, does, sentence};
 use caudal_experiment::findings::{Findings, PublishedComparison};
 
-/// Where ours agrees with what was published, where not, and why.
+/// The agreement with the published values, the differences and their reasons.
 pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
     let all = &findings.published;
     if all.is_empty() {

@@ -1,14 +1,14 @@
-//! Where the numbers are, and the small ones themselves.
+//! The places of the data, and a table of all metrics.
 
 use super::estimate_cell::estimate_cell;
-use crate::export::page::{Block, Cell, Column, Table};
+use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
 
 /// Rows of raw numbers at most; beyond, the reader is sent to the data.
 const MAX_ROWS: usize = 300;
 
-/// Where the numbers are, and the small ones themselves.
+/// The places of the data, and a table of all metrics.
 pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(name) = data {
@@ -66,12 +66,12 @@ pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
         (case.key.clone(), cells)
     });
     let columns = vec![
-        Column::words("metric"),
-        Column::words("unit"),
-        Column::number("observed"),
-        Column::number("predicted"),
-        Column::number("n"),
-        Column::words("each trial, in the unit"),
+        TableColumn::words("metric"),
+        TableColumn::words("unit"),
+        TableColumn::number("observed"),
+        TableColumn::number("predicted"),
+        TableColumn::number("n"),
+        TableColumn::words("each trial, in the unit"),
     ];
     let table = Table {
         caption: "Every metric of every case".to_owned(),

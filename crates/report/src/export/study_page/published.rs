@@ -1,7 +1,7 @@
-//! What was published beside what was observed, as a table.
+//! The published values beside those observed, as a table.
 
 use super::estimate_cell::estimate_cell;
-use crate::export::page::{Cell, Column, Mark, Table};
+use crate::export::page::{Cell, Mark, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{Findings, MetricFindings, PublishedComparison};
 
@@ -15,8 +15,8 @@ pub(super) fn beside(findings: &Findings) -> Table {
         .published
         .iter()
         .any(|one| one.published_prediction.is_some());
-    // Where they predicted too, theirs and ours stand in pairs.
-    let column = |pair: &str, name: &str| Column {
+    // Where predictions were published too, the columns come in pairs.
+    let column = |pair: &str, name: &str| TableColumn {
         group: if theirs {
             pair.to_owned()
         } else {
@@ -37,8 +37,8 @@ pub(super) fn beside(findings: &Findings) -> Table {
     }
     columns.push(column("observed", "published"));
     columns.push(column("observed", if theirs { "ours" } else { "observed" }));
-    columns.push(Column::number("difference"));
-    columns.push(Column::words("agrees"));
+    columns.push(TableColumn::number("difference"));
+    columns.push(TableColumn::words("agrees"));
     let rows = findings.published.iter().map(|one| {
         let unit = wording::unit(one.unit);
         let value = |value: Option<f64>| Cell::new(value.map_or(String::new(), |v| about(v, unit)));
@@ -89,7 +89,7 @@ pub(super) fn beside(findings: &Findings) -> Table {
     }
 }
 
-/// What ours knows of a published value's case and metric.
+/// The findings on the case and metric of a published value.
 fn ours<'a>(findings: &'a Findings, one: &PublishedComparison) -> Option<&'a MetricFindings> {
     findings
         .cases

@@ -1,7 +1,7 @@
 //! The loads at which flows starve.
 
 use super::estimate_cell::estimate_cell;
-use crate::export::page::{Block, Cell, Column, Mark, Table};
+use crate::export::page::{Block, Cell, Mark, Table, TableColumn};
 use crate::export::wording::{self, about, sentence};
 use caudal_experiment::findings::Findings;
 use caudal_stats::Estimate;
@@ -52,9 +52,9 @@ pub(super) fn starvation(findings: &Findings) -> Vec<Block> {
             "time starved",
             "longest",
         ]
-        .map(Column::number)
+        .map(TableColumn::number)
         .to_vec();
-        columns.push(Column::words("starves"));
+        columns.push(TableColumn::words("starves"));
         blocks.push(Block::Table(Table {
             caption: format!(
                 "{} by {}{group_name}",

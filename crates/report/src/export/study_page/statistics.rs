@@ -1,4 +1,4 @@
-//! How often trials were carried out, in which order, and how well their means are known.
+//! The number of trials, their order, and the precision of their means.
 
 use crate::export::figures::label;
 use crate::export::page::{Block, Item, MAX_SENTENCES};
@@ -9,12 +9,12 @@ use caudal_experiment::findings::{CaseFindings, Findings};
 
 pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let mut items = vec![Item::plain(format!(
-        "{} count{}; {} in which the emulator stood still {} done again.",
+        "{} count{}; {} in which the emulator stalled {} repeated.",
         sentence(&count(findings.trials, "trial")).trim_end_matches('.'),
         if findings.trials == 1 { "s" } else { "" },
         match findings.discarded {
             0 => "none".to_owned(),
-            spoiled => spoiled.to_string(),
+            discarded => discarded.to_string(),
         },
         if findings.discarded == 1 {
             "was"
@@ -72,14 +72,14 @@ pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
     let measured: Vec<f64> = trials.iter().map(|trial| trial.measured_s).collect();
     if let (Some(low), Some(high)) = (quantile(&measured, 0.0), quantile(&measured, 1.0)) {
         let seconds = caudal_core::quantity::Unit::Seconds;
-        let how_long = if about(low, seconds) == about(high, seconds) {
+        let duration = if about(low, seconds) == about(high, seconds) {
             about(low, seconds)
         } else {
             wording::pair(low, high, seconds, "to")
         };
         let warm_up = trials.first().map_or(0.0, |trial| trial.warm_up_s);
         items.push(Item::plain(format!(
-            "Each trial was measured for {how_long}{}.",
+            "Each trial was measured for {duration}{}.",
             if warm_up > 0.0 {
                 format!(", after {} that do not count", about(warm_up, seconds))
             } else {

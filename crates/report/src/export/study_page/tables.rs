@@ -1,7 +1,7 @@
 //! The tables that the experiment asks for.
 
 use super::published::beside;
-use crate::export::page::{Block, Cell, Column, Table};
+use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording;
 use caudal_experiment::findings::{self, Findings};
 
@@ -91,7 +91,7 @@ fn of_findings(table: &findings::FindingsTable, confidence: f64) -> Table {
         columns: table
             .columns
             .iter()
-            .map(|(group, name)| Column {
+            .map(|(group, name)| TableColumn {
                 group: wording::metric(group),
                 name: name.clone(),
                 words: false,
@@ -139,13 +139,13 @@ mod tests {
 
     #[test]
     fn a_wide_table_continues_below_with_whole_groups_and_all_its_cells() {
-        let column = |group: &str, name: &str| Column {
+        let column = |group: &str, name: &str| TableColumn {
             group: group.to_owned(),
             name: name.to_owned(),
             words: false,
         };
         let groups = [("a", 3), ("b", 3), ("c", 2), ("d", 1)];
-        let columns: Vec<Column> = groups
+        let columns: Vec<TableColumn> = groups
             .iter()
             .flat_map(|(group, count)| (0..*count).map(|nth| column(group, &nth.to_string())))
             .collect();

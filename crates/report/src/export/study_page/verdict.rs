@@ -1,10 +1,10 @@
-//! What a study comes to: the verdict in plain words, and what was expected.
+//! The verdict of a study, and its expectations.
 
-use crate::export::page::{Block, Cell, Column, Item, MAX_SENTENCES, Mark, Table};
+use crate::export::page::{Block, Cell, Item, MAX_SENTENCES, Mark, Table, TableColumn};
 use crate::export::wording::{self, count, does, sentence};
 use caudal_experiment::findings::{CheckedExpectation, Findings};
 
-/// In plain words first, then what was expected: what failed before what cannot be told before what holds.
+/// The verdict, then the expectations: those that failed, those undecided, those that hold.
 pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
     let mut blocks = Vec::new();
     let any_failed = findings
@@ -54,7 +54,7 @@ pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
         let table = Table {
             caption: String::new(),
             corner: "expected".to_owned(),
-            columns: ["case", "seen", "because"].map(Column::words).to_vec(),
+            columns: ["case", "seen", "because"].map(TableColumn::words).to_vec(),
             rows: rows.collect(),
             note: None,
         };
@@ -70,7 +70,7 @@ pub(super) fn verdict(findings: &Findings) -> Vec<Block> {
     blocks
 }
 
-/// The expectations that hold, that fail, or that cannot be told.
+/// The expectations that hold, that fail, or that are undecided.
 fn with(findings: &Findings, holds: Option<bool>) -> Vec<&CheckedExpectation> {
     findings
         .expectations
@@ -111,11 +111,11 @@ fn item(checked: &CheckedExpectation) -> Item {
     }
 }
 
-/// How many expectations hold, where the verdict does not say so already.
+/// The number of expectations that hold, unless the verdict has it already.
 fn tally(findings: &Findings) -> Option<Block> {
     let all = findings.expectations.len() as u64;
-    let said = |text: &String| text.contains("expectation");
-    if all == 0 || findings.verdict.iter().any(said) {
+    let is_about_expectations = |text: &String| text.contains("expectation");
+    if all == 0 || findings.verdict.iter().any(is_about_expectations) {
         return None;
     }
     let of = |holds| with(findings, holds).len() as u64;
