@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 /// The process of the daemon of a lab.
 fn daemon_of(place: &Place, name: &str) -> u32 {
     let record = place.json(&format!("labs/{name}/lab.json"));
-    u32::try_from(card["process"].as_u64().unwrap()).unwrap()
+    u32::try_from(record["process"].as_u64().unwrap()).unwrap()
 }
 
 /// The processes that sleep for `mark` seconds.
