@@ -206,7 +206,7 @@ fn filters() {
     assert_eq!(kinds("-- -b"), ["udp"]);
     place
         .says("report list --since soon")
-        .failed(2, &["\"soon\" is no date"]);
+        .failed(2, &["\"soon\" is neither a date"]);
     place
         .says("report list --study nowhere")
         .failed(2, &["there is no run or study \"nowhere\""]);
@@ -251,7 +251,10 @@ fn ids() {
             .execute("INSERT INTO document VALUES (?, NULL, 2, '{}')", [&id])
             .unwrap_err();
         connection
-            .execute("INSERT INTO document VALUES (?, NULL, 2, x'7b7d')", [&id])
+            .execute(
+                "INSERT INTO document SELECT ?, machines, size, packed FROM document LIMIT 1",
+                [&id],
+            )
             .unwrap();
     }
     drop(connection);
@@ -416,8 +419,7 @@ fn not_wanted() {
     }
     assert!(!data.exists());
     let mut command = caudal(["report", "list"]);
-    run(command.env("CAUDAL_STORE", "none"), SOON)
-        .failed(2, &["CAUDAL_STORE says that nothing is kept"]);
+    run(command.env("CAUDAL_STORE", "none"), SOON).failed(2, &["CAUDAL_STORE disables the store"]);
     place
         .says("tcp --no-store --store x")
         .failed(2, &["--no-store", "--store"]);
