@@ -126,6 +126,10 @@ impl Recording {
     /// one line on standard error.
     ///
     /// `towards` is the address of the other end. A test in which nothing was measured is not recorded.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the clients make the log for this call"
+    )]
     pub fn record_log(&self, log: Log, towards: Option<IpAddr>) {
         if matches!(self.place, StorePlace::Nowhere) {
             return;

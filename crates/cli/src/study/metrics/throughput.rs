@@ -87,7 +87,10 @@ pub(super) fn lost_and_sent(run: &Run) -> Option<(f64, f64)> {
         (loss.lost? as f64, loss.sent? as f64)
     } else {
         let (mut lost, mut sent) = (0.0, 0.0);
-        let intervals = run.flows().iter().flat_map(|flow| flow.intervals());
+        let intervals = run
+            .flows()
+            .iter()
+            .flat_map(caudal_core::run::FlowReport::intervals);
         for interval in intervals.filter(|interval| !interval.omitted) {
             let udp = interval.udp?;
             let missing = udp.lost? as f64;
