@@ -204,7 +204,7 @@ fn mixed() {
     );
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert!(
-        lines.len() == 2 && lines[0].contains("b.txt: it is no log"),
+        lines.len() == 2 && lines[0].contains("b.txt: it is not a log"),
         "{ended:#?}"
     );
     assert!(lines[1].contains("cannot read"), "{ended:#?}");
@@ -267,7 +267,7 @@ fn tags() {
     assert!(same.contains("the same runs are on both sides"), "{same}");
     place
         .says("compare tag:before tag:never")
-        .failed(2, &["nothing is kept as", "tag:never"]);
+        .failed(2, &["nothing is recorded as", "tag:never"]);
 }
 
 fn single() {

@@ -206,7 +206,7 @@ fn filters() {
     assert_eq!(kinds("-- -b"), ["udp"]);
     place
         .says("report list --since soon")
-        .failed(2, &["\"soon\" is no date"]);
+        .failed(2, &["\"soon\" is neither a date"]);
     place
         .says("report list --study nowhere")
         .failed(2, &["there is no run or study \"nowhere\""]);
@@ -422,8 +422,7 @@ fn not_wanted() {
     }
     assert!(!data.exists());
     let mut command = caudal(["report", "list"]);
-    run(command.env("CAUDAL_STORE", "none"), SOON)
-        .failed(2, &["CAUDAL_STORE says that nothing is kept"]);
+    run(command.env("CAUDAL_STORE", "none"), SOON).failed(2, &["CAUDAL_STORE disables the store"]);
     place
         .says("tcp --no-store --store x")
         .failed(2, &["--no-store", "--store"]);

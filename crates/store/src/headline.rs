@@ -89,10 +89,9 @@ fn smallest_size_rtt_us(run: &Run) -> Option<f64> {
 fn took_turns(run: &Run) -> bool {
     let span = |direction: Direction| {
         let flows = run.flows().iter();
-        let intervals = flows
+        let spans = flows
             .filter(|flow| flow.flow.direction == direction)
-            .flat_map(FlowReport::intervals);
-        let spans = intervals.map(|interval| (interval.start_s, interval.end_s));
+            .flat_map(spans);
         spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     };
     let (Some(up), Some(down)) = (span(Direction::Up), span(Direction::Down)) else {
@@ -100,6 +99,17 @@ fn took_turns(run: &Run) -> bool {
     };
     let (start_s, end_s) = (up.0.max(down.0), up.1.min(down.1));
     end_s - start_s < end_s / 2.0
+}
+
+/// The times over which a flow was counted, s after the start: those of its ends and of its intervals.
+fn spans(flow: &FlowReport) -> impl Iterator<Item = (f64, f64)> {
+    let sender = flow.sender.as_ref();
+    let sender = sender.and_then(|end| end.start_s.zip(end.end_s));
+    let receiver = flow.receiver.as_ref();
+    let receiver = receiver.and_then(|end| end.start_s.zip(end.end_s));
+    let intervals = flow.intervals().iter();
+    let intervals = intervals.map(|interval| (interval.start_s, interval.end_s));
+    sender.into_iter().chain(receiver).chain(intervals)
 }
 
 /// The sum of the values; `None` of none.

@@ -44,9 +44,9 @@ pub fn is_stream(objects: &[Value]) -> bool {
 #[derive(Deserialize)]
 #[serde(tag = "event", content = "data", rename_all = "snake_case")]
 enum Iperf3StreamEvent {
-    Start(Iperf3Start),
+    Start(Box<Iperf3Start>),
     Interval(Iperf3Interval),
-    End(Iperf3End),
+    End(Box<Iperf3End>),
     Error(String),
 }
 
@@ -70,11 +70,11 @@ pub fn from_events(objects: &[Value]) -> Vec<Log> {
             continue;
         };
         match event {
-            Iperf3StreamEvent::Start(start) => document.start = Some(start),
+            Iperf3StreamEvent::Start(start) => document.start = Some(*start),
             Iperf3StreamEvent::Interval(interval) => {
-                document.intervals.get_or_insert_default().push(interval)
+                document.intervals.get_or_insert_default().push(interval);
             }
-            Iperf3StreamEvent::End(end) => document.end = Some(end),
+            Iperf3StreamEvent::End(end) => document.end = Some(*end),
             Iperf3StreamEvent::Error(error) => document.error = Some(error),
         }
     }

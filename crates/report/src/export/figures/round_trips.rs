@@ -83,11 +83,7 @@ pub(super) fn cdf(
                 let values: Vec<f64> = values.collect();
                 if values.is_empty() {
                     // Without samples, the points that the summary knows.
-                    let sizes = flow
-                        .run
-                        .as_ref()
-                        .map(|run| size_results(run))
-                        .unwrap_or_default();
+                    let sizes = flow.run.as_ref().map(size_results).unwrap_or_default();
                     if let ([one], false) = (sizes.as_slice(), known.iter().any(|k| k.0 == name)) {
                         let points = one.quantiles.iter().map(|(share, at)| (*at, *share));
                         known.push((name, points.collect()));
@@ -239,12 +235,7 @@ pub(super) fn sizes(
         let mut found: Vec<(f64, Vec<SizeResult>)> = Vec::new();
         for trial in material.trials_of(case) {
             for (_, flow) in echoes(trial) {
-                for one in flow
-                    .run
-                    .as_ref()
-                    .map(|run| size_results(run))
-                    .unwrap_or_default()
-                {
+                for one in flow.run.as_ref().map(size_results).unwrap_or_default() {
                     match found.iter_mut().find(|known| known.0 == one.size_bytes) {
                         Some(known) => known.1.push(one),
                         None => found.push((one.size_bytes, vec![one])),
