@@ -1,7 +1,6 @@
 //! The flags behind the quantities that the library checks.
 
-use crate::exit::Failure;
-use caudal_core::plan::{PlanError, Quantity};
+use caudal_core::plan::Quantity;
 
 /// The flag that sets a quantity of a plan.
 #[must_use]
@@ -28,18 +27,4 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Multipath => "--mptcp",
         Quantity::ZeroCopy => "--zerocopy",
     }
-}
-
-/// The failure of a plan's check, with the flag that is out of range.
-#[must_use]
-pub fn plan_failure(error: &PlanError) -> Failure {
-    Failure::usage(
-        format!(
-            "{} is {}; {}",
-            flag(error.quantity),
-            error.value,
-            error.allowed
-        ),
-        "see --help",
-    )
 }

@@ -9,6 +9,7 @@ mod invocation;
 pub mod lab;
 pub mod output;
 pub mod peer;
+mod plan_failure;
 pub mod predict;
 pub mod recording;
 pub mod report;

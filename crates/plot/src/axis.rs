@@ -1,6 +1,6 @@
 //! Axes: scales, ranges and ticks.
 
-use crate::quantity::Quantity;
+use crate::quantity::AxisQuantity;
 
 /// The mapping from values to positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Axis {
     /// The label, without the unit.
     pub label: String,
     /// The quantity along the axis.
-    pub quantity: Quantity,
+    pub quantity: AxisQuantity,
     /// The mapping from values to positions.
     pub scale: Scale,
     /// `true` when the range must include zero (linear).
@@ -49,7 +49,7 @@ pub(crate) struct ScaledAxis {
 impl Axis {
     /// An axis with a scale.
     #[must_use]
-    pub fn new(label: &str, quantity: Quantity, scale: Scale) -> Self {
+    pub fn new(label: &str, quantity: AxisQuantity, scale: Scale) -> Self {
         Self {
             label: label.to_owned(),
             quantity,
@@ -62,13 +62,13 @@ impl Axis {
 
     /// A linear axis.
     #[must_use]
-    pub fn linear(label: &str, quantity: Quantity) -> Self {
+    pub fn linear(label: &str, quantity: AxisQuantity) -> Self {
         Self::new(label, quantity, Scale::Linear)
     }
 
     /// A logarithmic axis.
     #[must_use]
-    pub fn log(label: &str, quantity: Quantity) -> Self {
+    pub fn log(label: &str, quantity: AxisQuantity) -> Self {
         Self::new(label, quantity, Scale::Log)
     }
 
@@ -77,7 +77,7 @@ impl Axis {
     pub fn categories(label: &str, names: Vec<String>) -> Self {
         Self {
             categories: Some(names),
-            ..Self::linear(label, Quantity::Number)
+            ..Self::linear(label, AxisQuantity::Number)
         }
     }
 
@@ -286,7 +286,7 @@ fn round_step(step: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn axis(quantity: Quantity, scale: Scale) -> Axis {
+    fn axis(quantity: AxisQuantity, scale: Scale) -> Axis {
         Axis::new("", quantity, scale)
     }
 
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers_with_their_unit() {
-        let rate = axis(Quantity::Rate, Scale::Linear);
+        let rate = axis(AxisQuantity::Rate, Scale::Linear);
         assert_eq!(
             labels(&rate, &[0.0, 9.9e6], 5),
             [
@@ -324,17 +324,17 @@ mod tests {
                 "9.6 Mbit/s"
             ]
         );
-        let bytes = axis(Quantity::Bytes, Scale::Linear);
+        let bytes = axis(AxisQuantity::Bytes, Scale::Linear);
         assert_eq!(
             labels(&bytes, &[576.0, 9000.0], 5),
             ["0", "2000 B", "4000 B", "6000 B", "8000 B", "10000 B"]
         );
-        let loss = axis(Quantity::Percent, Scale::Log);
+        let loss = axis(AxisQuantity::Percent, Scale::Log);
         assert_eq!(
             labels(&loss, &[1e-5, 0.1], 6),
             ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %"]
         );
-        let time = axis(Quantity::Seconds, Scale::Log);
+        let time = axis(AxisQuantity::Seconds, Scale::Log);
         assert_eq!(
             labels(&time, &[1e-4, 0.01], 8),
             [
@@ -345,14 +345,15 @@ mod tests {
 
     #[test]
     fn a_range_includes_its_values_and_ignores_those_that_cannot_be_shown() {
-        let log = axis(Quantity::Rate, Scale::Log);
+        let log = axis(AxisQuantity::Rate, Scale::Log);
         let scaled = log.scaled([0.0, -1.0, f64::NAN, 10.0, 1e7].into_iter(), 5, true);
         for value in [10.0, 1e7] {
             assert!((-1e-9..=1.0 + 1e-9).contains(&scaled.position(value)));
         }
         for values in [&[][..], &[f64::NAN], &[5.0], &[0.0], &[1e300, 1e-300]] {
             for scale in [Scale::Linear, Scale::Log] {
-                let scaled = axis(Quantity::Number, scale).scaled(values.iter().copied(), 5, true);
+                let scaled =
+                    axis(AxisQuantity::Number, scale).scaled(values.iter().copied(), 5, true);
                 assert!(scaled.ticks.len() < 1000);
                 assert!(scaled.low < scaled.high, "{values:?} {scaled:?}");
             }

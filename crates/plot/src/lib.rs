@@ -28,6 +28,6 @@ mod text;
 pub use axis::{Axis, Scale};
 pub use figure::Figure;
 pub use layer::{Bar, FiveNumbers, IntervalPoint, Layer};
-pub use quantity::Quantity;
+pub use quantity::AxisQuantity;
 pub use style::{COLOURS, STYLE_SHEET};
 pub use svg::escaped;

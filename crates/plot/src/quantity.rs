@@ -2,7 +2,7 @@
 
 /// The quantity along an axis, which determines how its ticks are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum AxisQuantity {
     /// Bits per second.
     Rate,
     /// Bytes.
@@ -15,7 +15,7 @@ pub enum Quantity {
     Number,
 }
 
-impl Quantity {
+impl AxisQuantity {
     /// The label of a tick: in the unit that suits `largest`, with the digits that steps of `step` need.
     pub(crate) fn tick_label(self, value: f64, step: f64, largest: f64) -> String {
         let (value, step, largest) = if self == Self::Percent {

@@ -7,8 +7,8 @@ use caudal_lab::LabError;
 use caudal_store::StoreError;
 use caudal_topology::FileError;
 
+use crate::missing_requirement::MissingRequirement;
 use crate::overrides::OverrideError;
-use crate::requirements::MissingRequirement;
 use crate::text_file::TextFileError;
 
 /// An error that keeps a study from beginning or going on.

@@ -1,7 +1,6 @@
 //! The requirements of an experiment on this machine and on other hosts.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -11,44 +10,13 @@ use caudal_lab::{DaemonProcess, LabError};
 use caudal_topology::Preset;
 
 use crate::error::StudyError;
+use crate::missing_requirement::MissingRequirement;
 use crate::prepared::PreparedExperiment;
 use crate::testbed::Testbed;
 use crate::trial::{ProgramCommands, own_command};
 
 /// The time within which a host must accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A requirement that is not met.
-#[derive(Debug)]
-pub enum MissingRequirement {
-    /// A congestion control of this kernel.
-    CongestionControl(String),
-    /// A lab on this machine.
-    Lab(LabError),
-    /// A server on another host.
-    Server {
-        /// The host.
-        host: String,
-        /// The port.
-        port: u16,
-        /// The kernel's error.
-        cause: io::Error,
-    },
-}
-
-impl fmt::Display for MissingRequirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CongestionControl(name) => {
-                write!(f, "this kernel offers no congestion control {name:?}")
-            }
-            Self::Lab(error) => error.fmt(f),
-            Self::Server { host, port, cause } => {
-                write!(f, "{host} does not answer on port {port}: {cause}")
-            }
-        }
-    }
-}
 
 impl PreparedExperiment {
     /// Checks that the experiment can run here; the names of labs that had been killed, and whose remains were removed.

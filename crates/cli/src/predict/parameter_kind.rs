@@ -2,7 +2,7 @@
 
 use caudal_core::quantity::{self, Unit};
 use caudal_core::units::{BitRate, ByteCount, parse_duration, parse_fraction};
-use caudal_plot::{Quantity, Scale};
+use caudal_plot::{AxisQuantity, Scale};
 
 /// The kind of a numeric parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +48,13 @@ impl ParameterKind {
     }
 
     /// The quantity of an axis with its values.
-    pub(super) const fn quantity(self) -> Quantity {
+    pub(super) const fn quantity(self) -> AxisQuantity {
         match self {
-            Self::Rate => Quantity::Rate,
-            Self::Amount | Self::Packet => Quantity::Bytes,
-            Self::Time => Quantity::Seconds,
-            Self::Share => Quantity::Percent,
-            Self::Count => Quantity::Number,
+            Self::Rate => AxisQuantity::Rate,
+            Self::Amount | Self::Packet => AxisQuantity::Bytes,
+            Self::Time => AxisQuantity::Seconds,
+            Self::Share => AxisQuantity::Percent,
+            Self::Count => AxisQuantity::Number,
         }
     }
 

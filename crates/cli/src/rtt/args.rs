@@ -1,6 +1,6 @@
 //! The flags of `caudal rtt`.
 
-use crate::args::{Moment, OutputArgs, ProtocolArg, TargetArgs, moment};
+use crate::args::{OutputArgs, ProtocolArg, StartTime, TargetArgs, start_time};
 use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use std::path::PathBuf;
@@ -50,9 +50,9 @@ pub struct RttArgs {
     /// End after this time, however many messages remain [default: when all are through]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub time: Option<Duration>,
-    /// Begin to send at this moment: seconds since 1970, or from now on as +2s; at once when it is past
-    #[arg(long, value_name = "TIME", value_parser = moment, help_heading = "Test")]
-    pub at: Option<Moment>,
+    /// Begin to send at this time: seconds since 1970, or from now on as +2s; at once when it is past
+    #[arg(long, value_name = "TIME", value_parser = start_time, help_heading = "Test")]
+    pub at: Option<StartTime>,
     /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
     #[arg(
         short = 'l',

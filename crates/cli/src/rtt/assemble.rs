@@ -1,16 +1,14 @@
 //! The document of a round-trip test.
 
-use super::args::RttArgs;
+use super::measured::Measured;
 use super::warnings::warnings;
-use caudal_core::echo::SizeSummary;
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
 use caudal_core::prediction::PredictionCheck;
 use caudal_core::run::{ClockReport, CpuReport, FlowReport, RoundTripSummary, Run, Summary};
-use caudal_engine::peer::PeerInfo;
+use caudal_engine::EchoOutcome;
 use caudal_engine::record::seconds_to_the_microsecond;
-use caudal_engine::{EchoOutcome, StartedRun};
 use caudal_predict::echo::EchoPath;
 use caudal_predict::round_trips::{RoundTripObservation, compare};
 use caudal_stats::wilson;
@@ -18,21 +16,6 @@ use std::time::Duration;
 
 /// About the bytes of a message over the control connection that measures the idle path.
 const PROBE_BYTES: u32 = 64;
-
-/// The measurements of a round-trip test and the conditions they were made under.
-pub(super) struct Measured<'a> {
-    pub(super) args: &'a RttArgs,
-    pub(super) peer: &'a PeerInfo,
-    pub(super) started: &'a StartedRun,
-    pub(super) echo: &'a EchoOutcome,
-    pub(super) sizes: &'a [SizeSummary],
-    /// The time the first message was sent, ns since 1970.
-    pub(super) began_ns: Option<u64>,
-    /// The seed of a random schedule.
-    pub(super) seed: u64,
-    /// Sizes that no datagram can have.
-    pub(super) left_out: &'a [u32],
-}
 
 /// The document of a round-trip test.
 pub(super) fn assemble(measured: &Measured<'_>) -> Run {

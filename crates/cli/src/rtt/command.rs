@@ -1,7 +1,8 @@
 //! The round-trip test as it happens: from its plan through its events to its result.
 
 use super::args::RttArgs;
-use super::assemble::{Measured, assemble};
+use super::assemble::assemble;
+use super::measured::Measured;
 use super::plan::plan;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;

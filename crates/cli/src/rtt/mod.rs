@@ -3,6 +3,7 @@
 mod args;
 mod assemble;
 mod command;
+mod measured;
 mod plan;
 mod warnings;
 

@@ -3,7 +3,7 @@
 use super::args::RttArgs;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
-use crate::flag::plan_failure;
+use crate::plan_failure::plan_failure;
 use caudal_core::plan::{
     EchoPlan, EchoSchedule, MAX_DATAGRAM, MAX_ECHO_VALUES, MAX_MESSAGES, Transport,
 };

@@ -1,6 +1,6 @@
 //! The warnings about a round-trip test.
 
-use super::assemble::Measured;
+use super::measured::Measured;
 use crate::output::text;
 use caudal_core::plan::{EchoSchedule, MAX_DATAGRAM, Transport};
 use caudal_core::warning::{Warning, WarningCode};

@@ -6,7 +6,7 @@ use caudal_study::{PreparedExperiment, THIS_MACHINE, Testbed};
 
 use super::args::{ChangeArgs, CheckArgs};
 use super::execute::report_removed_labs;
-use super::print;
+use super::print::print;
 use super::program::ThisProgram;
 use super::progress::{about, within};
 use super::source::find_experiment;

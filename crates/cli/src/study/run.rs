@@ -6,7 +6,7 @@ use caudal_study::{PreparedExperiment, SHIPPED_EXPERIMENTS, Study};
 
 use super::args::RunStudyArgs;
 use super::execute::{Execution, exit_on_second_interrupt, report_event, report_removed_labs};
-use super::print;
+use super::print::print;
 use super::program::ThisProgram;
 use super::source::find_experiment;
 use crate::exit::{Exit, Failure};

@@ -1,9 +1,9 @@
 //! One or more runs of a bulk transfer, until there are enough, and their result.
 
 use super::assemble::{RunSet, assemble, goodputs};
+use super::empty_input::empty_input;
 use super::plan::Settings;
 use super::recorder::record;
-use super::tcp::empty_input;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::text;

@@ -1,6 +1,7 @@
 //! `caudal tcp` and `caudal udp`: bulk transfers, once, several times, or in search of the highest rate.
 
 mod assemble;
+mod empty_input;
 mod find_rate;
 mod measure;
 mod plan;

@@ -2,7 +2,7 @@
 
 use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
-use crate::flag::plan_failure;
+use crate::plan_failure::plan_failure;
 use caudal_core::plan::{BulkPlan, Directions, Omit, Plan, Rate, TestEnd};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::LocalOptions;

@@ -1,5 +1,6 @@
 //! `caudal tcp`.
 
+use super::empty_input::empty_input;
 use super::measure::measure;
 use super::plan::{Settings, bulk_plan, check, check_local, length};
 use crate::args::TcpArgs;
@@ -111,17 +112,4 @@ fn file_size(path: &Path) -> Result<ByteCount, Failure> {
         return Err(empty_input(path));
     }
     Ok(ByteCount::new(meta.len()))
-}
-
-/// The failure of a test without input.
-pub(super) fn empty_input(path: &Path) -> Failure {
-    let name = if path.as_os_str() == "-" {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
-    };
-    Failure::usage(
-        format!("--file: {name} is empty"),
-        "name a file with content",
-    )
 }

@@ -1,7 +1,6 @@
 //! Units of values.
 
 use super::number::{decimal_prefix, time_unit};
-use super::unit_value::UnitValue;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -102,12 +101,6 @@ impl Unit {
             Self::Efficiency | Self::Ratio => (1.0, String::new()),
             _ => (1.0, self.name().to_owned()),
         }
-    }
-
-    /// The text of a value in this unit, with four significant digits.
-    #[must_use]
-    pub fn show(self, value: f64) -> String {
-        UnitValue::new(value, self).to_string()
     }
 }
 

@@ -15,6 +15,14 @@ pub struct UnitValue {
     pub unit: Unit,
 }
 
+impl Unit {
+    /// The text of a value in this unit, with four significant digits.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        UnitValue::new(value, self).to_string()
+    }
+}
+
 impl UnitValue {
     /// A value in a unit.
     #[must_use]

@@ -23,9 +23,9 @@ use caudal_topology::Location;
 /// Unfolds points of the matrix into cases.
 pub(super) struct Unfolder<'a> {
     file: &'a ExperimentFile,
-    pub(super) locations: &'a KeyLocations<'a>,
-    pub(super) measure: Duration,
-    pub(super) warm_up: Duration,
+    locations: &'a KeyLocations<'a>,
+    measure: Duration,
+    warm_up: Duration,
     interval: Duration,
     /// The condition of each flow, where it has one.
     when: Vec<Option<Expression>>,
@@ -110,7 +110,8 @@ impl<'a> Unfolder<'a> {
             }
             filler.used.clear();
             let spec = FlowUnfolder {
-                unfolder: self,
+                locations: self.locations,
+                duration: self.warm_up + self.measure,
                 index,
                 flow,
                 testbed: &testbed,

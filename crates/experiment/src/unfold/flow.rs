@@ -6,9 +6,9 @@ use caudal_core::plan::{MAX_BLOCK, MAX_DATAGRAM, MAX_FLOWS, MAX_MESSAGES};
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_topology::Location;
 
-use super::case::Unfolder;
 use super::error::{ExperimentError, Result, no_link};
 use super::filler::Filler;
+use super::key_locations::KeyLocations;
 use super::network::NetworkNames;
 use crate::case::{FlowSpec, RateSpec};
 use crate::file::{FlowFile, FlowKindFile, TestbedFile};
@@ -20,7 +20,9 @@ pub const DEFAULT_MESSAGES: u64 = 1000;
 
 /// A flow of the file that is filled in for one case.
 pub(super) struct FlowUnfolder<'a> {
-    pub unfolder: &'a Unfolder<'a>,
+    pub locations: &'a KeyLocations<'a>,
+    /// The duration of the case with its warm-up.
+    pub duration: Duration,
     /// The index of the flow in the file.
     pub index: usize,
     pub flow: &'a FlowFile,
@@ -96,9 +98,7 @@ impl FlowUnfolder<'_> {
     }
 
     fn at(&self, key: &str) -> Location {
-        self.unfolder
-            .locations
-            .flow(self.index, &self.flow.name, key)
+        self.locations.flow(self.index, &self.flow.name, key)
     }
 
     fn error(
@@ -112,7 +112,7 @@ impl FlowUnfolder<'_> {
 
     /// The duration of a trial.
     fn trial(&self) -> Duration {
-        self.unfolder.warm_up + self.unfolder.measure
+        self.duration
     }
 
     fn hosts(&self, filler: &mut Filler<'_>) -> Result<(String, String)> {

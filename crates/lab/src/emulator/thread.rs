@@ -102,7 +102,7 @@ impl EmulatorThread {
         loop {
             self.advance();
             match self.wait(wakeup, &mut readable) {
-                Ok(Wakeup::Command) => {
+                Ok(WakeupReason::Command) => {
                     if is_closed(wakeup) {
                         return;
                     }
@@ -110,7 +110,7 @@ impl EmulatorThread {
                         self.execute(command, cpu);
                     }
                 }
-                Ok(Wakeup::Frames) => {}
+                Ok(WakeupReason::Frames) => {}
                 Err(_) => return,
             }
             for index in readable.drain(..) {
@@ -131,7 +131,7 @@ impl EmulatorThread {
     }
 
     /// Waits for a frame, a command, or the next event; adds the devices with frames to `readable`.
-    fn wait(&mut self, wakeup: &UnixStream, readable: &mut Vec<usize>) -> io::Result<Wakeup> {
+    fn wait(&mut self, wakeup: &UnixStream, readable: &mut Vec<usize>) -> io::Result<WakeupReason> {
         let due_ns = self
             .model
             .next_event()
@@ -159,9 +159,9 @@ impl EmulatorThread {
             self.spin.wait_until(due_ns);
         }
         Ok(if ready[0] {
-            Wakeup::Command
+            WakeupReason::Command
         } else {
-            Wakeup::Frames
+            WakeupReason::Frames
         })
     }
 
@@ -250,7 +250,7 @@ impl EmulatorThread {
 
 /// The reason why [`EmulatorThread::wait`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wakeup {
+enum WakeupReason {
     /// There is a command, or the handle was dropped.
     Command,
     /// There are frames to read, or events to process.

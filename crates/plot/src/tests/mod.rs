@@ -10,8 +10,8 @@ fn figure(layers: Vec<Layer>) -> Figure {
     Figure {
         title: "TCP goodput by loss".to_owned(),
         description: "Predictions".to_owned(),
-        x: Axis::log("loss", Quantity::Percent),
-        y: Axis::log("goodput", Quantity::Rate),
+        x: Axis::log("loss", AxisQuantity::Percent),
+        y: Axis::log("goodput", AxisQuantity::Rate),
         layers,
         size: Figure::SIZE,
         note: None,
@@ -139,11 +139,11 @@ fn layer(ordinary: bool) -> impl Strategy<Value = Layer> {
 
 fn axis() -> impl Strategy<Value = Axis> {
     let quantity = prop::sample::select(vec![
-        Quantity::Rate,
-        Quantity::Bytes,
-        Quantity::Seconds,
-        Quantity::Percent,
-        Quantity::Number,
+        AxisQuantity::Rate,
+        AxisQuantity::Bytes,
+        AxisQuantity::Seconds,
+        AxisQuantity::Percent,
+        AxisQuantity::Number,
     ]);
     prop_oneof![
         3 => (label(), quantity, any::<bool>(), any::<bool>()).prop_map(|(label, quantity, log, zero)| {
@@ -224,8 +224,8 @@ fn a_missing_value_interrupts_the_line_and_a_single_point_is_a_dot() {
 fn every_kind_of_layer_shows_missing_values() {
     let nan = f64::NAN;
     let linear = |layer: Layer| Figure {
-        x: Axis::linear("time", Quantity::Seconds),
-        y: Axis::linear("rate", Quantity::Rate),
+        x: Axis::linear("time", AxisQuantity::Seconds),
+        y: Axis::linear("rate", AxisQuantity::Rate),
         ..figure(vec![layer])
     };
     let pieces = |svg: &str, class: &str| {
@@ -266,7 +266,7 @@ fn every_kind_of_layer_shows_missing_values() {
     assert_eq!(pieces(&svg, "class=\"y s0\""), 2, "{svg}");
     let places = |layer: Layer| Figure {
         x: Axis::categories("case", vec!["A".to_owned(), "B".to_owned(), "C".to_owned()]),
-        y: Axis::linear("rate", Quantity::Rate),
+        y: Axis::linear("rate", AxisQuantity::Rate),
         ..figure(vec![layer])
     };
     let bars = vec![Some(Bar::new(1.0)), None];

@@ -1,6 +1,6 @@
 //! One figure of each kind, with data like that of measurements, missing values included.
 
-use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
+use caudal_plot::{Axis, AxisQuantity, Bar, Figure, FiveNumbers, Layer};
 
 /// Pseudorandom numbers between 0 and 1 from a fixed seed.
 struct Noise(u64);
@@ -49,11 +49,11 @@ fn line(name: &str, points: Vec<(f64, f64)>) -> Layer {
 }
 
 fn seconds(label: &str) -> Axis {
-    Axis::linear(label, Quantity::Seconds)
+    Axis::linear(label, AxisQuantity::Seconds)
 }
 
 fn rate(label: &str) -> Axis {
-    Axis::linear(label, Quantity::Rate).from_zero()
+    Axis::linear(label, AxisQuantity::Rate).from_zero()
 }
 
 /// All figures, with the names of their files.
@@ -173,7 +173,7 @@ fn steps() -> Figure {
     figure(
         "Congestion window of a cubic flow on 100 Mbit/s and 40 ms",
         seconds("time"),
-        Axis::linear("congestion window", Quantity::Bytes).from_zero(),
+        Axis::linear("congestion window", AxisQuantity::Bytes).from_zero(),
         vec![
             Layer::Step {
                 name: "congestion window".to_owned(),
@@ -208,7 +208,7 @@ fn band() -> Figure {
     figure(
         "Round-trip time while the queue fills",
         seconds("time").including(&[0.0, 60.0]),
-        Axis::linear("round-trip time", Quantity::Seconds).from_zero(),
+        Axis::linear("round-trip time", AxisQuantity::Seconds).from_zero(),
         vec![
             Layer::Band {
                 name: name.clone(),
@@ -244,7 +244,7 @@ fn stack() -> Figure {
     figure(
         "Share of the link, flow by flow",
         seconds("time"),
-        Axis::linear("share of 250 Mbit/s", Quantity::Percent).including(&[1.0]),
+        Axis::linear("share of 250 Mbit/s", AxisQuantity::Percent).including(&[1.0]),
         vec![Layer::Stack {
             edges: (0..=30).map(f64::from).collect(),
             parts,
@@ -266,7 +266,7 @@ fn points() -> Figure {
     figure(
         "Delay variation of datagrams on two paths",
         seconds("time"),
-        Axis::log("delay above the least", Quantity::Seconds),
+        Axis::log("delay above the least", AxisQuantity::Seconds),
         vec![cloud("path A", 80e-6, 120), cloud("path B", 900e-6, 120)],
     )
 }
@@ -297,7 +297,7 @@ fn boxes() -> Figure {
         ..figure(
             "Round-trip time by message size, two clients on 100 Mbit/s",
             Axis::categories("message size", SIZES.map(size_name).collect()),
-            Axis::log("round-trip time", Quantity::Seconds),
+            Axis::log("round-trip time", AxisQuantity::Seconds),
             vec![Layer::Boxes {
                 name: "round-trip time".to_owned(),
                 boxes,
@@ -328,8 +328,8 @@ fn boxes_log() -> Figure {
     };
     figure(
         "Round-trip time by message size and number of clients",
-        Axis::log("message size", Quantity::Bytes),
-        Axis::log("round-trip time", Quantity::Seconds),
+        Axis::log("message size", AxisQuantity::Bytes),
+        Axis::log("round-trip time", AxisQuantity::Seconds),
         vec![of("2 clients", 1.0), of("8 clients", 3.4)],
     )
 }
@@ -431,7 +431,7 @@ fn points_eight() -> Figure {
         .collect();
     figure(
         "Goodput by loss on eight paths",
-        Axis::linear("loss", Quantity::Percent),
+        Axis::linear("loss", AxisQuantity::Percent),
         rate("goodput"),
         layers,
     )
@@ -486,7 +486,7 @@ fn intervals() -> Figure {
     };
     figure(
         "What UDP load leaves to TCP",
-        Axis::linear("UDP load as a share of the link", Quantity::Percent),
+        Axis::linear("UDP load as a share of the link", AxisQuantity::Percent),
         rate("TCP goodput"),
         vec![
             of("cubic", 101.0),
@@ -513,7 +513,7 @@ fn forest() -> Figure {
     ];
     figure(
         "Change from run A to run B, with 95 % intervals",
-        Axis::linear("change", Quantity::Percent).including(&[0.0]),
+        Axis::linear("change", AxisQuantity::Percent).including(&[0.0]),
         Axis::categories(
             "",
             [
@@ -561,8 +561,8 @@ fn cdf() -> Figure {
     layers.extend(marks);
     figure(
         "Round-trip times, idle and under load",
-        Axis::log("round-trip time", Quantity::Seconds),
-        Axis::linear("share of the round trips", Quantity::Percent),
+        Axis::log("round-trip time", AxisQuantity::Seconds),
+        Axis::linear("share of the round trips", AxisQuantity::Percent),
         layers,
     )
 }
@@ -575,7 +575,7 @@ fn many() -> Figure {
     figure(
         "Each of 36 000 round trips",
         seconds("time"),
-        Axis::log("round-trip time", Quantity::Seconds),
+        Axis::log("round-trip time", AxisQuantity::Seconds),
         vec![Layer::Points {
             name: "round trip".to_owned(),
             points: delays

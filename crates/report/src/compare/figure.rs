@@ -1,6 +1,6 @@
 //! The differences of a comparison as a figure.
 
-use caudal_plot::{Axis, Figure, Layer, Quantity};
+use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
 use caudal_stats::Estimate;
 
 use super::comparison::Comparison;
@@ -59,7 +59,7 @@ pub fn difference_figure(comparison: &Comparison) -> Option<Figure> {
             "Differences of the means of {} from those of {}, as fractions of the latter, each with its {level} % interval",
             comparison.second.given, comparison.first.given
         ),
-        x: Axis::linear("difference, fraction of A", Quantity::Percent).from_zero(),
+        x: Axis::linear("difference, fraction of A", AxisQuantity::Percent).from_zero(),
         y: Axis::categories("", names),
         layers,
         size: (Figure::SIZE.0, 190 + ROW * rows),

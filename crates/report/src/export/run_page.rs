@@ -21,7 +21,7 @@ use caudal_core::prediction::PredictionCheck;
 use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
-use caudal_plot::Quantity;
+use caudal_plot::AxisQuantity;
 use caudal_store::SampleSeries;
 
 /// The maximum number of message sizes whose distributions are drawn.
@@ -239,7 +239,7 @@ fn figures(
             rtt_figure("Round-trip time under load", flows),
         ],
         PlanKind::Udp => {
-            let what = ("smoothed jitter", Quantity::Seconds, Unit::Seconds);
+            let what = ("smoothed jitter", AxisQuantity::Seconds, Unit::Seconds);
             vec![
                 rates_figure("Goodput over time", flows, warm_up_end(flows)),
                 loss_figure("Loss and reordering", flows),

@@ -1,7 +1,7 @@
 //! Numbers, lists and comparisons in words.
 
 use caudal_core::quantity::Unit;
-use caudal_plot::Quantity;
+use caudal_plot::AxisQuantity;
 use caudal_stats::Estimate;
 
 /// All units, to be found by their names.
@@ -35,13 +35,13 @@ pub fn unit(name: &str) -> Unit {
 
 /// How an axis counts a unit.
 #[must_use]
-pub fn quantity(name: &str) -> Quantity {
+pub fn quantity(name: &str) -> AxisQuantity {
     match unit(name) {
-        Unit::BitPerSecond => Quantity::Rate,
-        Unit::Bytes => Quantity::Bytes,
-        Unit::Seconds => Quantity::Seconds,
-        Unit::Share => Quantity::Percent,
-        _ => Quantity::Number,
+        Unit::BitPerSecond => AxisQuantity::Rate,
+        Unit::Bytes => AxisQuantity::Bytes,
+        Unit::Seconds => AxisQuantity::Seconds,
+        Unit::Share => AxisQuantity::Percent,
+        _ => AxisQuantity::Number,
     }
 }
 

@@ -55,16 +55,6 @@ impl ImportedRun {
         Self::from_parts(log, run)
     }
 
-    /// A test that this program has made with the command line of another tool.
-    fn made_here(log: &Log, id: String, this: Tool) -> Self {
-        let tool = Tool {
-            compatible_with: Some(log.format.tool().to_owned()),
-            ..this
-        };
-        let cut_short = Warning::new(WarningCode::CutShort, "the test ended early").with_remedy("");
-        Self::from_parts(log, run(log, id, tool, cut_short))
-    }
-
     fn from_parts(log: &Log, run: Run) -> Self {
         let outcome = match (&log.error, log.is_complete) {
             (Some(_), _) => RunOutcome::Failed,
@@ -90,16 +80,6 @@ impl ImportedRun {
             ..StoredRun::new(self.run, started_ns, self.outcome)
         }
     }
-}
-
-/// The test that `this` program has made with the command line of another tool and reports in that tool's format, to be
-/// recorded under `id`; `None` when nothing was measured in it.
-#[must_use]
-pub fn run_made_here(log: &Log, id: String, this: Tool) -> Option<StoredRun> {
-    let made = log
-        .has_counts()
-        .then(|| ImportedRun::made_here(log, id, this))?;
-    Some(made.into_stored(0))
 }
 
 /// The run of a log; `cut_short` is its warning when the log does not reach the end of the test.

@@ -24,6 +24,6 @@ mod tests;
 mod totals;
 
 pub use error::{ImportError, MAX_LOG_BYTES};
-pub use imported_run::{ImportedRun, run_made_here};
+pub use imported_run::ImportedRun;
 pub use log::{Log, LogCounts, LogFlow, LogFormat};
 pub use read::read;

@@ -8,7 +8,7 @@ use crate::predict::parameter::Parameter;
 use crate::predict::question::Question;
 use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;
-use caudal_plot::{Axis, Figure, Layer, Quantity, Scale};
+use caudal_plot::{Axis, AxisQuantity, Figure, Layer, Scale};
 
 /// The ratio of the largest to the smallest value from which the predictions have a logarithmic axis.
 const MIN_LOG_RATIO: f64 = 30.0;
@@ -116,11 +116,11 @@ fn y_axis(unit: Unit, values: impl Iterator<Item = f64>) -> Axis {
         Scale::Linear
     };
     let quantity = match unit {
-        Unit::BitPerSecond => Quantity::Rate,
-        Unit::Bytes => Quantity::Bytes,
-        Unit::Seconds => Quantity::Seconds,
-        Unit::Share => Quantity::Percent,
-        _ => Quantity::Number,
+        Unit::BitPerSecond => AxisQuantity::Rate,
+        Unit::Bytes => AxisQuantity::Bytes,
+        Unit::Seconds => AxisQuantity::Seconds,
+        Unit::Share => AxisQuantity::Percent,
+        _ => AxisQuantity::Number,
     };
     let title = match unit {
         Unit::BitPerSecond => "goodput",

@@ -10,7 +10,7 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::expression::find_metric;
 use caudal_experiment::findings::{CaseFindings, MetricFindings};
 use caudal_experiment::{FigureFile, FigureKind, Metric, Scalar};
-use caudal_plot::{Axis, Bar, Figure, FiveNumbers, Layer, Quantity};
+use caudal_plot::{Axis, AxisQuantity, Bar, Figure, FiveNumbers, Layer};
 
 /// The maximum number of cases in one figure.
 const MAX_CASES: usize = 24;
@@ -651,17 +651,17 @@ fn scale(over: &str, values: &[&Scalar], at: &[f64]) -> Axis {
     let name = over.to_lowercase();
     let about = |words: &[&str]| words.iter().any(|word| name.contains(word));
     let quantity = if ends("%") {
-        Quantity::Percent
+        AxisQuantity::Percent
     } else if ends("s") || about(&["delay", "rtt"]) && ends("s") {
-        Quantity::Seconds
+        AxisQuantity::Seconds
     } else if about(&[
         "size", "length", "window", "buffer", "bytes", "mss", "message",
     ]) {
-        Quantity::Bytes
+        AxisQuantity::Bytes
     } else if about(&["rate", "bandwidth", "load"]) && (ends("M") || ends("k") || ends("G")) {
-        Quantity::Rate
+        AxisQuantity::Rate
     } else {
-        Quantity::Number
+        AxisQuantity::Number
     };
     let least = at.iter().copied().fold(f64::INFINITY, f64::min);
     let most = at.iter().copied().fold(0.0, f64::max);

@@ -18,7 +18,7 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{FigureFile, FigureKind};
-use caudal_plot::{Axis, Figure, Layer, Quantity};
+use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
 
 /// One kind of figure for each case, from the trial shown for it.
 pub(super) fn figure_group(
@@ -160,7 +160,7 @@ fn one(
 }
 
 fn time() -> Axis {
-    Axis::linear("time", Quantity::Seconds).from_zero()
+    Axis::linear("time", AxisQuantity::Seconds).from_zero()
 }
 
 /// The end of the warm-up as an event, where there is one.
@@ -241,7 +241,7 @@ pub fn rates_figure(
     if let Some(gaps) = gaps(flows) {
         caption = format!("{caption} {gaps}");
     }
-    let y = Axis::linear("goodput", Quantity::Rate).from_zero();
+    let y = Axis::linear("goodput", AxisQuantity::Rate).from_zero();
     let figure = figure_of(title, "Payload that arrived per second", y, layers);
     Some(CaptionedFigure::new("rates", figure, caption))
 }
@@ -309,7 +309,7 @@ fn share_figure(title: &str, flows: &[FlowTimeline], from: Option<f64>) -> Optio
     };
     let mut layers = vec![Layer::Stack { edges, parts }];
     layers.extend(event(from));
-    let y = Axis::linear("goodput, stacked", Quantity::Rate).from_zero();
+    let y = Axis::linear("goodput, stacked", AxisQuantity::Rate).from_zero();
     let figure = figure_of(title, "Payload of all flows, one upon the other", y, layers);
     Some(CaptionedFigure::new("share", figure, caption))
 }
@@ -363,7 +363,7 @@ pub fn window_figure(title: &str, flows: &[FlowTimeline]) -> Option<CaptionedFig
             points: dots,
         });
     }
-    let y = Axis::linear("congestion window", Quantity::Bytes).from_zero();
+    let y = Axis::linear("congestion window", AxisQuantity::Bytes).from_zero();
     let what = "The sender's congestion window at the end of each interval";
     let caption: Vec<String> = sentences.iter().map(|one| sentence(one)).collect();
     let figure = figure_of(title, what, y, layers);
@@ -418,7 +418,7 @@ pub fn loss_figure(title: &str, flows: &[FlowTimeline]) -> Option<CaptionedFigur
     if layers.is_empty() {
         return None;
     }
-    let y = Axis::linear("part of the datagrams", Quantity::Percent).from_zero();
+    let y = Axis::linear("part of the datagrams", AxisQuantity::Percent).from_zero();
     let figure = figure_of(title, "Datagrams lost and out of order", y, layers);
     Some(CaptionedFigure::new("loss", figure, sentences.join(" ")))
 }
@@ -431,7 +431,11 @@ pub fn rtt_figure(title: &str, flows: &[FlowTimeline]) -> Option<CaptionedFigure
         "rtt",
         title,
         flows,
-        ("smoothed round-trip time", Quantity::Seconds, Unit::Seconds),
+        (
+            "smoothed round-trip time",
+            AxisQuantity::Seconds,
+            Unit::Seconds,
+        ),
         &of,
     )
 }
@@ -442,7 +446,7 @@ pub fn lines_figure(
     name: &str,
     title: &str,
     flows: &[FlowTimeline],
-    (what, quantity, unit): (&str, Quantity, Unit),
+    (what, quantity, unit): (&str, AxisQuantity, Unit),
     of: &dyn Fn(&Interval) -> Option<f64>,
 ) -> Option<CaptionedFigure> {
     let mut layers = Vec::new();
@@ -550,7 +554,7 @@ fn interfaces_figure(title: &str, trial: &Trial, names: &[String]) -> Option<Cap
         .into_iter()
         .map(|(name, _, points)| Layer::Step { name, points })
         .collect();
-    let y = Axis::linear("sent by the interface", Quantity::Rate).from_zero();
+    let y = Axis::linear("sent by the interface", AxisQuantity::Rate).from_zero();
     let figure = figure_of(title, "Bits sent per second, headers included", y, layers);
     Some(CaptionedFigure::new("interfaces", figure, caption))
 }

@@ -13,7 +13,7 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_experiment::findings::CaseFindings;
 use caudal_experiment::{Trial, TrialFlow};
-use caudal_plot::{Axis, Figure, FiveNumbers, Layer, Quantity, Scale};
+use caudal_plot::{Axis, AxisQuantity, Figure, FiveNumbers, Layer, Scale};
 use caudal_stats::{Estimate, IntervalMethod, mean_interval};
 use caudal_store::SampleSeries;
 
@@ -53,7 +53,7 @@ fn times(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     } else {
         Scale::Linear
     };
-    Axis::new(label, Quantity::Seconds, scale)
+    Axis::new(label, AxisQuantity::Seconds, scale)
 }
 
 /// The distribution of round trips, a line a case and echo flow.
@@ -171,7 +171,7 @@ pub fn cdf_figure(
         title: title.to_owned(),
         description: "The share of round trips that took at most so long.".to_owned(),
         x: times("round-trip time", all),
-        y: Axis::linear("part of the round trips", Quantity::Percent).including(&[0.0, 1.0]),
+        y: Axis::linear("part of the round trips", AxisQuantity::Percent).including(&[0.0, 1.0]),
         layers,
         size: Figure::SIZE,
         note: None,
@@ -382,7 +382,7 @@ pub fn sizes_figure(title: &str, series: &[(String, Vec<SizeResult>)]) -> Option
     let figure = Figure {
         title: title.to_owned(),
         description: "Mean round-trip time by message size, with intervals of the mean.".to_owned(),
-        x: Axis::log("message size", Quantity::Bytes),
+        x: Axis::log("message size", AxisQuantity::Bytes),
         y: times("mean round-trip time", all.map(|one| one.mean_s)),
         layers,
         size: Figure::SIZE,
@@ -484,8 +484,8 @@ pub fn first_figure(title: &str, series: &[RoundTripSeries]) -> Option<Captioned
     let figure = Figure {
         title: title.to_owned(),
         description: "The first round trips in their order, a line each.".to_owned(),
-        x: Axis::linear("number of the message", Quantity::Number),
-        y: Axis::linear("round-trip time", Quantity::Seconds).from_zero(),
+        x: Axis::linear("number of the message", AxisQuantity::Number),
+        y: Axis::linear("round-trip time", AxisQuantity::Seconds).from_zero(),
         layers,
         size: Figure::SIZE,
         note: None,
@@ -553,8 +553,8 @@ pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Optio
         title: title.to_owned(),
         description: "Round-trip times over time: the median, and the band from the 5th to the 95th percentile."
             .to_owned(),
-        x: Axis::linear("time", Quantity::Seconds),
-        y: Axis::linear("round-trip time", Quantity::Seconds).from_zero(),
+        x: Axis::linear("time", AxisQuantity::Seconds),
+        y: Axis::linear("round-trip time", AxisQuantity::Seconds).from_zero(),
         layers,
         size: Figure::SIZE,
         note: None,

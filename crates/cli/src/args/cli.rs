@@ -1,0 +1,69 @@
+//! The commands of the program.
+
+use super::serve::ServeArgs;
+use super::tcp::TcpArgs;
+use super::udp::UdpArgs;
+use clap::{Args, Parser, Subcommand};
+
+/// Measures what a network gives TCP and UDP, and why.
+#[derive(Debug, Parser)]
+#[command(
+    name = "caudal",
+    version,
+    about,
+    long_about = "Measures what a network gives TCP and UDP, with the statistics that make a number \
+                  believable, and what limited it.\n\nWithout a HOST, tcp, udp and rtt measure this \
+                  machine: they start a server of their own on loopback. For a network, run \
+                  `caudal serve` on the other host.",
+    after_help = "Rates take decimal suffixes (k, M, G, T); sizes take those and binary ones (Ki, Mi, Gi).\n\
+                  Exit codes: 0 done; 1 the test failed or was cut short; 2 bad usage; 3 peer unreachable \
+                  or refused; 4 not permitted here; 5 a study's expectation was not met.",
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Answer any number of clients at once
+    Serve(ServeArgs),
+    /// Bulk TCP: goodput, round-trip time under load, and what limited it
+    Tcp(TcpArgs),
+    /// Bulk UDP: goodput, loss and its location, delay variation, reordering
+    Udp(UdpArgs),
+    /// Round-trip time by message size, stop-and-wait or on a schedule
+    Rtt(crate::rtt::RttArgs),
+    /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
+    #[command(disable_help_flag = true)]
+    Iperf(ForeignArgs),
+    /// nttcp's own options and output, with any nttcp (`caudal nttcp -?`)
+    #[command(disable_help_flag = true)]
+    Nttcp(ForeignArgs),
+    /// A test network of hosts and emulated links on this machine
+    Lab(crate::lab::LabArgs),
+    /// An experiment from a file: repeated until it is accurate enough, compared with what was expected
+    Study(crate::study::args::StudyArgs),
+    /// What theory predicts for a link, a window, a loss rate, a mix of flows
+    Predict(crate::predict::PredictArgs),
+    /// Recorded runs and studies: list, show, tag, replay, compare, import, export
+    Report(crate::report::ReportArgs),
+    /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
+    #[command(disable_help_flag = true)]
+    Iperf3(ForeignArgs),
+}
+
+/// The command line of another program.
+#[derive(Debug, Clone, Args)]
+pub struct ForeignArgs {
+    /// That program's options, as its manual has them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTION"
+    )]
+    pub words: Vec<std::ffi::OsString>,
+}

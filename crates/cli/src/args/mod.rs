@@ -1,0 +1,23 @@
+//! The command line: every flag with its default, as `--help`, the man page and the reference show it.
+
+mod cli;
+mod output;
+mod protocol;
+mod serve;
+mod start_time;
+mod store;
+mod target;
+mod tcp;
+mod traffic;
+mod udp;
+
+pub use cli::{Cli, Command, ForeignArgs};
+pub use output::{OutputArgs, confidence};
+pub use protocol::ProtocolArg;
+pub use serve::ServeArgs;
+pub use start_time::{StartTime, start_time};
+pub use store::StoreArgs;
+pub use target::TargetArgs;
+pub use tcp::TcpArgs;
+pub use traffic::{OmitArg, RateArg, TrafficArgs};
+pub use udp::UdpArgs;

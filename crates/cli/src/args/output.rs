@@ -1,0 +1,66 @@
+//! The output of a command.
+
+use super::store::StoreArgs;
+use caudal_core::units::parse_fraction;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The output of a command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Print one JSON object (schema caudal.run/1) when done
+    #[arg(long, conflicts_with_all = ["json_stream", "csv"])]
+    pub json: bool,
+    /// Print each event as a line of JSON as it happens; the last is the whole run
+    #[arg(long, conflicts_with = "csv")]
+    pub json_stream: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    pub csv: bool,
+    /// Write the output to FILE; with --json or --csv the text is still shown
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print the closing block only
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Show every column of every interval, which makes rows wider than 80 columns
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The confidence of intervals, as 0.95 or 95%
+    #[arg(long, value_name = "P", default_value = "0.95", value_parser = confidence, allow_hyphen_values = true)]
+    pub confidence: f64,
+    /// The store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+impl Default for OutputArgs {
+    /// Text on standard output, nothing recorded.
+    fn default() -> Self {
+        Self {
+            json: false,
+            json_stream: false,
+            csv: false,
+            output: None,
+            quiet: false,
+            verbose: false,
+            confidence: 0.95,
+            store: StoreArgs {
+                store: None,
+                no_store: true,
+            },
+        }
+    }
+}
+
+/// Parses a confidence between 0.5 and 0.9999, also as a percentage.
+///
+/// # Errors
+/// The values that are accepted.
+pub fn confidence(text: &str) -> Result<f64, String> {
+    parse_fraction(text)
+        .ok()
+        .filter(|level| (0.5..=0.9999).contains(level))
+        .ok_or_else(|| format!("{text:?} is not a confidence between 0.5 and 0.9999, such as 0.95"))
+}

@@ -1,0 +1,119 @@
+//! `caudal serve`
+
+use caudal_core::units::{BitRate, parse_duration};
+use caudal_engine::Network;
+use clap::Args;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES_SERVE: &str = "Examples:\n  \
+    caudal serve\n  \
+    caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
+    caudal serve --no-nttcp --no-connect-back   iperf 2 as well, but never towards a client";
+
+/// `caudal serve`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES_SERVE)]
+pub struct ServeArgs {
+    /// The address to listen on [default: all, IPv4 and IPv6]
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// The port, for control and data, TCP and UDP
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
+    pub port: u16,
+    /// End after one client's session
+    #[arg(short = '1', long)]
+    pub one_off: bool,
+    /// Clients at once; one more waits up to a second for a free slot and is then refused
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 256,
+        allow_negative_numbers = true
+    )]
+    pub max_clients: usize,
+    /// Maximum rate of one test in each direction
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub max_rate: Option<BitRate>,
+    /// Maximum duration of one test
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub max_time: Option<Duration>,
+    /// Answer only clients from this network (may be given several times, or with commas)
+    #[arg(long, value_name = "CIDR", value_delimiter = ',')]
+    pub allow: Vec<Network>,
+    /// The time after which an idle client is disconnected
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub idle_timeout: Duration,
+    /// The port for iperf 2, TCP and UDP
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::iperf2::PORT, help_heading = "iperf 2 and nttcp")]
+    pub iperf2_port: u16,
+    /// Do not answer iperf 2
+    #[arg(
+        long,
+        conflicts_with = "iperf2_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_iperf2: bool,
+    /// Do not connect back to iperf 2 clients that ask for it (their -d and -r)
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub no_connect_back: bool,
+    /// Send UDP in reverse to iperf 2 clients from this network without proof of their address; others need a TCP
+    /// connection first (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "CIDR",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_trust: Vec<Network>,
+    /// Join this multicast group and receive iperf 2's UDP sent to it (may be given several times, or with commas)
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_delimiter = ',',
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub iperf2_group: Vec<IpAddr>,
+    /// The control port for nttcp; data ports are those above
+    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::nttcp::PORT, help_heading = "iperf 2 and nttcp")]
+    pub nttcp_port: u16,
+    /// Do not answer nttcp
+    #[arg(
+        long,
+        conflicts_with = "nttcp_port",
+        help_heading = "iperf 2 and nttcp"
+    )]
+    pub no_nttcp: bool,
+    /// Do not answer clients of iperf3
+    #[arg(long, help_heading = "iperf3")]
+    pub no_iperf3: bool,
+    /// Answer only clients of iperf3 with a valid login; the private key that decrypts logins (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "authorized_users_path",
+        help_heading = "iperf3"
+    )]
+    pub rsa_private_key_path: Option<PathBuf>,
+    /// The users: a line each with the name and the SHA-256 of {name}password in hexadecimal, as name,hash
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "rsa_private_key_path",
+        help_heading = "iperf3"
+    )]
+    pub authorized_users_path: Option<PathBuf>,
+    /// Maximum difference of the clocks at a login
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, help_heading = "iperf3")]
+    pub time_skew_threshold: Duration,
+    /// Also accept logins as clients before 3.17 encrypt them
+    #[arg(long, help_heading = "iperf3")]
+    pub use_pkcs1_padding: bool,
+    /// Log one JSON object a line
+    #[arg(long)]
+    pub json_log: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}

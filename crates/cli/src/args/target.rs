@@ -1,0 +1,67 @@
+//! The server of a test, and the local address.
+
+use crate::exit::Failure;
+use clap::Args;
+use std::net::IpAddr;
+
+/// The server, and the local address.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Peer")]
+pub struct TargetArgs {
+    /// The host that runs `caudal serve`; without it this machine is measured over loopback
+    pub host: Option<String>,
+    /// The server's port, for control and data, TCP and UDP
+    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
+    pub port: u16,
+    /// Use IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub ipv4: bool,
+    /// Use IPv6 only
+    #[arg(short = '6', long)]
+    pub ipv6: bool,
+    /// The local address to send from
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// The interface to send from (may need privileges)
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+}
+
+impl TargetArgs {
+    /// Checks that the values fit one another.
+    ///
+    /// # Errors
+    /// The flag, and the values that are accepted.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.port == 0 {
+            return Err(Failure::usage(
+                "--port is 0",
+                "it must lie between 1 and 65535",
+            ));
+        }
+        let Some(bind) = self.bind else { return Ok(()) };
+        let host = self.host.as_deref().unwrap_or("");
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let peer: Option<IpAddr> = bare.parse().ok();
+        let of_host = peer.is_some_and(|peer| peer.is_ipv4() != bind.is_ipv4());
+        if of_host || (bind.is_ipv4() && self.ipv6) || (bind.is_ipv6() && self.ipv4) {
+            return Err(self.another_family(bind));
+        }
+        Ok(())
+    }
+
+    /// The failure of a local address of another family than the host's.
+    #[must_use]
+    pub fn another_family(&self, bind: IpAddr) -> Failure {
+        let (ours, other) = if bind.is_ipv4() {
+            ("IPv4", "IPv6")
+        } else {
+            ("IPv6", "IPv4")
+        };
+        let host = self.host.as_deref().unwrap_or("the peer");
+        Failure::usage(
+            format!("--bind {bind} is {ours}, and {host} is to be reached over {other}"),
+            format!("give --bind an {other} address, or leave it out"),
+        )
+    }
+}

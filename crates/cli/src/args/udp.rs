@@ -1,0 +1,54 @@
+//! `caudal udp`
+
+use super::output::OutputArgs;
+use super::target::TargetArgs;
+use super::traffic::{RateArg, TrafficArgs, rate};
+use caudal_core::units::{ByteCount, parse_fraction};
+use clap::Args;
+
+const EXAMPLES_UDP: &str = "Examples:\n  \
+    caudal udp server.example -b 100M -l 1448\n  \
+    caudal udp server.example --find-rate 0.1% -b 1G   the highest rate with at most 0.1 % loss\n  \
+    caudal udp --rate max -l 1448       this machine's own UDP";
+/// `caudal udp`
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES_UDP)]
+pub struct UdpArgs {
+    /// The server.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// The arguments of all throughput tests.
+    #[command(flatten)]
+    pub traffic: TrafficArgs,
+    /// Payload rate of each flow; `max` for as fast as possible
+    #[arg(short = 'b', long, value_name = "RATE", default_value = "1M", value_parser = rate, help_heading = "UDP", allow_hyphen_values = true)]
+    pub rate: RateArg,
+    /// Payload bytes in a datagram, 32 to 65507; by default the largest that fits the path MTU
+    #[arg(
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "UDP",
+        allow_hyphen_values = true
+    )]
+    pub length: Option<ByteCount>,
+    /// Compare every payload byte at the receiver
+    #[arg(long, help_heading = "UDP")]
+    pub verify: bool,
+    /// Search for the highest rate with at most this loss, as 0.1% (0 for none); --rate bounds the search
+    #[arg(long, value_name = "LOSS", value_parser = loss, conflicts_with_all = ["bytes", "bidir", "repeat", "until"], help_heading = "UDP", allow_hyphen_values = true)]
+    pub find_rate: Option<f64>,
+    /// The output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+fn loss(text: &str) -> Result<f64, String> {
+    if matches!(text.trim(), "0" | "0%" | "0.0" | "0 %") {
+        return Ok(0.0);
+    }
+    parse_fraction(text)
+        .ok()
+        .filter(|loss| *loss <= 0.5)
+        .ok_or_else(|| format!("{text:?} is not a loss between 0 and 50%, such as 0.1%"))
+}
