@@ -2,13 +2,14 @@
 #![no_main]
 
 use caudal_wire::echo::{
-    ANNOUNCEMENT, Announcement, Stamps, carries_number, number_up_to, stamp_answer, write_number,
+    ANNOUNCEMENT_BYTES, Announcement, Stamps, carries_number, number_up_to, stamp_reply,
+    write_number,
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u32, u64, &[u8])| {
     let (largest, latest, bytes) = input;
-    if let Some(bytes) = bytes.first_chunk::<ANNOUNCEMENT>()
+    if let Some(bytes) = bytes.first_chunk::<ANNOUNCEMENT_BYTES>()
         && let Some(announcement) = Announcement::decode(bytes, largest)
     {
         assert!(announcement.size >= 1 && announcement.size <= largest);
@@ -21,6 +22,6 @@ fuzz_target!(|input: (u32, u64, &[u8])| {
     let mut message = bytes.to_vec();
     write_number(&mut message, latest);
     assert!(message.is_empty() || number_up_to(&message, latest) == Some(latest));
-    stamp_answer(&mut message, 1, 2);
+    stamp_reply(&mut message, 1, 2);
     let _ = Stamps::read(&message);
 });

@@ -1,34 +1,30 @@
-//! What a server says, cut into pieces, and what the client reckons from its samples.
+//! The messages of a server in pieces, and the client's arithmetic on its samples.
 #![no_main]
 
-use caudal_core::interval::Timeline;
-use caudal_core::plan::{Direction, Directions, End, Omit, Rate, TrafficPlan, Transport};
+use caudal_core::interval::ServerAccount;
+use caudal_core::plan::{BulkPlan, Direction, Directions, Omit, Rate, TestEnd, Transport, UdpPlan};
+use caudal_core::timeline::Timeline;
 use caudal_stats::ClockEstimate;
 use caudal_wire::frame::Decoder;
 use caudal_wire::message::ToClient;
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-fn plan() -> TrafficPlan {
-    TrafficPlan {
-        transport: Transport::Udp,
-        directions: Directions::Both,
-        parallel: 2,
-        end: End::Time(Duration::from_secs(1)),
-        interval: Duration::from_millis(100),
-        omit: Omit::Nothing,
-        rate: Rate::Max,
-        length: 1000,
-        window: None,
-        mss: None,
-        congestion: None,
-        no_delay: false,
-        dscp: None,
-        mptcp: false,
-        discard: false,
-        zero_copy: false,
+fn plan() -> UdpPlan {
+    UdpPlan {
+        bulk: BulkPlan {
+            directions: Directions::Both,
+            parallel: 2,
+            end: TestEnd::Time(Duration::from_secs(1)),
+            interval: Duration::from_millis(100),
+            omit: Omit::Nothing,
+            rate: Rate::Max,
+            length: 1000,
+            window: None,
+            dscp: None,
+            same_machine: false,
+        },
         verify: false,
-        same_machine: false,
     }
 }
 
@@ -37,7 +33,12 @@ fuzz_target!(|input: (u8, &[u8])| {
     let mut decoder = Decoder::default();
     let mut clock = ClockEstimate::default();
     let plan = plan();
-    let mut timeline = Timeline::new(plan.flows(), &plan.ticks(), true);
+    let mut timeline = Timeline::new(
+        plan.bulk.flows(),
+        &plan.bulk.ticks(),
+        Transport::Udp,
+        ServerAccount::Full,
+    );
     for piece in bytes.chunks(usize::from(cut) + 1) {
         decoder.feed(piece);
         loop {
@@ -63,7 +64,7 @@ fuzz_target!(|input: (u8, &[u8])| {
         }
     }
     let _ = (
-        timeline.rest(),
+        timeline.remaining_rows(),
         timeline.intervals(0),
         timeline.measured(1),
         clock.min_rtt_ns(),

@@ -1,7 +1,7 @@
-//! What a client says, cut into pieces: the server's decoder and the plan's check see it first.
+//! The messages of a client in pieces: the server's decoder and the check of the plan see them first.
 #![no_main]
 
-use caudal_wire::frame::{Decoder, LONGEST_MESSAGE, encode};
+use caudal_wire::frame::{Decoder, MAX_MESSAGE_BYTES, encode};
 use caudal_wire::message::ToServer;
 use libfuzzer_sys::fuzz_target;
 
@@ -15,9 +15,9 @@ fuzz_target!(|input: (u8, &[u8])| {
                 Ok(Some(message)) => {
                     if let ToServer::Offer { plan } = &message
                         && plan.check().is_ok()
-                        && let caudal_core::plan::Plan::Traffic(plan) = plan
+                        && let Some(bulk) = plan.bulk()
                     {
-                        let ticks = plan.ticks();
+                        let ticks = bulk.ticks();
                         let _ = (
                             ticks.at(0),
                             ticks.at(1),
@@ -25,11 +25,11 @@ fuzz_target!(|input: (u8, &[u8])| {
                             ticks.total(),
                             ticks.first_measured(),
                         );
-                        assert!(plan.flows().count() <= 2048);
+                        assert!(bulk.flows().count() <= 2048);
                     }
                     let again =
                         encode(&message).expect("what was read is no longer than what is written");
-                    assert!(again.len() <= LONGEST_MESSAGE + 4);
+                    assert!(again.len() <= MAX_MESSAGE_BYTES + 4);
                 }
                 Ok(None) => break,
                 Err(_) => return,

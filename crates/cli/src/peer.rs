@@ -95,7 +95,7 @@ impl CommandPeer {
     }
 
     /// The peer itself.
-    pub fn as_mut(&mut self) -> &mut dyn Peer {
+    pub fn peer_mut(&mut self) -> &mut dyn Peer {
         &mut *self.peer
     }
 

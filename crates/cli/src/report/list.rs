@@ -259,7 +259,7 @@ mod tests {
         }
         let shown = line(&entry());
         assert!(
-            shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.23 % lost"),
+            shown.starts_with("1a2b3c4d  2026-11-21 21:10  find-rate  123.4 Mbit/s, 1.230 % lost"),
             "{shown}"
         );
     }

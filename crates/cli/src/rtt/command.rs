@@ -149,7 +149,7 @@ fn carry_out(
 ) -> Result<(EchoOutcome, Option<u64>), RunError> {
     let mut began_ns = None;
     let outcome = peer
-        .as_mut()
+        .peer_mut()
         .run(&Plan::Echo(plan.clone()), local, &mut |event| {
             if matches!(event, Event::Started { .. }) {
                 began_ns = Some(caudal_sys::clock::realtime_ns());

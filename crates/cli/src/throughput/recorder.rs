@@ -28,7 +28,7 @@ pub(super) fn record(
 ) -> Result<RecordedRun, RunError> {
     let mut recorder = BulkRecorder::new(plan, peer.info().server_account);
     let quit = &settings.local.quit;
-    let outcome = peer.as_mut().run(plan, &settings.local, &mut |event| {
+    let outcome = peer.peer_mut().run(plan, &settings.local, &mut |event| {
         for row in recorder.event(&event) {
             show(views, row, repeat);
         }

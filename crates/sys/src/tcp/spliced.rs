@@ -61,11 +61,11 @@ impl SplicedSource {
 
     /// Sends up to `max` bytes, at most 256 KiB a call, and returns their number.
     ///
-    ///  A closed connection raises `SIGPIPE`, which
+    /// A closed connection raises `SIGPIPE`, which
     /// [`crate::signal::ignore_sigpipe`] turns off.
     ///
     /// # Errors
-    /// Those of [`send_some`].
+    /// Those of [`super::send_some`].
     pub fn send_some(&mut self, socket: impl AsFd, max: usize) -> io::Result<usize> {
         if let Some(missing @ 1..) = max.checked_sub(self.waiting) {
             let (from, to) = (&self.held.reader, &self.duplicated.writer);
