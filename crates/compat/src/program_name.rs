@@ -1,35 +1,35 @@
-//! The programs this one is when it is called by their names.
+//! The commands of other tools, by the name this program was called by.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs a program with its arguments.
-pub type Personality = fn(Vec<String>) -> ExitCode;
+/// Runs the command of another tool with its arguments.
+pub type ToolCommand = fn(Vec<String>) -> ExitCode;
 
-/// The programs, by the name of a link to this one.
-const PERSONALITIES: [(&str, Personality); 3] = [
-    ("iperf", |words| crate::iperf2::main(&words)),
+/// The commands, by the name of a link to this program.
+const TOOL_COMMANDS: [(&str, ToolCommand); 3] = [
+    ("iperf", |arguments| crate::iperf2::main(&arguments)),
     ("iperf3", crate::iperf3::main),
-    ("nttcp", |words| crate::nttcp::main(&words)),
+    ("nttcp", |arguments| crate::nttcp::main(&arguments)),
 ];
 
-/// The program that is called by `name`; `None` for caudal itself.
+/// The command of the tool whose name this program was called by; `None` for caudal itself.
 #[must_use]
-pub fn called(name: &OsStr) -> Option<Personality> {
-    let name = Path::new(name).file_name()?;
-    PERSONALITIES
+pub fn tool_command(called: &OsStr) -> Option<ToolCommand> {
+    let name = Path::new(called).file_name()?;
+    TOOL_COMMANDS
         .iter()
         .find(|(known, _)| *known == name)
-        .map(|(_, personality)| *personality)
+        .map(|(_, command)| *command)
 }
 
-/// The arguments of a command line as text.
+/// The arguments of a command line as text; what is no UTF-8 is replaced.
 #[must_use]
-pub fn plain(words: impl IntoIterator<Item = OsString>) -> Vec<String> {
-    words
+pub fn to_text(arguments: impl IntoIterator<Item = OsString>) -> Vec<String> {
+    arguments
         .into_iter()
-        .map(|word| word.to_string_lossy().into_owned())
+        .map(|argument| argument.to_string_lossy().into_owned())
         .collect()
 }
 
@@ -39,10 +39,10 @@ mod tests {
 
     #[test]
     fn the_name_it_is_called_by_decides_wherever_it_lies() {
-        assert!(called(OsStr::new("/usr/bin/iperf3")).is_some());
+        assert!(tool_command(OsStr::new("/usr/bin/iperf3")).is_some());
         for name in ["iperf", "iperf3", "nttcp"] {
-            assert!(called(OsStr::new(name)).is_some(), "{name}");
+            assert!(tool_command(OsStr::new(name)).is_some(), "{name}");
         }
-        assert!(called(OsStr::new("/iperf3/caudal")).is_none());
+        assert!(tool_command(OsStr::new("/iperf3/caudal")).is_none());
     }
 }
