@@ -1,23 +1,12 @@
-//! `caudal iperf`: the command line and the output of iperf 2.
+//! The command `caudal iperf`: a client, a server, or an answer about the program itself.
 
-mod client;
-mod daemon;
-mod help;
-pub mod options;
-mod output;
-pub mod printer;
-mod record;
-mod request;
-mod server;
-mod session_events;
-pub mod units;
-
-use crate::program::{self, command_line, run_prepared};
+use super::failure::fail;
+use super::help::{HELP, USAGE};
+use super::options::Options;
+use super::output::Iperf2Output;
+use super::{client, daemon, server};
+use crate::program::{command_line, run_prepared};
 use caudal_sys::signal::Interrupt;
-use help::{HELP, USAGE};
-use options::Options;
-use output::Iperf2Output;
-use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -28,7 +17,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
 }
 
 fn run(arguments: &[String], interrupt: &'static Interrupt) -> ExitCode {
-    let mut all = Options::of_environment(|name| std::env::var(name).ok());
+    let mut all = Options::from_environment(|name| std::env::var(name).ok());
     all.extend(arguments.iter().cloned());
     let options = match Options::parse(&all) {
         Ok(options) => options,
@@ -65,9 +54,4 @@ fn run(arguments: &[String], interrupt: &'static Interrupt) -> ExitCode {
         let command = command_line("iperf", arguments);
         client::run(options, command, &mut output, interrupt)
     }
-}
-
-/// Prints an error: the exit code of a failure.
-fn fail(error: impl Display) -> ExitCode {
-    program::fail("iperf", error)
 }

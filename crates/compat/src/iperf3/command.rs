@@ -1,26 +1,9 @@
-//! `caudal iperf3`: the options and the output of iperf3 over the engine, as client and as server.
+//! The command `caudal iperf3`: a client, a server, or an answer about the program itself.
 
-mod about;
-mod client;
-mod client_view;
-mod error;
-mod figures;
-mod json;
-mod json_object;
-pub mod login;
-mod options;
-mod printer;
-mod report;
-mod server;
-mod server_view;
-mod text;
-mod units;
-
-pub use server_view::transcripts;
-
+use super::about::{SHOWN_VERSION, system_info};
+use super::options::{CommandLine, CommandLineError, Iperf3End, Iperf3Settings, USAGE, parse};
+use super::{client, server};
 use crate::program::{command_line, fail, prepare};
-use about::{SHOWN_VERSION, system_info};
-use options::{CommandLine, CommandLineError, Iperf3End, Iperf3Settings, USAGE, parse};
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -1,17 +1,11 @@
-//! `caudal nttcp`: the command line and the rows of nttcp.
+//! The command `caudal nttcp`: a client, a server, or an answer about the program itself.
 
-mod client;
-pub mod command_line;
-mod help;
-mod log;
-pub mod printer;
-mod server;
-
-use crate::program::{self, command_line as repeated_command, run_prepared};
+use super::command_line::NttcpCommandLine;
+use super::failure::fail;
+use super::help::HELP;
+use super::{client, server};
+use crate::program::{command_line as repeated_command, run_prepared};
 use caudal_sys::signal::Interrupt;
-use command_line::NttcpCommandLine;
-use help::HELP;
-use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -48,9 +42,4 @@ fn run(arguments: &[String], interrupt: &'static Interrupt) -> ExitCode {
         return server::run(&line.local, interrupt);
     }
     client::run(&line, repeated_command("nttcp", arguments), interrupt)
-}
-
-/// Prints an error: the exit code of a failure.
-fn fail(error: impl Display) -> ExitCode {
-    program::fail("nttcp", error)
 }

@@ -1,31 +1,16 @@
 //! The command line of iperf3.
 
-mod draft;
-mod settings;
-mod table;
-mod values;
-
-pub use settings::{Iperf3End, Iperf3Settings, OutputSettings, ServiceSettings, TestSettings};
-
+use super::draft::SettingsDraft;
+use super::error::CommandLineError;
+use super::group::OptionGroup;
+use super::settings::Iperf3Settings;
+use super::table::TABLE;
 use crate::option_table::{CommandWord, EffectError, GivenOption, read_options};
-use draft::SettingsDraft;
-use table::TABLE;
 
 /// The usage, as help shows it.
 pub const USAGE: &str = include_str!("usage.txt");
 
-/// The ends of a test that have an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OptionGroup {
-    /// Both.
-    Common,
-    /// The client.
-    Client,
-    /// The server.
-    Server,
-}
-
-/// What a command line asks for.
+/// The request that a command line makes.
 #[derive(Debug, Clone)]
 pub enum CommandLine {
     /// The version.
@@ -34,15 +19,6 @@ pub enum CommandLine {
     Help,
     /// A test or a server.
     Run(Box<Iperf3Settings>),
-}
-
-/// An error in a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommandLineError {
-    /// It cannot be read: shown with the usage.
-    Usage(String),
-    /// A parameter makes no sense, or is not available.
-    Parameter(String),
 }
 
 /// Reads a command line of iperf3, without the program's own name.
@@ -93,6 +69,7 @@ fn apply(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::iperf3::options::{Iperf3End, TestSettings};
     use caudal_wire::iperf3::TransportProtocol;
 
     fn client(line: &str) -> Result<TestSettings, CommandLineError> {

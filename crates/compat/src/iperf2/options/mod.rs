@@ -1,0 +1,12 @@
+//! The options of iperf 2 and its command line.
+
+mod command_line;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Options"
+)]
+mod options;
+mod table;
+mod values;
+
+pub use options::Options;
