@@ -22,7 +22,8 @@ pub mod throughput;
 pub mod topology;
 
 use args::{Cli, Command};
-use caudal_compat::{iperf2, iperf3, nttcp, personality};
+use caudal_compat::program_name::{to_text, tool_command};
+use caudal_compat::{iperf2, iperf3, nttcp};
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
 use clap::Parser;
 use exit::{Exit, Failure};
@@ -31,9 +32,9 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    let mut words = std::env::args_os();
-    if let Some(personality) = words.next().and_then(|name| personality::called(&name)) {
-        return personality(personality::plain(words));
+    let mut arguments = std::env::args_os();
+    if let Some(run_tool) = arguments.next().and_then(|name| tool_command(&name)) {
+        return run_tool(to_text(arguments));
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -53,9 +54,9 @@ pub fn main() -> ExitCode {
         }
     };
     match cli.command {
-        Command::Iperf(args) => return iperf2::main(&personality::plain(args.words)),
-        Command::Iperf3(args) => return iperf3::main(personality::plain(args.words)),
-        Command::Nttcp(args) => return nttcp::main(&personality::plain(args.words)),
+        Command::Iperf(args) => return iperf2::main(&to_text(args.words)),
+        Command::Iperf3(args) => return iperf3::main(to_text(args.words)),
+        Command::Nttcp(args) => return nttcp::main(&to_text(args.words)),
         _ => {}
     }
     end(run(&cli.command))

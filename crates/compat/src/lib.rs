@@ -6,6 +6,6 @@ pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;
 mod option_table;
-pub mod personality;
 mod program;
+pub mod program_name;
 mod recording;

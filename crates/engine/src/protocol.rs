@@ -3,6 +3,9 @@
 use caudal_wire::{iperf2, nttcp};
 use std::fmt;
 
+/// The port of a server for clients of caudal and of iperf3, unless another is given.
+pub const PORT: u16 = 5201;
+
 /// The protocol between the two ends of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
@@ -21,7 +24,7 @@ impl Protocol {
     #[must_use]
     pub const fn default_port(self) -> u16 {
         match self {
-            Self::Native | Self::Iperf3 => crate::server::PORT,
+            Self::Native | Self::Iperf3 => PORT,
             Self::Iperf2 => iperf2::PORT,
             Self::Nttcp => nttcp::PORT,
         }

@@ -1,6 +1,6 @@
 //! The client.
 
-use super::fail;
+use super::failure::fail;
 use super::options::Options;
 use super::output::Iperf2Output;
 use super::record::{TestOutcome, TestRecording};

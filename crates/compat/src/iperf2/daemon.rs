@@ -1,6 +1,6 @@
 //! A server in the background.
 
-use super::fail;
+use super::failure::fail;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};

@@ -1,6 +1,6 @@
 //! The server.
 
-use super::fail;
+use super::failure::fail;
 use super::options::Options;
 use super::output::Iperf2Output;
 use super::session_events::forwarding_views;

@@ -1,7 +1,7 @@
 //! The client.
 
 use super::command_line::NttcpCommandLine;
-use super::fail;
+use super::failure::fail;
 use super::printer::NttcpPrinter;
 use crate::recording::{ClientEnd, ClientRecording};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event, View};

@@ -1,6 +1,6 @@
 //! The server.
 
-use super::fail;
+use super::failure::fail;
 use super::log::NttcpLog;
 use caudal_engine::Admission;
 use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};

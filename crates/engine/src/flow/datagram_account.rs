@@ -1,13 +1,12 @@
 //! The account of the datagrams a receiver takes in.
 
 use super::counters::FlowCounters;
-use super::datagram_format::{DatagramReader, SenderClock, Stamp};
+use super::datagram_format::{SenderClock, Stamp};
 use caudal_core::delay::{DelayVariation, JitterRfc3550};
 use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::DelaySummary;
 use caudal_core::sequence::{RunningCounts, SequenceCounts, SequenceTracker};
 use caudal_core::transit::TransitTimes;
-use std::net::UdpSocket;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The datagrams a receiver expects.
@@ -21,10 +20,33 @@ pub(crate) struct ExpectedDatagrams {
 
 /// Consecutive datagrams of one length.
 #[derive(Debug, Clone, Copy)]
-struct DatagramRun {
+pub(super) struct DatagramRun {
     first: u64,
     count: u32,
     length: usize,
+}
+
+impl DatagramRun {
+    /// A run of one datagram of `length` bytes.
+    #[inline]
+    pub(super) const fn new(sequence: u64, length: usize) -> Self {
+        Self {
+            first: sequence,
+            count: 1,
+            length,
+        }
+    }
+
+    /// This run with one more datagram; `None` where that is not the next one of the same length.
+    #[inline]
+    pub(super) fn extended(self, sequence: u64, length: usize) -> Option<Self> {
+        let is_next = self.length == length
+            && Some(sequence) == self.first.checked_add(u64::from(self.count));
+        is_next.then_some(Self {
+            count: self.count + 1,
+            ..self
+        })
+    }
 }
 
 /// The account of the datagrams of one flow.
@@ -42,7 +64,8 @@ pub(crate) struct DatagramAccount {
 }
 
 impl DatagramAccount {
-    pub(super) fn new<R: DatagramReader>(expected: ExpectedDatagrams) -> Self {
+    /// An account of what is `expected`, whose times are of `clock`; with `late_counts`, the bytes of late datagrams count.
+    pub(super) fn new(expected: ExpectedDatagrams, clock: SenderClock, late_counts: bool) -> Self {
         Self {
             expected,
             sequence: SequenceTracker::new(),
@@ -52,8 +75,8 @@ impl DatagramAccount {
             variation: DelayVariation::new(),
             transit: TransitTimes::default(),
             latest_transit_ns: 0,
-            late_counts: R::LATE_COUNTS,
-            is_wall_clock: R::CLOCK == SenderClock::Wall,
+            late_counts,
+            is_wall_clock: clock == SenderClock::Wall,
         }
     }
 
@@ -88,60 +111,14 @@ impl DatagramAccount {
         self.counts().lost_so_far() + behind
     }
 
-    /// Takes in what the kernel handed over in one piece: one datagram, or several of one length.
-    #[inline]
-    pub(super) fn take<R: DatagramReader>(
-        &mut self,
-        reader: &mut R,
-        socket: &UdpSocket,
-        data: &[u8],
-        segment: usize,
-        arrived_ns: u64,
-    ) {
-        let mut run: Option<DatagramRun> = None;
-        let mut is_timed = false;
-        for datagram in data.chunks(segment.max(1)) {
-            let due = self.due();
-            let stamp = reader
-                .read(datagram, due, arrived_ns)
-                .filter(|stamp| self.is_intact(datagram, stamp));
-            let Some(stamp) = stamp else {
-                if !reader.control(socket, datagram) {
-                    self.corrupt += 1;
-                }
-                continue;
-            };
-            if let (false, Some(sent_ns)) = (is_timed, stamp.sent_ns) {
-                // Datagrams that left and arrived together share one transit time.
-                is_timed = true;
-                self.add_transit(arrived_ns.wrapping_sub(sent_ns) as i64);
-            }
-            run = Some(match run {
-                Some(run)
-                    if run.length == datagram.len()
-                        && Some(stamp.sequence) == run.first.checked_add(u64::from(run.count)) =>
-                {
-                    DatagramRun {
-                        count: run.count + 1,
-                        ..run
-                    }
-                }
-                before => {
-                    self.add_run(before);
-                    DatagramRun {
-                        first: stamp.sequence,
-                        count: 1,
-                        length: datagram.len(),
-                    }
-                }
-            });
-        }
-        self.add_run(run);
+    /// Counts a datagram that is damaged.
+    pub(super) const fn add_corrupt(&mut self) {
+        self.corrupt += 1;
     }
 
     /// `true` when a datagram has the length, and where it is verified the payload, that its number says.
     #[inline]
-    fn is_intact(&self, datagram: &[u8], stamp: &Stamp) -> bool {
+    pub(super) fn is_intact(&self, datagram: &[u8], stamp: &Stamp) -> bool {
         let has_length = match &self.expected.sizes {
             Some(sizes) => datagram.len() == sizes.length_of(stamp.sequence) as usize,
             None => true,
@@ -153,7 +130,9 @@ impl DatagramAccount {
             }
     }
 
-    fn add_transit(&mut self, transit_ns: i64) {
+    /// Adds the transit time of a datagram, ns by the clocks of both ends.
+    #[inline]
+    pub(super) fn add_transit(&mut self, transit_ns: i64) {
         self.jitter.push(transit_ns);
         self.variation.push(transit_ns);
         if self.is_wall_clock {
@@ -162,8 +141,9 @@ impl DatagramAccount {
         }
     }
 
-    fn add_run(&mut self, run: Option<DatagramRun>) {
-        let Some(run) = run else { return };
+    /// Adds consecutive datagrams of one length.
+    #[inline]
+    pub(super) fn add_run(&mut self, run: DatagramRun) {
         let before = self.counted();
         self.sequence.push_run(run.first, run.count);
         self.bytes += (self.counted() - before) * run.length as u64;

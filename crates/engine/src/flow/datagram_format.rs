@@ -1,9 +1,4 @@
-//! The layout of datagrams in a protocol, so that one loop sends and one receives the datagrams of all protocols.
-
-use super::counters::FlowCounters;
-use super::datagram_account::DatagramAccount;
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
+//! The layout of datagrams in a protocol, so that one loop sends the datagrams of all protocols.
 
 /// The number and departure time that a datagram carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +9,7 @@ pub(crate) struct Stamp {
     pub(crate) sent_ns: Option<u64>,
 }
 
-/// How the sender of a flow lays its datagrams out.
+/// The layout in which the sender of a flow writes its datagrams.
 pub(crate) trait DatagramFormat {
     /// Fills a datagram's payload; done once for each place in a batch.
     fn fill(&self, datagram: &mut [u8]);
@@ -36,64 +31,4 @@ pub(crate) enum SenderClock {
     Monotonic,
     /// The sender's wall clock: transit times are one-way delays where both clocks agree.
     Wall,
-}
-
-/// The next step of a receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReceiveStep {
-    /// To go on.
-    Continue,
-    /// To end: the flow is complete.
-    Done,
-}
-
-/// A receiver between two batches, as a protocol sees it.
-pub(crate) struct ReceiverView<'a> {
-    pub(crate) socket: &'a UdpSocket,
-    pub(crate) account: &'a DatagramAccount,
-    pub(crate) counters: &'a FlowCounters,
-    /// `true` when datagrams arrived since the step before.
-    pub(crate) has_arrivals: bool,
-    pub(crate) now_ns: u64,
-}
-
-/// How the receiver of a flow reads the datagrams of a protocol, and what the protocol wants of it besides.
-pub(crate) trait DatagramReader {
-    /// The clock of the times that datagrams carry.
-    const CLOCK: SenderClock;
-    /// `true` when datagrams that arrive after they had been given up count as payload.
-    const LATE_COUNTS: bool = false;
-
-    /// `true` for the source of this flow; a connected socket has no other.
-    #[inline]
-    fn is_source(&self, _source: Option<SocketAddr>) -> bool {
-        true
-    }
-
-    /// Reads number and time; `due` is the number expected next, `arrived_ns` the time of arrival by [`Self::CLOCK`]. `None` for what
-    /// is no payload of this flow.
-    fn read(&mut self, datagram: &[u8], due: u64, arrived_ns: u64) -> Option<Stamp>;
-
-    /// Takes a datagram that is no payload; `false` for one that is damaged.
-    fn control(&mut self, socket: &UdpSocket, datagram: &[u8]) -> bool;
-
-    /// The next datagram of this flow that arrived at another socket, with its time of arrival by [`Self::CLOCK`].
-    #[inline]
-    fn next_stray(&mut self) -> Option<(Vec<u8>, u64)> {
-        None
-    }
-
-    /// The number of datagrams sent in total, once the sender has announced it within the flow.
-    #[inline]
-    fn announced(&self) -> Option<u64> {
-        None
-    }
-
-    /// Does what the protocol wants after a batch, or after a wait without one.
-    ///
-    /// # Errors
-    /// When the flow cannot go on.
-    fn step(&mut self, _view: &ReceiverView<'_>) -> io::Result<ReceiveStep> {
-        Ok(ReceiveStep::Continue)
-    }
 }

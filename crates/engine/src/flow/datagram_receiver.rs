@@ -1,8 +1,9 @@
 //! The receiving end of a UDP flow.
 
 use super::counters::FlowCounters;
-use super::datagram_account::{DatagramAccount, ExpectedDatagrams};
-use super::datagram_format::{DatagramReader, ReceiveStep, ReceiverView, SenderClock};
+use super::datagram_account::{DatagramAccount, DatagramRun, ExpectedDatagrams};
+use super::datagram_format::SenderClock;
+use super::datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
 use super::thread::{FlowContext, FlowTask, TaskOutcome};
 use crate::socket::is_no_datagram;
 use caudal_core::plan::DatagramSizes;
@@ -59,7 +60,8 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
     }
 
     fn run(mut self, socket: &UdpSocket, flow: &FlowContext) -> TaskOutcome {
-        let mut account = DatagramAccount::new::<R>(std::mem::take(&mut self.expected));
+        let expected = std::mem::take(&mut self.expected);
+        let mut account = DatagramAccount::new(expected, R::CLOCK, R::LATE_COUNTS);
         let result = self.receive(socket, flow, &mut account);
         account.publish(&flow.counters, self.reader.announced());
         let result = match result {
@@ -141,13 +143,7 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         for message in receiver.messages() {
             if self.reader.is_source(message.source) {
                 let arrived_ns = clock.arrival_ns(R::CLOCK, &message);
-                account.take(
-                    &mut self.reader,
-                    socket,
-                    message.data,
-                    message.segment,
-                    arrived_ns,
-                );
+                self.take(socket, account, message.data, message.segment, arrived_ns);
             }
         }
         clock.monotonic_ns
@@ -164,19 +160,54 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         let mut has_strays = false;
         while let Some((datagram, arrived_ns)) = self.reader.next_stray() {
             has_strays = true;
-            account.take(
-                &mut self.reader,
-                socket,
-                &datagram,
-                datagram.len(),
-                arrived_ns,
-            );
+            self.take(socket, account, &datagram, datagram.len(), arrived_ns);
         }
         // The next datagram may be long in coming.
         if has_strays && account.counts().received > 0 && counters.first_ns.load(Relaxed) == 0 {
             counters.first_ns.store(monotonic_ns(), Relaxed);
         }
         has_strays
+    }
+
+    /// Takes what the kernel handed over in one piece: one datagram, or several of one length.
+    #[inline]
+    fn take(
+        &mut self,
+        socket: &UdpSocket,
+        account: &mut DatagramAccount,
+        data: &[u8],
+        segment: usize,
+        arrived_ns: u64,
+    ) {
+        let mut run: Option<DatagramRun> = None;
+        let mut is_timed = false;
+        for datagram in data.chunks(segment.max(1)) {
+            let due = account.due();
+            let stamp = self
+                .reader
+                .read(datagram, due, arrived_ns)
+                .filter(|stamp| account.is_intact(datagram, stamp));
+            let Some(stamp) = stamp else {
+                if !self.reader.control(socket, datagram) {
+                    account.add_corrupt();
+                }
+                continue;
+            };
+            if let (false, Some(sent_ns)) = (is_timed, stamp.sent_ns) {
+                // Datagrams that left and arrived together share one transit time.
+                is_timed = true;
+                account.add_transit(arrived_ns.wrapping_sub(sent_ns) as i64);
+            }
+            let (sequence, length) = (stamp.sequence, datagram.len());
+            let extended = run.and_then(|run| run.extended(sequence, length));
+            if let (None, Some(complete)) = (extended, run) {
+                account.add_run(complete);
+            }
+            run = extended.or(Some(DatagramRun::new(sequence, length)));
+        }
+        if let Some(complete) = run {
+            account.add_run(complete);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod counters;
 mod credit;
 mod datagram_account;
 mod datagram_format;
+mod datagram_reader;
 mod datagram_receiver;
 mod datagram_sender;
 mod gate;
@@ -27,9 +28,8 @@ pub(crate) use budget::ByteBudget;
 pub(crate) use counters::FlowCounters;
 pub(crate) use credit::{CreditGrant, CreditId};
 pub(crate) use datagram_account::DatagramAccount;
-pub(crate) use datagram_format::{
-    DatagramFormat, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp,
-};
+pub(crate) use datagram_format::{DatagramFormat, SenderClock, Stamp};
+pub(crate) use datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
 pub(crate) use datagram_receiver::DatagramReceiver;
 pub(crate) use datagram_sender::{
     DatagramLimit, DatagramPace, DatagramSender, SendGrouping, UnsentDatagrams,

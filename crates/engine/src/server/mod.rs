@@ -16,7 +16,7 @@ mod state;
 mod test_registry;
 mod test_sockets;
 
-pub use options::{PORT, ServerOptions};
+pub use options::ServerOptions;
 pub use server::Server;
 pub use session_event::{
     SessionEvent, SessionEventKind, SessionEventSender, SessionView, SessionViews,

@@ -2,12 +2,10 @@
 
 use crate::network::Network;
 use crate::peer::iperf3::Iperf3Options;
+use crate::protocol::PORT;
 use crate::workload::ServerLimits;
 use std::net::IpAddr;
 use std::time::Duration;
-
-/// The default port of a server.
-pub const PORT: u16 = 5201;
 
 /// The settings of a server.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! The options of iperf 2, each with what it sets.
 
-use super::Options;
+use super::options::Options;
 use super::values::{
     amount, dscp, interval, invalid, port, seconds, split_device, time_until, tos, within,
 };

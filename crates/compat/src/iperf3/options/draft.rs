@@ -1,8 +1,9 @@
 //! The settings while a command line is read, and their validation.
 
+use super::error::CommandLineError;
+use super::group::OptionGroup;
 use super::settings::{Iperf3End, Iperf3Settings, ServiceSettings, TestSettings};
 use super::values::narrow;
-use super::{CommandLineError, OptionGroup};
 use crate::iperf3::about::VERSION;
 use caudal_wire::iperf3::parameters::{MAX_BLOCK, MAX_DATAGRAM, MIN_DATAGRAM};
 use caudal_wire::iperf3::{Iperf3ErrorCode, TransportProtocol};

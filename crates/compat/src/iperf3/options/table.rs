@@ -1,7 +1,7 @@
 //! The options of iperf3 up to 3.21, each with what it sets.
 
-use super::OptionGroup::{self, Client, Common, Server};
 use super::draft::SettingsDraft;
+use super::group::OptionGroup::{self, Client, Common, Server};
 use super::values::{
     dscp, local_address, milliseconds, narrow, port, processors, rate_and, seconds, server_host,
     suffixed, timeout, whole,

@@ -1,8 +1,8 @@
 //! The data connections of a client.
 
-use super::client::Iperf3Request;
 use super::client_control::ClientControl;
 use super::error::Iperf3Error;
+use super::request::Iperf3Request;
 use super::streams::{Iperf3Stream, set_up};
 use crate::error::RunError;
 use crate::flow::role;

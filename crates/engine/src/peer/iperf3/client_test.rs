@@ -1,9 +1,9 @@
 //! The running test of a client, from its first byte to both ends' results.
 
-use super::client::Iperf3Request;
 use super::client_control::{ClientControl, STEP_NS};
 use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
+use super::request::Iperf3Request;
 use super::results::{MeasuredStream, cpu_percent};
 use super::trailing::await_trailing;
 use crate::flow::FlowSet;

@@ -3,8 +3,9 @@
 //! Such a server reports totals, at the end. The bytes its kernel has acknowledged while a TCP upload runs are known to this
 //! end; of a UDP upload nothing is, so that it makes one interval.
 
-use super::client::{Iperf3Client, Iperf3Outcome, Iperf3Request};
+use super::client::{Iperf3Client, Iperf3Outcome};
 use super::plan::parameters_from_plan;
+use super::request::Iperf3Request;
 use crate::error::RunError;
 use crate::host::describe_host;
 use crate::options::LocalOptions;

@@ -14,20 +14,25 @@ mod error;
 mod iperf3;
 mod plan;
 mod readings;
+mod registered_test;
 mod registry;
+mod request;
 mod results;
+mod server;
 mod server_options;
 mod session;
 mod session_error;
+mod session_parameters;
 mod session_streams;
 mod session_test;
 mod streams;
 mod trailing;
 
-pub use client::{Iperf3Client, Iperf3Outcome, Iperf3Request};
+pub use client::{Iperf3Client, Iperf3Outcome};
 pub use error::Iperf3Error;
 pub use iperf3::Iperf3Peer;
+pub use request::Iperf3Request;
 pub use server_options::{Iperf3Options, Iperf3Session, LoginCheck};
 
 pub(crate) use registry::{Delivery, Iperf3Registry};
-pub(crate) use session::serve;
+pub(crate) use server::serve;

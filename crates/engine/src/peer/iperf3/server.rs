@@ -1,0 +1,116 @@
+//! The server of iperf3's clients: one test for each, from its cookie to the close of its control connection.
+
+use super::control::Iperf3Control;
+use super::plan::{MAX_DURATION, plan_from_parameters};
+use super::registered_test::RegisteredTest;
+use super::session::ServerSession;
+use super::session_error::SessionError;
+use super::session_streams::StreamCollector;
+use super::session_test::{ServerTest, TestEnding};
+use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
+use crate::flow::role;
+use crate::options::LocalOptions;
+use crate::protocol::Protocol;
+use crate::server::ServerState;
+use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
+use caudal_core::plan::{Plan, PlanRecord, TestEnd};
+use caudal_sys::clock::Rusage;
+use caudal_wire::iperf3::{ControlState, Cookie, Parameters};
+use std::net::{SocketAddr, TcpStream};
+
+/// Serves a client whose cookie has been read.
+pub(crate) fn serve(
+    state: &ServerState,
+    stream: TcpStream,
+    peer: SocketAddr,
+    number: u64,
+    cookie: Cookie,
+) {
+    let refused = |reason: String| state.send_refused(Protocol::Iperf3, peer, reason);
+    let control = match Iperf3Control::new(stream, peer) {
+        Ok(control) => control,
+        Err(cause) => return refused(cause.to_string()),
+    };
+    let entry = match RegisteredTest::new(state, cookie) {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return refused("it repeats the cookie of a running test".to_owned()),
+        Err(error) => return refused(error.to_string()),
+    };
+    let mut session = ServerSession::new(state, control, entry, number);
+    // A client that has left needs no answer.
+    if let Err(error) = carry_out(&mut session)
+        && let Some((code, reason)) = error.answer()
+    {
+        session.control.send_error(code);
+        session.send_refused(reason);
+    }
+    session.close();
+}
+
+/// Carries out the test of a session.
+fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
+    let parameters = session.receive_parameters()?;
+    let interval = session.state.options.iperf3.interval;
+    let mut plan = plan_from_parameters(&parameters, interval);
+    session.limit(&parameters, &mut plan)?;
+    session.connected(&parameters);
+    session.send_event(&Event::Agreed(Agreement {
+        repeat: None,
+        plan: PlanRecord::from(&plan),
+        changed: Vec::new(),
+    }));
+    let streams = StreamCollector::new(session).collect(&parameters, &plan)?;
+    for stream in &streams {
+        let role = role(stream.flow.direction, false);
+        set_up(&stream.socket, &parameters, role)
+            .map_err(|error| SessionError::Code(error.code, Some(error.cause.to_string())))?;
+    }
+    run(session, &parameters, plan, streams)
+}
+
+/// Runs the test whose streams are open.
+fn run(
+    session: &mut ServerSession<'_>,
+    parameters: &Parameters,
+    mut plan: Plan,
+    streams: Vec<Iperf3Stream>,
+) -> Result<(), SessionError> {
+    if let Some(bulk) = plan.bulk_mut().filter(|bulk| bulk.bytes().is_none()) {
+        // The client ends the test, by its own clock.
+        bulk.end = TestEnd::Time(MAX_DURATION);
+    }
+    let options = LocalOptions {
+        affinity: parameters
+            .server_affinity
+            .map(|cpu| vec![cpu as usize])
+            .unwrap_or_default(),
+        ..LocalOptions::default()
+    };
+    let congestion = congestion(&streams);
+    let connections = data_connections(&streams, false);
+    let mut set = StreamTasks::new(parameters, &plan, false).spawn(streams, &options)?;
+    for connection in connections {
+        session.send_event(&Event::Opened(connection));
+    }
+    let usage = Rusage::of_process();
+    session
+        .control
+        .send(&[ControlState::TestStart, ControlState::TestRunning])?;
+    set.start();
+    session.send_event(&Event::Started { repeat: None });
+    let flows = plan.flows();
+    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage);
+    let ending = test.carry_out();
+    let totals = test.finish();
+    match ending {
+        Ok(TestEnding::Reported | TestEnding::Terminated) => Ok(()),
+        Err(error) => {
+            // The view shows the error in its own way.
+            session.send_to_log(Event::Ended(EndedTest {
+                cut_short: Some(CutShort::Lost(error.to_string())),
+                ..totals
+            }));
+            Err(error)
+        }
+    }
+}
