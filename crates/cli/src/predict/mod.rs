@@ -1,6 +1,6 @@
 //! `caudal predict`: the results that theory expects, with the arithmetic.
 //!
-//! Each question is a file with its flags and its [`question::Question`]: the parameters, and the predictions for one
+//! Each question is a file with its flags and its `Question`: the parameters, and the predictions for one
 //! value of each.
 
 mod command;

@@ -16,7 +16,7 @@ pub struct Iperf3Document {
     #[serde(deserialize_with = "lenient_list")]
     pub intervals: Option<Vec<Iperf3Interval>>,
     #[serde(deserialize_with = "lenient")]
-    pub end: Option<Iperf3End>,
+    pub end: Option<DocumentEnd>,
     #[serde(deserialize_with = "lenient")]
     pub title: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -35,10 +35,10 @@ pub struct Iperf3Start {
     pub timestamp: Option<Iperf3Timestamp>,
     /// The server, in the document of a client.
     #[serde(deserialize_with = "lenient")]
-    pub connecting_to: Option<Iperf3Peer>,
+    pub connecting_to: Option<DocumentPeer>,
     /// The client, in the document of a server.
     #[serde(deserialize_with = "lenient")]
-    pub accepted_connection: Option<Iperf3Peer>,
+    pub accepted_connection: Option<DocumentPeer>,
     #[serde(deserialize_with = "lenient")]
     pub test_start: Option<Iperf3Test>,
     #[serde(deserialize_with = "lenient")]
@@ -58,7 +58,7 @@ pub struct Iperf3Timestamp {
 /// The address of the peer.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Iperf3Peer {
+pub struct DocumentPeer {
     #[serde(deserialize_with = "lenient")]
     pub host: Option<String>,
     #[serde(deserialize_with = "lenient")]
@@ -101,7 +101,7 @@ pub struct Iperf3Interval {
 /// The totals of the test.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Iperf3End {
+pub struct DocumentEnd {
     #[serde(deserialize_with = "lenient_list")]
     pub streams: Option<Vec<Iperf3StreamEnd>>,
     #[serde(deserialize_with = "lenient")]

@@ -1,7 +1,7 @@
 //! The JSON of iperf3: one object a test (`-J`), several of them, or an event a line (`--json-stream`).
 
 use super::iperf3_document::{
-    Iperf3Counts, Iperf3Document, Iperf3End, Iperf3Interval, Iperf3Peer, Iperf3Start,
+    DocumentEnd, DocumentPeer, Iperf3Counts, Iperf3Document, Iperf3Interval, Iperf3Start,
     Iperf3StreamEnd, Iperf3Timestamp,
 };
 use super::log::{Log, LogCounts, LogFlow, LogFormat};
@@ -46,7 +46,7 @@ pub fn is_stream(objects: &[Value]) -> bool {
 enum Iperf3StreamEvent {
     Start(Box<Iperf3Start>),
     Interval(Iperf3Interval),
-    End(Box<Iperf3End>),
+    End(Box<DocumentEnd>),
     Error(String),
 }
 
@@ -147,7 +147,7 @@ fn is_positive(value: &f64) -> bool {
 }
 
 /// The address of the server, with its port.
-fn server_address(server: &Iperf3Peer) -> Option<String> {
+fn server_address(server: &DocumentPeer) -> Option<String> {
     let host = server.host.as_ref()?;
     Some(match server.port {
         Some(port) if host.contains(':') => format!("[{host}]:{port}"),
@@ -235,7 +235,7 @@ impl Iperf3JsonReader {
         }
     }
 
-    fn sums(&mut self, end: &Iperf3End) {
+    fn sums(&mut self, end: &DocumentEnd) {
         let side = self.log.side.unwrap_or(ImportSide::Client);
         let is_both = end.sum_sent_bidir_reverse.is_some();
         // Of two directions the plain sums are those from client to server.
