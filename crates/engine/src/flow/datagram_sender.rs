@@ -56,7 +56,7 @@ impl DatagramPace {
     }
 }
 
-/// How datagrams are handed to the kernel.
+/// The number of datagrams handed to the kernel in one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendGrouping {
     /// Several in one call, as far as the rate allows.
@@ -68,7 +68,7 @@ pub(crate) enum SendGrouping {
     Single,
 }
 
-/// What becomes of datagrams that the kernel refused.
+/// The treatment of datagrams that the kernel refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnsentDatagrams {
     /// They are counted as errors; the next ones follow.
@@ -103,9 +103,9 @@ pub(crate) struct DatagramSender<F> {
     pub(crate) sizes: DatagramSizes,
     /// The rate to keep.
     pub(crate) pace: DatagramPace,
-    /// How datagrams are handed to the kernel.
+    /// The number of datagrams handed to the kernel in one call.
     pub(crate) grouping: SendGrouping,
-    /// What becomes of those it refuses.
+    /// The treatment of those it refuses.
     pub(crate) unsent: UnsentDatagrams,
     /// The limit on outstanding ones.
     pub(crate) limit: DatagramLimit,
@@ -119,6 +119,44 @@ struct SendCounts {
     calls: u64,
     errors: u64,
     refusals: u32,
+}
+
+impl SendCounts {
+    /// Writes the counts into the flow's counters, after a departure at `now_ns`.
+    #[inline]
+    fn publish(&self, counters: &FlowCounters, now_ns: u64) {
+        counters.datagrams.store(self.sequence, Relaxed);
+        counters.bytes.store(self.bytes, Relaxed);
+        counters.calls.store(self.calls, Relaxed);
+        counters.last_ns.store(now_ns, Relaxed);
+    }
+}
+
+/// The pauses of a sender without a rate: on one machine a receiver is about as fast as a sender, and must not be overrun.
+struct SenderPauses {
+    /// The end of the latest pause, ns of the monotonic clock.
+    paused_ns: u64,
+}
+
+impl SenderPauses {
+    const fn new(start_ns: u64) -> Self {
+        Self {
+            paused_ns: start_ns,
+        }
+    }
+
+    /// Pauses after a departure at `now_ns`, where a pause is due after `sent` datagrams.
+    #[inline]
+    fn after(&mut self, sent: u64, now_ns: u64) {
+        if !sent.is_multiple_of(PAUSE_EVERY) {
+            return;
+        }
+        let took_ns = now_ns.saturating_sub(self.paused_ns);
+        while monotonic_ns() < now_ns + (took_ns / PAUSE_PART).min(MAX_PAUSE_NS) {
+            std::hint::spin_loop();
+        }
+        self.paused_ns = monotonic_ns();
+    }
 }
 
 /// The outcome of one call to send.
@@ -161,22 +199,19 @@ impl<F: DatagramFormat> DatagramSender<F> {
         let (counters, signals) = (&*flow.counters, &*flow.signals);
         let length = self.length as usize;
         let offload = GsoSender::new(socket);
-        let pauses = self.grouping == SendGrouping::SingleAtMax && self.pace == DatagramPace::Max;
+        let has_pauses = self.has_pauses();
         let max = match self.grouping {
             SendGrouping::Single => 1,
-            SendGrouping::SingleAtMax if pauses => 1,
+            SendGrouping::SingleAtMax if has_pauses => 1,
             _ => offload.max_datagrams(length),
         };
-        let mut batch = vec![0; max * length];
-        for datagram in batch.chunks_exact_mut(length) {
-            self.format.fill(datagram);
-        }
+        let mut batch = self.filled_batch(max);
         let start_ns = monotonic_ns();
         let mut pacer = self.pacer(start_ns, max as u32);
         let wait = DepartureWait::new(pacer.as_ref());
         let mut limiter = Limiter::new(&self.limit, self.length, max as u64)?;
         let mut counts = SendCounts::default();
-        let mut paused_ns = start_ns;
+        let mut pauses = has_pauses.then(|| SenderPauses::new(start_ns));
         let all = self.sizes.datagrams();
         while !signals.is_stopped() && all.is_none_or(|all| counts.sequence < all) {
             let mut now = monotonic_ns();
@@ -199,10 +234,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
             }
             let last = self.sizes.length_of(counts.sequence + count - 1) as usize;
             let size = (count as usize - 1) * length + last;
-            let stamp_ns = self.format.stamp_ns(now);
-            for (datagram, number) in batch[..size].chunks_mut(length).zip(counts.sequence..) {
-                self.format.write(datagram, number, stamp_ns);
-            }
+            self.write_stamps(&mut batch[..size], counts.sequence, now);
             counts.calls += 1;
             let sent = offload.send_segments(socket, &batch[..size], self.length as u16);
             match self.after_send(sent, size, count, &mut counts, counters)? {
@@ -210,23 +242,39 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 SendResult::Again => continue,
             }
             counts.sequence += count;
-            counters.datagrams.store(counts.sequence, Relaxed);
-            counters.bytes.store(counts.bytes, Relaxed);
-            counters.calls.store(counts.calls, Relaxed);
-            counters.last_ns.store(now, Relaxed);
-            if pauses && counts.sequence.is_multiple_of(PAUSE_EVERY) {
-                // On one machine a receiver is about as fast as a sender, and must not be overrun.
-                let took = now.saturating_sub(paused_ns);
-                while monotonic_ns() < now + (took / PAUSE_PART).min(MAX_PAUSE_NS) {
-                    std::hint::spin_loop();
-                }
-                paused_ns = monotonic_ns();
+            counts.publish(counters, now);
+            if let Some(pauses) = &mut pauses {
+                pauses.after(counts.sequence, now);
             }
             if let Some(pacer) = &mut pacer {
                 pacer.departed(now, count as u32);
             }
         }
         Ok(pacer.map(|pacer| pacer.spacing()))
+    }
+
+    /// `true` when the sender is a little slower than possible.
+    fn has_pauses(&self) -> bool {
+        self.grouping == SendGrouping::SingleAtMax && self.pace == DatagramPace::Max
+    }
+
+    /// Room for `max` datagrams, with their payload.
+    fn filled_batch(&self, max: usize) -> Vec<u8> {
+        let length = self.length as usize;
+        let mut batch = vec![0; max * length];
+        for datagram in batch.chunks_exact_mut(length) {
+            self.format.fill(datagram);
+        }
+        batch
+    }
+
+    /// Writes number and time into datagrams that leave at `now_ns`, the first with the number `first`.
+    #[inline]
+    fn write_stamps(&self, batch: &mut [u8], first: u64, now_ns: u64) {
+        let stamp_ns = self.format.stamp_ns(now_ns);
+        for (datagram, number) in batch.chunks_mut(self.length as usize).zip(first..) {
+            self.format.write(datagram, number, stamp_ns);
+        }
     }
 
     fn pacer(&self, start_ns: u64, max: u32) -> Option<Pacer> {
