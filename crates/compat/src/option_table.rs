@@ -38,7 +38,7 @@ pub struct CommandOption<D, G = ()> {
     pub long: &'static [&'static str],
     /// The group it belongs to.
     pub group: G,
-    /// What it does.
+    /// Its effect.
     pub effect: OptionEffect<D>,
 }
 

@@ -1,4 +1,4 @@
-//! What the programs have in common that are called by other programs' names: preparing the process, and how it ends.
+//! The preparation of the process and its exit, common to the commands of all other tools.
 
 use caudal_core::text::on_one_line;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};

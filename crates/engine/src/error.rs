@@ -31,7 +31,7 @@ pub enum RunError {
     Foreign {
         /// The address.
         peer: SocketAddr,
-        /// What it sent, or seems to be.
+        /// A description of what it sent, or seems to be.
         found: String,
     },
     /// The versions do not match.
@@ -72,7 +72,7 @@ pub enum RunError {
     /// This machine's kernel did not grant something the plan needs.
     #[error("{wanted}: {cause}")]
     Local {
-        /// What was asked of the kernel.
+        /// The operation that the kernel did not allow.
         wanted: String,
         /// The kernel's error.
         cause: io::Error,
@@ -80,7 +80,7 @@ pub enum RunError {
     /// This machine's kernel does not permit something.
     #[error("not permitted here: {wanted}: {cause}")]
     Forbidden {
-        /// What was asked of the kernel.
+        /// The operation that the kernel did not allow.
         wanted: String,
         /// The kernel's error.
         cause: io::Error,
@@ -96,7 +96,7 @@ pub enum RunError {
     Unsupported {
         /// The protocol.
         protocol: Protocol,
-        /// What it does not support.
+        /// The feature it does not support.
         what: Unsupported,
     },
     /// The user ended the test before anything was measured.

@@ -266,7 +266,7 @@ impl Iperf3Text {
         lines
     }
 
-    /// What is shown of a stream: a server does not show what it was told.
+    /// The amounts that are shown of a stream: a server shows its own counts alone.
     fn shown(
         &self,
         group: StreamGroup,

@@ -22,7 +22,7 @@ const STACK_BYTES: usize = 512 << 10;
 /// The work of a flow's thread.
 pub(crate) type FlowTask = Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>;
 
-/// What a flow's task works with.
+/// The socket, counters and signals that a flow's task works with.
 #[derive(Clone)]
 pub(crate) struct FlowContext {
     pub(crate) socket: Arc<DataSocket>,
@@ -31,7 +31,7 @@ pub(crate) struct FlowContext {
     pub(crate) gate: Arc<StartGate>,
 }
 
-/// What a flow's task found out beyond its counters.
+/// The outcome of a flow's task beyond its counters.
 #[derive(Debug, Default)]
 pub(crate) struct TaskOutcome {
     /// TCP as the kernel last knew it (TCP sender).

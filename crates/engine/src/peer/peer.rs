@@ -12,7 +12,7 @@ use caudal_core::plan::Plan;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What is known of a peer.
+/// The description of a peer.
 #[derive(Debug, Clone)]
 pub struct PeerInfo {
     /// Its address.
@@ -61,7 +61,7 @@ impl PeerInfo {
 
 /// The other end of tests, which may be carried out one after another.
 pub trait Peer {
-    /// What is known of the peer.
+    /// The description of the peer.
     fn info(&self) -> &PeerInfo;
 
     /// Carries out a plan. A test that ended early after payload had begun to flow is an outcome, not an error.

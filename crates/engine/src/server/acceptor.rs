@@ -51,7 +51,7 @@ pub(super) struct Acceptor {
     sessions: u64,
 }
 
-/// What becomes of a connection whose first bytes are complete.
+/// The placement of a connection whose first bytes are complete.
 enum Placement {
     /// It was refused.
     Refused,

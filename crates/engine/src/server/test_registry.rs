@@ -16,7 +16,7 @@ pub(super) enum ArrivedSocket {
     Udp(u32, UdpSocket, SocketAddr),
 }
 
-/// Where the data sockets of one test are delivered.
+/// The inbox to which the data sockets of one test are delivered.
 struct TestInbox {
     sockets: Sender<ArrivedSocket>,
     waker: Waker,

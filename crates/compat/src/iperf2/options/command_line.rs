@@ -11,12 +11,14 @@ impl Options {
     ///
     /// # Errors
     /// One line that names the option, and what it may be.
-    pub fn parse(words: &[String]) -> Result<Self, String> {
+    pub fn parse(arguments: &[String]) -> Result<Self, String> {
         let mut options = Self::default();
-        for word in read_options(&TABLE, words.iter().cloned()).map_err(error_text)? {
+        for word in read_options(&TABLE, arguments.iter().cloned()).map_err(error_text)? {
             let given = match word {
                 CommandWord::Option(given) => given,
-                CommandWord::Operand(word) => return Err(format!("extra argument -- {word}")),
+                CommandWord::Operand(operand) => {
+                    return Err(format!("extra argument -- {operand}"));
+                }
             };
             given.apply(&mut options).map_err(|error| match error {
                 EffectError::Argument(error) => error,
@@ -35,7 +37,7 @@ impl Options {
         let supported = TABLE
             .iter()
             .filter(|option| !matches!(option.effect, OptionEffect::Unsupported(_)));
-        let mut words: Vec<String> = supported
+        let mut arguments: Vec<String> = supported
             .filter_map(|option| {
                 let name = option.long.first()?;
                 let known = format!("IPERF_{}", name.to_uppercase().replace('-', "_"));
@@ -47,12 +49,12 @@ impl Options {
             })
             .collect();
         let window = variable("TCP_WINDOW_SIZE");
-        words.extend(window.map(|value| format!("--window={value}")));
-        words
+        arguments.extend(window.map(|value| format!("--window={value}")));
+        arguments
     }
 }
 
-/// The text of an error in the words of iperf 2, whose own getopt_long is an old one.
+/// The text of an error, as the older getopt_long of iperf 2 prints it.
 fn error_text(error: OptionError) -> String {
     match error {
         OptionError::UnknownName(name) => format!("unrecognized option `--{name}'"),
@@ -69,7 +71,6 @@ fn error_text(error: OptionError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::iperf2::units::UnitFormat;
     use caudal_wire::iperf2::TestMode;
     use std::time::Duration;
 
@@ -178,12 +179,12 @@ mod tests {
 
     #[test]
     fn the_environment_stands_in_front() {
-        let words = Options::from_environment(|name| match name {
+        let arguments = Options::from_environment(|name| match name {
             "IPERF_BANDWIDTH" => Some("2m".to_owned()),
             "IPERF_UDP" => Some("1".to_owned()),
             "TCP_WINDOW_SIZE" => Some("64K".to_owned()),
             _ => None,
         });
-        assert_eq!(words, ["--bandwidth=2m", "--udp", "--window=64K"]);
+        assert_eq!(arguments, ["--bandwidth=2m", "--udp", "--window=64K"]);
     }
 }

@@ -189,7 +189,7 @@ impl Options {
         }
         if matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) && self.compatible {
             return Err(
-                "-C tells the server nothing, so it cannot be asked for -R or --full-duplex"
+                "-C sends no test header, by which the server is asked for -R or --full-duplex"
                     .to_owned(),
             );
         }

@@ -60,7 +60,7 @@ pub enum Iperf2Failure {
 pub struct Iperf2Outcome {
     /// The final reports of this end.
     pub ends: Vec<FlowEnd>,
-    /// What it ended without.
+    /// The failures of a test that reached its end all the same.
     pub failures: Vec<Iperf2Failure>,
 }
 

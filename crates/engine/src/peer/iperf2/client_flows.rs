@@ -32,7 +32,7 @@ const MIN_WITH_HEADER: u32 = 76;
 pub(super) struct ClientFlows<'a> {
     pub(super) request: &'a Iperf2Request,
     pub(super) options: &'a LocalOptions,
-    /// Where the answers to the ends of UDP flows go.
+    /// The channel for the answers to the ends of UDP flows.
     pub(super) answers: Sender<EndAnswer>,
 }
 

@@ -251,7 +251,7 @@ fn has_bytes(ends: &[FlowEnd]) -> bool {
     })
 }
 
-/// What was seen of a running test.
+/// The record of a running test.
 struct Iperf2TestRecord<'a> {
     plan: &'a Plan,
     samples: Vec<Sample>,

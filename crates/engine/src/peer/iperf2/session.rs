@@ -31,7 +31,7 @@ pub(super) struct Iperf2ServerSession<'a> {
     pub(super) header: Option<TestHeader>,
     pub(super) local: SocketAddr,
     pub(super) test: Iperf2Session,
-    /// Where the answers to the ends of UDP flows go.
+    /// The channel for the answers to the ends of UDP flows.
     pub(super) answers: Sender<EndAnswer>,
     arrived_answers: Receiver<EndAnswer>,
     view: Option<Box<dyn SessionView>>,

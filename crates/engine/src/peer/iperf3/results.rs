@@ -1,4 +1,4 @@
-//! What each end of a test has counted, in the form in which both exchange it.
+//! The results of each end of a test, in the form in which both exchange them.
 
 use caudal_core::event::{CpuPercent, EndReport, FlowTotals, PeerOutput, ReportingEnd};
 use caudal_core::plan::PlannedFlow;

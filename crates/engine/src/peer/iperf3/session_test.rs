@@ -30,7 +30,7 @@ fn as_ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 4)
 }
 
-/// How a test ended that met no error.
+/// The end of a test that met no error.
 pub(super) enum TestEnding {
     /// Both ends have reported.
     Reported,

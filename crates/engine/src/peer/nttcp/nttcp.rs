@@ -203,7 +203,7 @@ impl Peer for NttcpPeer {
     }
 }
 
-/// What was seen of a running test.
+/// The record of a running test.
 struct NttcpTestRecord<'a> {
     plan: &'a Plan,
     samples: Vec<Sample>,

@@ -66,7 +66,7 @@ pub(super) struct Transfer<'a> {
     pub(super) peer: IpAddr,
 }
 
-/// What was measured of a transfer.
+/// The measurements of a transfer.
 #[derive(Debug, Clone)]
 pub(super) struct Transferred {
     /// The row of this end.

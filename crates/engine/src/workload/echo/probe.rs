@@ -1,4 +1,4 @@
-//! What the messages of one connection are sent with, whatever their schedule.
+//! One connection with the buffers of its messages, on any schedule.
 
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
