@@ -1,8 +1,11 @@
 //! The other end of a test, whatever protocol it speaks.
 
+use super::path_mtu::path_mtu;
 use crate::error::RunError;
+use crate::host::describe_host;
 use crate::options::LocalOptions;
 use crate::protocol::Protocol;
+use crate::target::Target;
 use crate::workload::Outcome;
 use caudal_core::event::Event;
 use caudal_core::framing::IpVersion;
@@ -36,6 +39,35 @@ pub struct PeerInfo {
 }
 
 impl PeerInfo {
+    /// A server that is not connected to before its first test.
+    ///
+    /// # Errors
+    /// When the host has no address.
+    pub(crate) fn unconnected(
+        protocol: Protocol,
+        target: &Target,
+        tool: &str,
+        server_account: ServerAccount,
+    ) -> Result<Self, RunError> {
+        let addresses = target.resolve()?;
+        let address = *addresses.first().ok_or_else(|| target.no_address())?;
+        Ok(Self {
+            address,
+            protocol,
+            client: describe_host(tool, Some(address.ip())),
+            server: Host {
+                tool: protocol.to_string(),
+                name: target.host.clone(),
+                ..Host::default()
+            },
+            connect_time: Duration::ZERO,
+            idle_rtt_us: None,
+            path_mtu: path_mtu(address),
+            is_same_machine: false,
+            server_account,
+        })
+    }
+
     /// The time it took to connect, µs.
     #[must_use]
     pub fn connect_us(&self) -> f64 {

@@ -9,18 +9,17 @@ use super::client_sockets::connect_all;
 use super::end_reports::send_reports;
 use super::request::Iperf2Request;
 use crate::error::{RunError, Unsupported};
-use crate::host::{UsageMeter, describe_host};
+use crate::host::UsageMeter;
 use crate::interrupt::UserInterrupt;
 use crate::options::LocalOptions;
 use crate::peer::acknowledged::acknowledged;
-use crate::peer::path_mtu::path_mtu;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::target::{LocalBinding, Target};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use crate::workload::{BulkOutcome, Outcome, flow_records};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
-use caudal_core::host::{Host, Usage};
+use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
 use caudal_core::sample::{Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample};
@@ -55,27 +54,9 @@ impl Iperf2Peer {
         tool: &str,
         interrupt: Option<&'static Interrupt>,
     ) -> Result<Self, RunError> {
-        let address = target
-            .resolve()?
-            .first()
-            .copied()
-            .ok_or_else(|| target.no_address())?;
+        let account = ServerAccount::Totals { reordered: true };
         Ok(Self {
-            info: PeerInfo {
-                address,
-                protocol: Protocol::Iperf2,
-                client: describe_host(tool, Some(address.ip())),
-                server: Host {
-                    tool: "iperf 2".to_owned(),
-                    name: target.host.clone(),
-                    ..Host::default()
-                },
-                connect_time: Duration::ZERO,
-                idle_rtt_us: None,
-                path_mtu: path_mtu(address),
-                is_same_machine: false,
-                server_account: ServerAccount::Totals { reordered: true },
-            },
+            info: PeerInfo::unconnected(Protocol::Iperf2, target, tool, account)?,
             binding: target.binding.clone(),
             interrupt: UserInterrupt(interrupt),
         })

@@ -7,17 +7,16 @@ use super::client::{ClientSettings, NttcpClient, NttcpOutcome};
 use super::peer_report::received_datagrams;
 use super::transfer::{TransferSettings, client_flow};
 use crate::error::{RunError, Unsupported};
-use crate::host::{UsageMeter, describe_host};
+use crate::host::UsageMeter;
 use crate::options::LocalOptions;
 use crate::peer::acknowledged::acknowledged;
-use crate::peer::path_mtu::path_mtu;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::socket::SocketSettings;
 use crate::target::{LocalBinding, Target};
 use crate::workload::{BulkOutcome, Outcome, flow_records};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals, ReportingEnd};
-use caudal_core::host::{Host, Usage};
+use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
 use caudal_core::sample::{Counters, FlowEnd, ReceiverCounters, Role, Sample, SenderCounters};
@@ -48,27 +47,9 @@ impl NttcpPeer {
         tool: &str,
         interrupt: Option<&'static Interrupt>,
     ) -> Result<Self, RunError> {
-        let address = target
-            .resolve()?
-            .first()
-            .copied()
-            .ok_or_else(|| target.no_address())?;
+        let account = ServerAccount::Totals { reordered: false };
         Ok(Self {
-            info: PeerInfo {
-                address,
-                protocol: Protocol::Nttcp,
-                client: describe_host(tool, Some(address.ip())),
-                server: Host {
-                    tool: "nttcp".to_owned(),
-                    name: target.host.clone(),
-                    ..Host::default()
-                },
-                connect_time: Duration::ZERO,
-                idle_rtt_us: None,
-                path_mtu: path_mtu(address),
-                is_same_machine: false,
-                server_account: ServerAccount::Totals { reordered: false },
-            },
+            info: PeerInfo::unconnected(Protocol::Nttcp, target, tool, account)?,
             binding: target.binding.clone(),
             interrupt,
         })
