@@ -170,7 +170,7 @@ fn what_cannot_be_built_is_refused_with_its_place_in_the_file() {
         ),
         (
             link("rate = \"1T\""),
-            "link[0].rate: a rate of 1.00 Tbit/s cannot",
+            "link[0].rate: a rate of 1 Tbit/s cannot",
         ),
         (
             link("rate = \"1M\", delay = \"2h\""),

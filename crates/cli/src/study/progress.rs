@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use caudal_core::quantity::Unit;
+use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_experiment::{Case, FlowKindFile, METRICS, Metric, MetricSubject};
 use caudal_stats::mean_interval;
 use caudal_study::StudyEvent;
@@ -262,7 +262,7 @@ fn metric_text(case: &Case, metric: &str, values: &[f64], confidence: f64) -> Op
         .filter(|_| values.len() > 1)
         .map_or_else(
             || unit.show(mean),
-            |estimate| format!("{} ± {}", unit.show(mean), unit.show(estimate.half_width())),
+            |estimate| EstimateInUnit::new(&estimate, unit).plus_minus(),
         );
     let noun = match name {
         "goodput" => String::new(),

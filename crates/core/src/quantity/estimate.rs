@@ -46,6 +46,16 @@ impl<'e> EstimateInUnit<'e> {
         Some(format!("{low} to {high}"))
     }
 
+    /// The mean and half the width of the interval, `94.13 Mbit/s ± 0.11 Mbit/s`; the mean alone where there is no interval.
+    #[must_use]
+    pub fn plus_minus(self) -> String {
+        if self.estimate.method == IntervalMethod::SingleValue {
+            return self.mean();
+        }
+        let half = (self.estimate.high - self.estimate.low) / 2.0;
+        format!("{} ± {}", self.mean(), self.text(half))
+    }
+
     /// The text of a value in the unit and with the decimals of this estimate.
     fn text(self, value: f64) -> String {
         let Estimate {
@@ -150,6 +160,19 @@ mod tests {
             let shown = EstimateInUnit::new(&estimate, unit);
             let parts = format!("{}|{}", shown.mean(), shown.interval().unwrap());
             assert_eq!(parts, text);
+        }
+    }
+
+    #[test]
+    fn half_the_width_has_the_unit_and_the_decimals_of_the_mean() {
+        for (mean, half, text) in [
+            (46_310_000.0, 649_700.0, "46.31 Mbit/s ± 0.65 Mbit/s"),
+            (2_896.0, 36_800.0, "3 kbit/s ± 37 kbit/s"),
+            (10e6, 0.0, "10 Mbit/s ± 0 bit/s"),
+        ] {
+            let estimate = estimate(mean, half, IntervalMethod::IndependentRunsT);
+            let shown = EstimateInUnit::new(&estimate, Unit::BitPerSecond);
+            assert_eq!(shown.plus_minus(), text);
         }
     }
 

@@ -172,7 +172,7 @@ fn is_near(value: &Value, expected: f64) -> bool {
 #[test]
 fn a_server_that_does_not_know_what_was_sent_says_nothing_of_it() {
     let run = only(SERVER_TCP);
-    assert_eq!(run.description, "iperf3, TCP up, 10.0 s, 2.29 Gbit/s");
+    assert_eq!(run.description, "iperf3, TCP up, 10.0 s, 2.290 Gbit/s");
     assert_eq!(
         (RunKind::from(&run.run), run.outcome),
         (RunKind::Tcp, RunOutcome::Done)
@@ -266,7 +266,7 @@ fn a_clients_rate_is_what_it_sent_and_the_servers_report_what_arrived() {
 #[test]
 fn a_report_that_never_came_leaves_what_was_sent() {
     let run = only(BUFFERED);
-    assert_eq!(run.description, "iperf, UDP up, 20.0 s, 587.0 Mbit/s sent");
+    assert_eq!(run.description, "iperf, UDP up, 20.0 s, 587 Mbit/s sent");
     let headline = Headline::from(&run.run);
     assert_eq!((headline.goodput_bps, headline.loss), (None, None));
     let flow = document(&run)["flows"][0].clone();
