@@ -1,4 +1,4 @@
-//! `caudal serve`: the far side, until it is told to stop.
+//! `caudal serve`: a server that runs until it is interrupted.
 
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};

@@ -156,7 +156,7 @@ impl Closing<'_> {
         push(format!("{} B: {interval}", size.size_bytes));
         if let Some(split) = &replies.kernel {
             push(format!(
-                "  where: {} network and far host, {} this host's own calls and wake-ups (p50 of {} \
+                "  where: {} network and server, {} this host's calls and wake-ups (p50 of {} \
                  messages with kernel timestamps)",
                 time_us(split.kernel_rtt_us.p50),
                 time_us(split.host_us.p50),
