@@ -1,4 +1,4 @@
-//! `caudal serve`: the far side, until it is told to stop.
+//! `caudal serve`: the server, until it is stopped.
 
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};

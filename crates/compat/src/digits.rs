@@ -12,18 +12,18 @@ pub fn three(number: f64, unit: &str) -> String {
     }
 }
 
-/// How often `number` can be divided by `step` before it is less, up to `most` times, and what is left.
+/// `number` divided by `step` until it is less than `step`, at max_power `max_power` times, and the number of divisions.
 #[must_use]
-pub fn scaled(number: f64, step: f64, most: usize) -> (f64, usize) {
+pub fn scaled(number: f64, step: f64, max_power: usize) -> (f64, usize) {
     let (mut number, mut power) = (number, 0);
-    while number >= step && power < most {
+    while number >= step && power < max_power {
         number /= step;
         power += 1;
     }
     (number, power)
 }
 
-/// So many decimals, without the noughts at their end.
+/// A number with at max_power `decimals` decimals, without trailing zeros.
 #[must_use]
 pub fn trimmed(number: f64, decimals: usize) -> String {
     let text = format!("{number:.decimals$}");

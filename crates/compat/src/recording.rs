@@ -13,7 +13,7 @@ use std::net::IpAddr;
 /// The remedy where no file can be used: these programs have no flags for the store.
 const OTHER_FILE: &str = "name a file with CAUDAL_STORE=FILE, or say CAUDAL_STORE=none";
 
-/// How a client's test ended, as its run is recorded.
+/// The end of a client's test, as its run is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientEnd<'a> {
     /// It was completed.

@@ -31,7 +31,7 @@ pub enum RunError {
     Foreign {
         /// The address.
         peer: SocketAddr,
-        /// What it sent, or seems to be.
+        /// The bytes that it sent, or the protocol that it seems to speak.
         found: String,
     },
     /// The versions do not match.
@@ -55,7 +55,7 @@ pub enum RunError {
     Silent {
         /// The answer that was expected.
         waiting_for: &'static str,
-        /// The time it was waited for, s.
+        /// The time limit for the answer, s.
         seconds: u64,
     },
     /// The connection to the peer was lost.
@@ -72,7 +72,7 @@ pub enum RunError {
     /// This machine's kernel did not grant something the plan needs.
     #[error("{wanted}: {cause}")]
     Local {
-        /// What was asked of the kernel.
+        /// The request to the kernel that failed.
         wanted: String,
         /// The kernel's error.
         cause: io::Error,
@@ -80,7 +80,7 @@ pub enum RunError {
     /// This machine's kernel does not permit something.
     #[error("not permitted here: {wanted}: {cause}")]
     Forbidden {
-        /// What was asked of the kernel.
+        /// The request to the kernel that failed.
         wanted: String,
         /// The kernel's error.
         cause: io::Error,
@@ -96,7 +96,7 @@ pub enum RunError {
     Unsupported {
         /// The protocol.
         protocol: Protocol,
-        /// What it does not support.
+        /// The workload or setting that it does not support.
         what: Unsupported,
     },
     /// The user ended the test before anything was measured.

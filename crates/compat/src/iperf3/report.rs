@@ -50,15 +50,15 @@ impl From<Role> for StreamGroup {
 /// The end of a test.
 #[derive(Debug, Clone, Default)]
 pub struct TestClosing {
-    /// What this end has reported.
+    /// The report of this end.
     pub local: Option<EndReport>,
-    /// What the other end has reported.
+    /// The report of the other end.
     pub peer: Option<EndReport>,
     /// The reason why the test ended before its time.
     pub cut_short: Option<CutShort>,
 }
 
-/// What is known of a test so far.
+/// The state of a test so far.
 #[derive(Debug, Clone, Default)]
 pub struct TestReport {
     /// `true` at the server.
@@ -283,13 +283,13 @@ impl TestReport {
         }
     }
 
-    /// What the other end has reported.
+    /// The report of the other end.
     #[must_use]
     pub fn peer_report(&self) -> Option<&EndReport> {
         self.closing.as_ref()?.peer.as_ref()
     }
 
-    /// What this end has reported.
+    /// The report of this end.
     #[must_use]
     pub fn local_report(&self) -> Option<&EndReport> {
         self.closing.as_ref()?.local.as_ref()

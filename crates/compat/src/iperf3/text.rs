@@ -266,7 +266,7 @@ impl Iperf3Text {
         lines
     }
 
-    /// What is shown of a stream: a server does not show what it was told.
+    /// The figures of a stream that are printed: a server does not print those reported by its client.
     fn shown(
         &self,
         group: StreamGroup,

@@ -56,7 +56,7 @@ impl DatagramPace {
     }
 }
 
-/// How datagrams are handed to the kernel.
+/// The grouping of datagrams into calls of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendGrouping {
     /// Several in one call, as far as the rate allows.
@@ -68,7 +68,7 @@ pub(crate) enum SendGrouping {
     Single,
 }
 
-/// What becomes of datagrams that the kernel refused.
+/// The treatment of datagrams that the kernel refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnsentDatagrams {
     /// They are counted as errors; the next ones follow.
@@ -103,9 +103,9 @@ pub(crate) struct DatagramSender<F> {
     pub(crate) sizes: DatagramSizes,
     /// The rate to keep.
     pub(crate) pace: DatagramPace,
-    /// How datagrams are handed to the kernel.
+    /// The grouping of datagrams into calls of the kernel.
     pub(crate) grouping: SendGrouping,
-    /// What becomes of those it refuses.
+    /// The treatment of datagrams that the kernel refuses.
     pub(crate) unsent: UnsentDatagrams,
     /// The limit on outstanding ones.
     pub(crate) limit: DatagramLimit,

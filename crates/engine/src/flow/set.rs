@@ -24,7 +24,7 @@ pub(crate) const fn role(direction: Direction, is_client: bool) -> Role {
     }
 }
 
-/// How a TCP sender is stopped.
+/// The action that stops a TCP sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopAction {
     /// Its connection is half-closed, which also wakes a thread that is blocked in a send.
@@ -41,7 +41,7 @@ pub(crate) struct NewFlow {
     pub(crate) role: Role,
     /// Its socket, which the two directions of a connection may share.
     pub(crate) socket: Arc<DataSocket>,
-    /// What the kernel granted the socket.
+    /// The options that the kernel granted the socket.
     pub(crate) granted: Granted,
     /// The processor its thread is pinned to.
     pub(crate) cpu: Option<usize>,

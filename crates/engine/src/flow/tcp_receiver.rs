@@ -22,7 +22,7 @@ pub(crate) fn receive_buffer(length: u32) -> usize {
     (length as usize).clamp(MIN_RECEIVE, MAX_RECEIVE)
 }
 
-/// What becomes of the payload a receiver reads.
+/// The treatment of the payload that a receiver reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiveMode {
     /// It is copied into a buffer of this many bytes.
@@ -44,7 +44,7 @@ pub(crate) enum ReceiveMode {
 /// The receiving end of a TCP flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TcpReceiver {
-    /// What becomes of the payload.
+    /// The treatment of the payload.
     pub(crate) mode: ReceiveMode,
     /// Bytes that were received before the flow's thread began, such as a header; they count as payload.
     pub(crate) bytes_before: u64,

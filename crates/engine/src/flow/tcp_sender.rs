@@ -28,7 +28,7 @@ const MAX_SLEEP_NS: u64 = 50_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
 const ACKNOWLEDGED_CLOSE: Duration = Duration::from_secs(2);
 
-/// How a protocol ends a connection on which it has sent its last byte.
+/// The way in which a protocol closes a connection on which it has sent its last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TcpClose {
     /// Half-close, then wait until all data has been acknowledged.
@@ -52,7 +52,7 @@ pub(crate) struct TcpSender {
     pub(crate) pace: Option<WritePace>,
     /// The bytes to send.
     pub(crate) budget: Arc<ByteBudget>,
-    /// How the connection is ended.
+    /// The way in which the connection is closed.
     pub(crate) close: TcpClose,
     /// `true` when the other end may close before it has received everything.
     pub(crate) peer_may_close: bool,

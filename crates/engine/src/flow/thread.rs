@@ -22,7 +22,7 @@ const STACK_BYTES: usize = 512 << 10;
 /// The work of a flow's thread.
 pub(crate) type FlowTask = Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>;
 
-/// What a flow's task works with.
+/// The parts of a flow that its task uses.
 #[derive(Clone)]
 pub(crate) struct FlowContext {
     pub(crate) socket: Arc<DataSocket>,
@@ -31,10 +31,10 @@ pub(crate) struct FlowContext {
     pub(crate) gate: Arc<StartGate>,
 }
 
-/// What a flow's task found out beyond its counters.
+/// The results of a flow's task beyond its counters.
 #[derive(Debug, Default)]
 pub(crate) struct TaskOutcome {
-    /// TCP as the kernel last knew it (TCP sender).
+    /// The last TCP state that the kernel reported (TCP sender).
     pub(crate) tcp: Option<TcpSnapshot>,
     /// The evenness of departures (UDP sender with a rate).
     pub(crate) spacing: Option<Spacing>,

@@ -12,7 +12,7 @@ use caudal_core::plan::Plan;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What is known of a peer.
+/// The information about a peer.
 #[derive(Debug, Clone)]
 pub struct PeerInfo {
     /// Its address.
@@ -21,7 +21,7 @@ pub struct PeerInfo {
     pub protocol: Protocol,
     /// This machine.
     pub client: Host,
-    /// The peer's machine, as far as its protocol tells.
+    /// The peer's machine, as far as its protocol reports it.
     pub server: Host,
     /// The time it took to connect.
     pub connect_time: Duration,
@@ -61,7 +61,7 @@ impl PeerInfo {
 
 /// The other end of tests, which may be carried out one after another.
 pub trait Peer {
-    /// What is known of the peer.
+    /// The information about the peer.
     fn info(&self) -> &PeerInfo;
 
     /// Carries out a plan. A test that ended early after payload had begun to flow is an outcome, not an error.

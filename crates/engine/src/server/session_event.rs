@@ -16,11 +16,11 @@ pub struct SessionEvent {
     pub protocol: Protocol,
     /// The client.
     pub peer: Option<SocketAddr>,
-    /// What happened.
+    /// The kind of event.
     pub kind: SessionEventKind,
 }
 
-/// What happened in a session.
+/// The kind of an event of a session.
 #[derive(Debug, Clone)]
 pub enum SessionEventKind {
     /// A client was admitted.
@@ -60,7 +60,7 @@ impl SessionEventSender {
 
 /// The view of one session at a server.
 pub trait SessionView: View + Send {
-    /// What it has printed for the client so far.
+    /// The output it has printed for the client so far.
     fn output(&self) -> Option<PeerOutput> {
         None
     }

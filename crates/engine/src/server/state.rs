@@ -1,4 +1,4 @@
-//! What all threads of a server share.
+//! The state that all threads of a server share.
 
 use super::options::ServerOptions;
 use super::session_event::{SessionEvent, SessionEventKind, SessionEventSender};
@@ -13,7 +13,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// What all threads of a server share.
+/// The state that all threads of a server share.
 pub(crate) struct ServerState {
     pub(crate) options: ServerOptions,
     /// The slots, which clients of other protocols occupy as well.

@@ -1,4 +1,4 @@
-//! What the kernel granted a socket, which need not be what was asked for.
+//! The options that the kernel granted a socket, which may differ from those requested.
 
 use caudal_core::sample::Granted;
 use caudal_sys::udp::GsoSender;
@@ -28,7 +28,7 @@ fn granted(
     }
 }
 
-/// What the kernel granted a TCP connection.
+/// The options that the kernel granted a TCP connection.
 pub(crate) fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
     let info = tcp::tcp_info(stream).ok();
     Granted {
@@ -44,7 +44,7 @@ pub(crate) fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
     }
 }
 
-/// What the kernel granted a UDP socket whose datagrams are sent and received one by one.
+/// The options that the kernel granted a UDP socket whose datagrams are sent and received one by one.
 pub(crate) fn granted_udp(socket: &UdpSocket) -> Granted {
     Granted {
         path_mtu: udp::path_mtu(socket),
@@ -52,7 +52,7 @@ pub(crate) fn granted_udp(socket: &UdpSocket) -> Granted {
     }
 }
 
-/// What the kernel granted a UDP socket that sends and receives datagrams in batches.
+/// The options that the kernel granted a UDP socket that sends and receives datagrams in batches.
 pub(crate) fn granted_batched_udp(socket: &UdpSocket, length: u32) -> Granted {
     Granted {
         segments_per_send: Some(GsoSender::new(socket).max_datagrams(length as usize) as u32),

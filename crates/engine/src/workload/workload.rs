@@ -65,7 +65,7 @@ pub(crate) trait Workload {
     ) -> Result<Box<dyn ServerHalf>, RunError>;
 }
 
-/// How the dialogue of a test ended at the client.
+/// The end of the dialogue of a test, at the client.
 pub(crate) struct EndedDialogue {
     /// The changes the server made to the plan.
     pub(crate) changed: Vec<String>,
@@ -77,7 +77,7 @@ pub(crate) struct EndedDialogue {
     pub(crate) error: Option<RunError>,
     /// The server's report; `None` when it did not come.
     pub(crate) report: Option<FinalReport>,
-    /// What the server used; `None` when it did not report.
+    /// The resources that the server used; `None` when it did not report.
     pub(crate) server_usage: Option<Usage>,
     /// `true` when this end's part was over before the dialogue ended.
     pub(crate) was_over: bool,

@@ -52,7 +52,7 @@ impl Options {
     }
 }
 
-/// The text of an error in the words of iperf 2, whose own getopt_long is an old one.
+/// The text of an error as iperf 2 prints it, whose own getopt_long is an old one.
 fn error_text(error: OptionError) -> String {
     match error {
         OptionError::UnknownName(name) => format!("unrecognized option `--{name}'"),

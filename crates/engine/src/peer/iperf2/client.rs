@@ -60,7 +60,7 @@ pub enum Iperf2Failure {
 pub struct Iperf2Outcome {
     /// The final reports of this end.
     pub ends: Vec<FlowEnd>,
-    /// What it ended without.
+    /// The failures that did not end the test.
     pub failures: Vec<Iperf2Failure>,
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Iperf2Reader {
     progress: ReaderProgress,
 }
 
-/// What a reader has seen and done.
+/// The progress of a reader.
 #[derive(Debug, Default)]
 struct ReaderProgress {
     start_ns: u64,

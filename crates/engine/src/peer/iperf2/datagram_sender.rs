@@ -25,7 +25,7 @@ const ATTEMPTS_MS: [u64; 18] = [
 /// The number of datagrams in a row that the other end's host may refuse before a flow that expects no report ends.
 const MAX_REFUSALS: u32 = 20;
 
-/// How the end of a flow is announced.
+/// The announcement of the end of a flow.
 #[derive(Debug, Clone)]
 pub(super) enum EndAnnouncement {
     /// With one last datagram.
@@ -34,7 +34,7 @@ pub(super) enum EndAnnouncement {
     UntilReported(Sender<EndAnswer>),
 }
 
-/// What the other end answered to the end of a flow.
+/// The other end's answer to the end of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndAnswer {
     pub(super) flow: u32,

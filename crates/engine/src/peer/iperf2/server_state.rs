@@ -1,4 +1,4 @@
-//! What all threads of a server of iperf 2 share.
+//! The state that all threads of a server of iperf 2 share.
 
 use super::address_proofs::AddressProofs;
 use super::server_options::Iperf2Options;
@@ -29,7 +29,7 @@ pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// The interval at which acceptors look whether the server is being stopped.
 const ACCEPT_WAIT: Duration = Duration::from_millis(500);
 
-/// What all threads of a server of iperf 2 share.
+/// The state that all threads of a server of iperf 2 share.
 pub(super) struct Iperf2State {
     pub(super) options: Iperf2Options,
     pub(super) admission: Admission,

@@ -72,7 +72,7 @@ pub(super) fn tcp_sender(
     }
 }
 
-/// How a receiver reads.
+/// The options of a receiver.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ReadOptions {
     /// `true` to count reads by size.

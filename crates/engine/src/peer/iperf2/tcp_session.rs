@@ -125,7 +125,7 @@ struct TcpTest<'a> {
     session: Iperf2ServerSession<'a>,
     socket: Arc<DataSocket>,
     opening: TcpOpening,
-    /// What was read of the connection.
+    /// The bytes read from the connection.
     bytes: Vec<u8>,
 }
 

@@ -35,7 +35,7 @@ pub struct Iperf3Outcome {
     pub plan: Plan,
     /// The final report of this end on each flow.
     pub ends: Vec<FlowEnd>,
-    /// What this machine used.
+    /// The resources that this machine used.
     pub usage: Usage,
     /// The readings at the end of the warm-up.
     pub(super) base: Vec<Sample>,

@@ -17,7 +17,7 @@ const CLOSE_NS: u64 = 1_000_000_000;
 /// The maximum number of bytes read at once.
 const CHUNK: usize = 16 << 10;
 
-/// What was received on a control connection.
+/// The input from a control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ControlInput {
     /// A state.

@@ -143,7 +143,7 @@ impl Peer for Iperf3Peer {
     }
 }
 
-/// What was seen of a running test.
+/// The readings of a running test.
 struct TestRecord {
     plan: Plan,
     samples: Vec<Sample>,
@@ -276,7 +276,7 @@ impl TestRecord {
     }
 }
 
-/// What the server's kernel has acknowledged of a TCP upload, as its receiver's counters.
+/// The payload of a TCP upload that the server's kernel has acknowledged, as its receiver's counters.
 fn acknowledged(sample: &Sample) -> Option<Sample> {
     let Counters::Sender(sender) = sample.counters else {
         return None;

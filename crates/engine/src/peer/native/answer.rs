@@ -72,7 +72,7 @@ fn read_bytes(
     Ok(received)
 }
 
-/// What a server that speaks another protocol seems to be, by the first bytes it sent.
+/// The apparent protocol of a server that does not speak caudal's, by the first bytes it sent.
 fn recognise(received: &[u8]) -> String {
     match received {
         [] => "it closed the connection without an answer".to_owned(),

@@ -27,7 +27,7 @@ pub struct NativePeer {
     info: PeerInfo,
 }
 
-/// How the dialogue of a test ended.
+/// The end of the dialogue of a test.
 #[derive(Default)]
 struct DialogueEnd {
     cut_short: Option<CutShort>,

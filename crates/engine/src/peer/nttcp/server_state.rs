@@ -1,4 +1,4 @@
-//! What all threads of a server of nttcp share.
+//! The state that all threads of a server of nttcp share.
 
 use crate::admission::Admission;
 use crate::protocol::Protocol;
@@ -24,7 +24,7 @@ pub struct NttcpOptions {
     pub idle_timeout: Duration,
 }
 
-/// What all threads of a server of nttcp share.
+/// The state that all threads of a server of nttcp share.
 pub(super) struct NttcpState {
     pub(super) options: NttcpOptions,
     pub(super) port: u16,

@@ -66,7 +66,7 @@ pub(super) struct Transfer<'a> {
     pub(super) peer: IpAddr,
 }
 
-/// What was measured of a transfer.
+/// The results of a transfer.
 #[derive(Debug, Clone)]
 pub(super) struct Transferred {
     /// The row of this end.
@@ -141,7 +141,7 @@ impl Transfer<'_> {
         self.check(transferred)
     }
 
-    /// Checks how a transfer ended: one that was stopped counts as far as it went, unless nothing tells how far.
+    /// Checks how a transfer ended: one that was stopped counts up to that point, unless the point is unknown.
     fn check(&self, transferred: Transferred) -> Result<Transferred, NttcpError> {
         let is_datagrams_received = self.request.udp && !self.request.transmit;
         match transferred.reason {

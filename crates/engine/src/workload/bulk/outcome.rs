@@ -16,9 +16,9 @@ pub struct BulkOutcome {
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.
     pub samples: Vec<Sample>,
-    /// What this machine used.
+    /// The resources that this machine used.
     pub client_usage: Usage,
-    /// What the server used; `None` when it did not report.
+    /// The resources that the server used; `None` when it did not report.
     pub server_usage: Option<Usage>,
     /// The reason why the test ended before its plan did.
     pub cut_short: Option<CutShort>,

@@ -48,7 +48,7 @@ impl Drop for Membership {
     }
 }
 
-/// What the threads of all connections share.
+/// The state that the threads of all connections share.
 pub(super) struct SharedProgress {
     pub(super) barrier: Arc<SizeBarrier>,
     /// The start of the test, ns of the monotonic clock.

@@ -14,7 +14,7 @@ pub struct EchoConnection {
     pub client: u32,
     /// The time the TCP handshake took; `None` over UDP.
     pub connect_time: Option<Duration>,
-    /// What the kernel granted this end.
+    /// The options that the kernel granted this end.
     pub granted: Granted,
     /// The final report of the server's end; `None` when it did not report.
     pub server: Option<FlowEnd>,
@@ -37,9 +37,9 @@ pub struct EchoOutcome {
     pub timestamps_missing: Option<String>,
     /// The time the messages took to exchange.
     pub elapsed: Duration,
-    /// What this machine used.
+    /// The resources that this machine used.
     pub client_usage: Usage,
-    /// What the server used; `None` when it did not report.
+    /// The resources that the server used; `None` when it did not report.
     pub server_usage: Option<Usage>,
     /// The reason why the test ended before its plan did.
     pub cut_short: Option<CutShort>,

@@ -1,4 +1,4 @@
-//! What the messages of one connection are sent with, whatever their schedule.
+//! The connection and buffers with which messages are sent, whatever their schedule.
 
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
@@ -58,7 +58,7 @@ impl Probe {
 
 /// Announces messages to the server and waits until it is ready for them.
 ///
-/// Without its answer the announcement would be under way with the first message, which Nagle's
+/// Without this wait, the announcement would still be in flight at the first message, which Nagle's
 /// algorithm would hold back until the server acknowledged.
 pub(super) fn announce(
     mut stream: &TcpStream,
