@@ -28,7 +28,7 @@ struct Crate {
 pub fn picture(root: &Path) -> String {
     let crates = read(&root.join("crates"));
     let rows = rows(&crates);
-    let places = places(&rows);
+    let positions = positions(&rows);
     let height = ROW_HEIGHT * rows.len() as f64 - (ROW_HEIGHT - BOX_HEIGHT) + 2.0 * MARGIN + 26.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\">\n\
@@ -38,7 +38,8 @@ pub fn picture(root: &Path) -> String {
     );
     for (name, one) in &crates {
         for used in direct(one, &crates) {
-            let ((from_x, from_y), (to_x, to_y)) = (places[name.as_str()], places[used.as_str()]);
+            let ((from_x, from_y), (to_x, to_y)) =
+                (positions[name.as_str()], positions[used.as_str()]);
             let (start, end) = (from_y + BOX_HEIGHT, to_y);
             let middle = f64::midpoint(start, end);
             let _ = writeln!(
@@ -49,7 +50,7 @@ pub fn picture(root: &Path) -> String {
         }
     }
     for (name, one) in &crates {
-        draw_box(&mut svg, one, places[name.as_str()]);
+        draw_box(&mut svg, one, positions[name.as_str()]);
     }
     let _ = writeln!(
         svg,
@@ -146,7 +147,7 @@ fn direct<'a>(one: &'a Crate, crates: &'a BTreeMap<String, Crate>) -> Vec<&'a St
     one.uses.iter().filter(|used| !through(used)).collect()
 }
 
-/// The crates in rows from the top, each one row below the lowest that uses it; in a row by the places of those that use them.
+/// The crates in rows from the top, each one row below the lowest that uses it; in a row by the positions of those that use them.
 fn rows(crates: &BTreeMap<String, Crate>) -> Vec<Vec<String>> {
     fn level(name: &str, crates: &BTreeMap<String, Crate>) -> usize {
         let users = crates.values().filter(|one| one.uses.contains(name));
@@ -165,13 +166,13 @@ fn rows(crates: &BTreeMap<String, Crate>) -> Vec<Vec<String>> {
     }
     for nth in 1..rows.len() {
         let above: Vec<Vec<String>> = rows[..nth].to_vec();
-        let places = places(&above);
+        let positions = positions(&above);
         let middle = |name: &String| {
             let users = crates
                 .values()
                 .filter(|one| direct(one, crates).contains(&name));
-            let places: Vec<f64> = users.map(|one| places[one.name.as_str()].0).collect();
-            places.iter().sum::<f64>() / places.len().max(1) as f64
+            let positions: Vec<f64> = users.map(|one| positions[one.name.as_str()].0).collect();
+            positions.iter().sum::<f64>() / positions.len().max(1) as f64
         };
         rows[nth].sort_by(|one, other| middle(one).total_cmp(&middle(other)));
     }
@@ -179,16 +180,16 @@ fn rows(crates: &BTreeMap<String, Crate>) -> Vec<Vec<String>> {
 }
 
 /// The middle of the upper edge of each box.
-fn places(rows: &[Vec<String>]) -> BTreeMap<&str, (f64, f64)> {
-    let mut places = BTreeMap::new();
+fn positions(rows: &[Vec<String>]) -> BTreeMap<&str, (f64, f64)> {
+    let mut positions = BTreeMap::new();
     for (nth, row) in rows.iter().enumerate() {
         let column = WIDTH / row.len() as f64;
         for (position, name) in row.iter().enumerate() {
             let x = column * (position as f64 + 0.5);
-            places.insert(name.as_str(), (x, MARGIN + ROW_HEIGHT * nth as f64));
+            positions.insert(name.as_str(), (x, MARGIN + ROW_HEIGHT * nth as f64));
         }
     }
-    places
+    positions
 }
 
 fn lines(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a package installs beside the program: man pages and shell completions.
+//! The files that a package installs beside the program: man pages and shell completions.
 
 use caudal_cli::args::Cli;
 use clap::CommandFactory;
@@ -11,7 +11,7 @@ const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 /// Writes `man/caudal.1`, one more page for each subcommand, and `completions/` below `directory`.
 ///
 /// # Errors
-/// What the filesystem says.
+/// The error of the filesystem.
 pub fn write(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     std::fs::create_dir_all(&man)?;

@@ -37,7 +37,7 @@ fn pages() -> Vec<(&'static str, String)> {
 /// Writes every page.
 ///
 /// # Errors
-/// What the filesystem says.
+/// The error of the filesystem.
 pub fn write(root: &Path) -> io::Result<Vec<PathBuf>> {
     let directory = root.join(DIRECTORY);
     std::fs::create_dir_all(&directory)?;
@@ -56,7 +56,7 @@ fn metrics() -> String {
     let mut page = format!(
         "{NOTE}# Metrics of studies\n\nWhat expectations, tables and figures of an experiment may name, as `tcp.goodput` for the \
          goodput of the flow called tcp. Values are in the base unit; shares go from 0 to 1 and are shown in percent. A metric is \
-         absent where it could not be told, never 0.\n\n| metric | on | unit | better | what it is |\n|---|---|---|---|---|\n"
+         absent where it could not be determined, never 0.\n\n| metric | on | unit | better | meaning |\n|---|---|---|---|---|\n"
     );
     for metric in caudal_experiment::METRICS {
         let better = match metric.more_is_better {
@@ -204,7 +204,7 @@ fn cell(text: &str) -> String {
 
 fn warnings() -> String {
     let mut page = format!(
-        "{NOTE}# Warnings\n\nA run that finished but deserves doubt says so. Each warning has a stable `code`, a \
+        "{NOTE}# Warnings\n\nWarnings mark a run that finished but whose result is in doubt. Each warning has a stable `code`, a \
          `message` with the figures of this run, and a `remedy`. In text they are the last lines; in JSON \
          the list `warnings`. A warning does not change the exit code.\n\n| code | meaning |\n|---|---|\n"
     );
@@ -214,32 +214,32 @@ fn warnings() -> String {
     page
 }
 
-/// Every exit code with what it means and when it comes.
+/// Every exit code with its meaning and the outcome it stands for.
 const EXITS: [(Exit, &str, &str); 6] = [
     (
         Exit::Done,
         "done",
-        "everything asked for was measured; also `--help` and `--version`",
+        "everything requested was measured; also `--help` and `--version`",
     ),
     (
         Exit::Failed,
         "the test failed or was cut short",
         "^C or SIGTERM; the server ended the test; every flow failed; the output could not be \
-         written, or nobody reads it any more (a closed pipe ends the test)",
+         written, or its reader has closed the pipe, which ends the test",
     ),
     (
         Exit::Usage,
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
          read or is empty, a --bind of another address family than the host; \
-         a topology that cannot be built, no lab of that name, a program that is not there; no or more than one run \
+         a topology that cannot be built, no lab of that name, a program that does not exist; no or more than one run \
          of that id",
     ),
     (
         Exit::Peer,
         "the peer is unreachable or refused",
-        "unknown host, closed port, another protocol or version there, server full, address not allowed, \
-         a plan beyond the server's limits, a peer that fell silent or went away",
+        "unknown host, closed port, another protocol or version, server full, address not allowed, \
+         a plan beyond the server's limits, a peer that stopped responding or closed the connection",
     ),
     (
         Exit::NotPermitted,
@@ -268,7 +268,7 @@ fn exit_codes() -> String {
     page
 }
 
-/// What a column holds; `None` for one nobody has described.
+/// The unit, presence and meaning of a column; `None` for one without a description.
 fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
     const ALWAYS: &str = "always";
     const TCP: &str = "tcp, not in sums";
@@ -296,7 +296,11 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
             "1 when the interval belongs to the warm-up of `--omit TIME`",
         ),
         "bytes" => ("bytes", ALWAYS, "payload that arrived"),
-        "goodput_bps" => ("bit/s", ALWAYS, "the rate that makes"),
+        "goodput_bps" => (
+            "bit/s",
+            ALWAYS,
+            "goodput: `bytes` over the length of the interval",
+        ),
         "sender_cpu" => (
             "share, 0 to 1",
             "not in sums",
@@ -311,7 +315,7 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
         "min_rtt_us" => (
             "µs",
             TCP,
-            "smallest round-trip time so far, as the kernel keeps it",
+            "minimum round-trip time so far, as the kernel estimates it",
         ),
         "cwnd_bytes" => ("bytes", TCP, "congestion window at the interval's end"),
         "retransmitted_bytes" => ("bytes", TCP, "payload sent again"),
@@ -332,7 +336,7 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
         "lost" => (
             "datagrams",
             UDP,
-            "change in the number missing; negative when missing ones came after all",
+            "change in the number missing; negative when missing datagrams arrived late",
         ),
         "duplicate" => ("datagrams", UDP, "datagrams that arrived again"),
         "reordered" => (
@@ -343,12 +347,12 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
         "late" => (
             "datagrams",
             UDP,
-            "datagrams that came after they had been given up",
+            "datagrams that arrived after they had been counted as lost",
         ),
         "corrupt" => (
             "datagrams",
             UDP,
-            "datagrams whose content was not what was sent",
+            "datagrams whose content differs from what was sent",
         ),
         "socket_drops" => (
             "datagrams",
@@ -365,7 +369,7 @@ fn column(name: &str) -> Option<(&'static str, &'static str, &'static str)> {
     })
 }
 
-/// What a column of round trips holds; `None` for one nobody has described.
+/// The unit and meaning of a column of round trips; `None` for one without a description.
 fn round_trip_column(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "protocol" => ("", "`tcp` or `udp`"),
@@ -374,17 +378,17 @@ fn round_trip_column(name: &str) -> Option<(&'static str, &'static str)> {
             "",
             "the client's number, from 0, or `all` for their pooled messages",
         ),
-        "connect_us" => (
-            "µs",
-            "how long the TCP handshake took; for `all` their mean",
-        ),
-        "sent" => ("messages", "sent that count"),
+        "connect_us" => ("µs", "duration of the TCP handshake; for `all` the mean"),
+        "sent" => ("messages", "sent, without those that do not count"),
         "lost" => ("messages", "of these, without a reply in time"),
-        "late" => ("messages", "replies to messages that had been given up"),
+        "late" => (
+            "messages",
+            "replies to messages that had been counted as lost",
+        ),
         "duplicate" => ("messages", "replies to messages answered already"),
         "first_us" => (
             "µs",
-            "the first message of this size, which is not among the others; for `all` their mean",
+            "round trip of the first message of this size, which counts separately; for `all` the mean",
         ),
         "n" => ("messages", "round trips"),
         "mean_us" => ("µs", "their mean"),
@@ -392,56 +396,56 @@ fn round_trip_column(name: &str) -> Option<(&'static str, &'static str)> {
         "mean_high_us" => ("µs", "upper end"),
         "confidence" => ("", "of that interval"),
         "sd_us" => ("µs", "standard deviation"),
-        "min_us" => ("µs", "the least"),
+        "min_us" => ("µs", "minimum"),
         "p50_us" => ("µs", "median"),
         "p90_us" => ("µs", "90th percentile, from 29 values on"),
         "p99_us" => ("µs", "99th percentile, from 299 values on"),
         "p99_9_us" => ("µs", "99.9th percentile, from 2995 values on"),
-        "max_us" => ("µs", "the largest"),
-        "stamped" => ("messages", "messages that the kernel stamped"),
+        "max_us" => ("µs", "maximum"),
+        "stamped" => ("messages", "messages that the kernel timestamped"),
         "kernel_rtt_p50_us" => ("µs", "of those, outside this host: median"),
         "host_p50_us" => ("µs", "of those, within this host: median"),
         "lateness_p50_us" => ("µs", "on a schedule, how late messages left: median"),
         "lateness_p99_us" => ("µs", "99th percentile of the same"),
-        "lateness_max_us" => ("µs", "largest of the same"),
+        "lateness_max_us" => ("µs", "maximum of the same"),
         "up_p50_us" => (
             "µs",
-            "one-way delay there, with the clocks' offset taken out: median",
+            "one-way delay up, with the clocks' offset taken out: median",
         ),
         "up_pdv_p99_us" => (
             "µs",
-            "one-way delay there above its least: 99th percentile (RFC 5481)",
+            "one-way delay up above its minimum: 99th percentile (RFC 5481)",
         ),
         "up_ipdv_mean_abs_us" => (
             "µs",
-            "mean change of the delay there, regardless of sign (RFC 3393)",
+            "mean change of the one-way delay up, regardless of sign (RFC 3393)",
         ),
-        "down_p50_us" => ("µs", "the same for the way back"),
-        "down_pdv_p99_us" => ("µs", "the same for the way back"),
-        "down_ipdv_mean_abs_us" => ("µs", "the same for the way back"),
+        "down_p50_us" => ("µs", "the same down"),
+        "down_pdv_p99_us" => ("µs", "the same down"),
+        "down_ipdv_mean_abs_us" => ("µs", "the same down"),
         "one_way_bound_us" => (
             "µs",
-            "how wrong the one-way delays can be for the clocks' sake",
+            "maximum error of the one-way delays due to the clocks' offset",
         ),
-        "method" => ("", "how the mean's interval was made"),
+        "method" => ("", "method of the mean's interval"),
         _ => return None,
     })
 }
 
-/// What a column of `--raw` holds; `None` for one nobody has described.
+/// The unit and meaning of a column of `--raw`; `None` for one without a description.
 fn raw_column(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "client" => ("", "the client's number, from 0"),
         "size_bytes" => ("bytes", "in the message"),
         "index" => (
             "",
-            "the message's number in its size; 0 is the first, which is not among the others",
+            "the message's number in its size; 0 is the first, which counts separately",
         ),
         "rtt_ns" => ("ns", "round trip; empty when no reply came in time"),
-        "intended_ns" => ("ns", "on a schedule, when it was to leave, after the start"),
-        "late_ns" => ("ns", "on a schedule, how much later it left"),
-        "up_ns" => ("ns", "one-way delay there, where the message carried times"),
-        "down_ns" => ("ns", "one-way delay back, the same"),
+        "intended_ns" => ("ns", "on a schedule, when it was due, after the start"),
+        "late_ns" => ("ns", "on a schedule, how much later than due it left"),
+        "up_ns" => ("ns", "one-way delay up, where the message carried times"),
+        "down_ns" => ("ns", "one-way delay down, likewise"),
         _ => return None,
     })
 }
@@ -450,7 +454,7 @@ fn csv_columns() -> String {
     let mut page = format!(
         "{NOTE}# CSV\n\n`--csv` prints a header line and then a line for each flow and interval, as soon as both ends \
          have been read, and one more line for the sum of each direction that has several flows. A cell \
-         is empty where a column does not apply, or the kernel or the server does not say. New columns are added at the \
+         is empty where a column does not apply, or the kernel or the server does not report the value. New columns are added at the \
          end.\n\n## caudal tcp, caudal udp\n\n| column | unit | present | meaning |\n|---|---|---|---|\n"
     );
     for name in csv::COLUMNS {
@@ -494,28 +498,31 @@ fn csv_columns() -> String {
     page
 }
 
-/// What a column of predictions holds; `None` for one nobody has described.
+/// The unit and meaning of a column of predictions; `None` for one without a description.
 fn predict_column(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
         "parameter" => (
             "",
-            "what was gone through, by its key in JSON; empty without a sweep",
+            "the parameter that was swept, by its key in JSON; empty without a sweep",
         ),
         "at" => ("that of the parameter", "its value; empty without a sweep"),
-        "name" => ("", "what was predicted"),
-        "value" => ("that of `unit`", "what theory gives"),
+        "name" => ("", "the quantity that was predicted"),
+        "value" => ("that of `unit`", "the predicted value"),
         "unit" => ("", "of the value"),
         "method" => ("", "`formula` or `simulation`"),
-        "binding" => ("", "the term that decides, where several could"),
+        "binding" => (
+            "",
+            "the term that determines the value, where it is the minimum of several",
+        ),
         "tolerance_below" => (
             "share",
-            "how far below an observation may lie before an assumption has failed",
+            "how far below the value an observation may lie; one further off contradicts an assumption",
         ),
-        "tolerance_above" => ("share", "how far above"),
+        "tolerance_above" => ("share", "how far above the value, likewise"),
         "title" => ("", "the name for people"),
-        "detail" => ("", "the figure behind the value that is worth a glance"),
-        "assumes" => ("", "what must hold for the value to hold"),
-        "source" => ("", "where the formula is from"),
+        "detail" => ("", "the intermediate result that explains the value"),
+        "assumes" => ("", "the assumptions under which the value holds"),
+        "source" => ("", "the source of the formula"),
         _ => return None,
     })
 }

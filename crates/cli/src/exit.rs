@@ -1,4 +1,4 @@
-//! What every kind of failure means to a script, and what a person can do about it: one line, one code.
+//! The exit code of every kind of failure for scripts, and the line of advice for people.
 
 use crate::flag::flag;
 use caudal_core::text::on_one_line;
@@ -7,22 +7,22 @@ use caudal_wire::message::Refusal;
 use std::fmt;
 use std::process::ExitCode;
 
-/// How a command ends.
+/// The outcome of a command, as its exit code reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Everything asked for was done.
     Done,
     /// The test failed, or was cut short.
     Failed,
-    /// The command makes no sense.
+    /// The command is invalid.
     Usage,
-    /// The peer cannot be reached, is not ours, or refused.
+    /// The peer cannot be reached, speaks another protocol, or refused.
     Peer,
-    /// This user or this machine is not permitted, or not able, to do that.
+    /// This user is not permitted to do that, or this machine cannot.
     NotPermitted,
-    /// Everything was carried out, and something that was expected does not hold.
+    /// Everything was carried out, but an expectation is not met.
     Unmet,
-    /// As the command that was run in a lab ended.
+    /// The exit code of the command that was run in a lab.
     OfCommand(u8),
 }
 
@@ -51,11 +51,11 @@ impl From<Exit> for ExitCode {
 /// A failure as the command reports it.
 #[derive(Debug)]
 pub struct Failure {
-    /// What happened, and with what.
+    /// The error and what it concerns.
     pub message: String,
-    /// What to do about it; empty when there is nothing.
+    /// The advice; empty when there is none.
     pub advice: String,
-    /// How the command ends.
+    /// The outcome of the command.
     pub exit: Exit,
 }
 
@@ -70,7 +70,7 @@ impl Failure {
         }
     }
 
-    /// Something in the command line that makes no sense.
+    /// A failure because the command line is invalid.
     #[must_use]
     pub fn usage(message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message, advice)
@@ -168,7 +168,7 @@ impl From<RunError> for Failure {
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {
-            // "Here" is there, in the words of the server's kernel.
+            // "Here" in this message is the server's host.
             RunError::Refused {
                 reason: Refusal::Host,
                 message,

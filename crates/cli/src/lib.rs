@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
     end(run(&cli.command))
 }
 
-/// How the process ends; says in a line what went wrong.
+/// The exit code of the process; prints a failure as one line.
 fn end(outcome: Result<Exit, Failure>) -> ExitCode {
     outcome
         .unwrap_or_else(|failure| {
@@ -96,7 +96,7 @@ fn one_line(error: &clap::Error) -> Option<Failure> {
     ))
 }
 
-/// What every command needs of the process.
+/// Prepares the process for any command: ignores SIGPIPE and catches interrupts.
 fn prepare() -> Result<&'static Interrupt, Failure> {
     let prepared = |cause: std::io::Error| {
         Failure::new(
@@ -120,7 +120,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Report(args) => report::report(args, interrupt),
-        // Have their own ways of ending.
+        // These have exit codes of their own.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }
 }

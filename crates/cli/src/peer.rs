@@ -99,7 +99,7 @@ impl CommandPeer {
         &mut *self.peer
     }
 
-    /// What is known of it.
+    /// The information about the peer.
     #[must_use]
     pub fn info(&self) -> &PeerInfo {
         self.peer.info()

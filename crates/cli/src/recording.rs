@@ -10,7 +10,7 @@ use caudal_store::{Recording, RecordingError, RunOutcome, SampleSeries, StoreErr
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Digits of an id that people are shown: enough to tell any runs of a lifetime apart.
+/// The number of digits of an id shown to people: enough to distinguish all runs that a person makes.
 pub const SHOWN: usize = 8;
 
 /// The beginning of an id that people are shown.

@@ -184,7 +184,7 @@ impl ServerLog {
     ) {
         let protocol = event.protocol.to_string();
         let peer = event.peer.map(|peer| peer.to_string());
-        let place = peer
+        let prefix = peer
             .as_ref()
             .map_or_else(String::new, |peer| format!("{peer}: "));
         let refused = if name == "refused" {
@@ -192,7 +192,7 @@ impl ServerLog {
         } else {
             ""
         };
-        self.write(&format!("{protocol}: {place}{refused}{message}"), || {
+        self.write(&format!("{protocol}: {prefix}{refused}{message}"), || {
             json!({"event": name, "dialect": protocol, "peer": peer, "what": message,
                    "received_bytes": bytes.map(|(received, _)| received),
                    "sent_bytes": bytes.map(|(_, sent)| sent)})

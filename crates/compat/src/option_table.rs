@@ -1,20 +1,20 @@
-//! The one reader of command lines in the manner of GNU getopt_long: clusters of short options, abbreviated long ones.
+//! The parser of command lines in the manner of GNU getopt_long: clusters of short options, abbreviated long ones.
 //!
 //! An option is a row of a program's table: its names, its argument, and the setting that it changes in the program's
-//! draft `D`. Unknown, ambiguous and incomplete options are errors of the reader.
+//! draft `D`. Unknown, ambiguous and incomplete options are errors of the parser.
 
 /// The argument of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// It has none.
     Absent,
-    /// It has one, attached or as the next word.
+    /// It has one, attached or as the next argument of the command line.
     Required,
     /// It has one if that is attached.
     Optional,
 }
 
-/// The effect of an option on the draft `D`, with the error where its argument makes no sense.
+/// The effect of an option on the draft `D`, with the error where its argument is invalid.
 #[derive(Debug)]
 pub enum OptionEffect<D> {
     /// It sets something by itself.
@@ -66,7 +66,7 @@ pub struct OptionArgument<'a> {
     pub text: &'a str,
 }
 
-/// A word of a command line.
+/// An element of a command line.
 #[derive(Debug)]
 pub enum CommandWord<'t, D, G> {
     /// An option.
@@ -86,12 +86,12 @@ pub struct GivenOption<'t, D, G> {
     argument: Option<String>,
 }
 
-/// The option that was given is known, and not supported, or its argument makes no sense.
+/// The option that was given is known, and not supported, or its argument is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectError {
     /// It is not supported.
     Unsupported,
-    /// Its argument makes no sense.
+    /// Its argument is invalid.
     Argument(String),
 }
 
@@ -99,7 +99,7 @@ impl<D, G> GivenOption<'_, D, G> {
     /// Applies the option to a draft.
     ///
     /// # Errors
-    /// When it is not supported, or its argument makes no sense.
+    /// When it is not supported, or its argument is invalid.
     pub fn apply(&self, draft: &mut D) -> Result<(), EffectError> {
         let argument = self.argument.as_deref().map(|text| OptionArgument {
             written: &self.written,
@@ -120,7 +120,7 @@ impl<D, G> GivenOption<'_, D, G> {
     }
 }
 
-/// An error in a command line, in the words of getopt_long of the GNU C library.
+/// An error in a command line, worded as by getopt_long of the GNU C library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// There is no option of this name.
@@ -148,10 +148,10 @@ fn quoted(names: &[&str]) -> String {
     names.join(" ")
 }
 
-/// Reads a command line, without the program's own name.
+/// Parses a command line, without the program's own name.
 ///
 /// # Errors
-/// The first word that cannot be read.
+/// The first error in the command line.
 pub fn read_options<D, G>(
     table: &[CommandOption<D, G>],
     arguments: impl IntoIterator<Item = String>,
@@ -174,7 +174,7 @@ pub fn read_options<D, G>(
     Ok(words)
 }
 
-/// Reads `NAME` or `NAME=ARGUMENT`; `next` has the words that follow.
+/// Parses `NAME` or `NAME=ARGUMENT`; `next` yields the arguments that follow.
 fn read_long<'t, D, G>(
     table: &'t [CommandOption<D, G>],
     long: &str,
@@ -199,7 +199,7 @@ fn read_long<'t, D, G>(
     })
 }
 
-/// Reads a cluster of letters behind a dash, the last of which may have an argument.
+/// Parses a cluster of letters after a dash, the last of which may have an argument.
 fn read_cluster<'t, D, G>(
     table: &'t [CommandOption<D, G>],
     cluster: &str,

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// The exit code of a program that has to do with a kernel that does not let it prepare for signals.
+/// The exit code when the kernel does not permit the preparation for signals.
 const NOT_PERMITTED: u8 = 4;
 
 /// Prepares the process: a closed connection and the terminal's signals do not end it.
@@ -18,7 +18,7 @@ pub fn prepare() -> std::io::Result<&'static Interrupt> {
     Interrupt::install()
 }
 
-/// Runs `program` in a prepared process. Where that cannot be had, one line on standard error says so.
+/// Runs `program` in a prepared process. Where the preparation fails, it prints one line on standard error.
 pub fn run_prepared(program: impl FnOnce(&'static Interrupt) -> ExitCode) -> ExitCode {
     match prepare() {
         Ok(interrupt) => program(interrupt),

@@ -12,7 +12,7 @@ pub struct LossLocation {
     /// Refused by the sender's own kernel; absent where the sender does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_refused: Option<u64>,
-    /// Dropped by the queueing discipline of the sender's interface, all traffic; null when it does not say.
+    /// Dropped by the queueing discipline of the sender's interface, all traffic; null when it does not report drops.
     pub sender_qdisc: Option<u64>,
     /// Dropped for a full buffer at the receiving socket; absent where the receiver does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,7 +20,7 @@ pub struct LossLocation {
     /// `true` when that is a lower bound: the kernel counts datagrams that it had joined as one.
     pub receiver_socket_at_least: bool,
     /// The rest, lost on the path; an upper bound where the number before is a lower one. Absent where it
-    /// cannot be told from what was dropped at the receiving socket.
+    /// cannot be distinguished from drops at the receiving socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<u64>,
     /// That rest where the receiver does not report its own drops.

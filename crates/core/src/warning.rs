@@ -12,7 +12,7 @@ pub struct Warning {
     pub code: WarningCode,
     /// The doubt in words, with the figures of this run.
     pub message: String,
-    /// The remedy in words.
+    /// The remedy, as text.
     pub remedy: String,
 }
 

@@ -55,7 +55,7 @@ pub enum RunError {
     Silent {
         /// The answer that was expected.
         waiting_for: &'static str,
-        /// The time it was waited for, s.
+        /// The time limit for the answer, s.
         seconds: u64,
     },
     /// The connection to the peer was lost.

@@ -1,4 +1,4 @@
-//! What links, switches and shared media do to frames, in virtual time.
+//! The effects of links, switches and shared media on frames, in virtual time.
 //!
 //! A frame goes in with its arrival time, and frames come out with theirs. A [`Stage`](stage::Stage) has one input and one
 //! output; stages in series are a [`Pipeline`](pipeline::Pipeline). A [`NetworkNode`](node::NetworkNode) has ports; nodes

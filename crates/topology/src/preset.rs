@@ -41,7 +41,7 @@ pub enum PresetError {
     OutOfRange {
         /// The name of the preset.
         preset: &'static str,
-        /// What the number counts.
+        /// The things that the number counts.
         counts: &'static str,
         /// The number that was given.
         number: usize,

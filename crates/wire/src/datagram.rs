@@ -1,4 +1,4 @@
-//! The header of every datagram of ours: 32 bytes, big-endian, with a check of its own.
+//! The header of every datagram of caudal: 32 bytes, big-endian, with a checksum of its own.
 //!
 //! ```text
 //!  0  magic  0xCA 0x0D 0xA1      3  kind
@@ -15,7 +15,7 @@ pub const HEADER_BYTES: usize = 32;
 pub const OPENING_BYTES: usize = 64;
 const MAGIC: u32 = 0xCA0D_A100;
 
-/// What a datagram is.
+/// The kind of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatagramKind {
     /// A client opens a flow: carries the token.
@@ -28,14 +28,14 @@ pub enum DatagramKind {
     Ready,
     /// Payload.
     Data,
-    /// The receiver tells how far it has read: the sequence number counts datagrams read.
+    /// The receiver's progress: the sequence number counts the datagrams read.
     Credit,
 }
 
 /// A header's fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DatagramHeader {
-    /// What the datagram is.
+    /// The kind of the datagram.
     pub kind: DatagramKind,
     /// The flow it belongs to.
     pub flow: u32,
@@ -112,7 +112,7 @@ impl DatagramHeader {
             .copy_from_slice(&check(first, self.sequence, self.sent_ns, self.tag).to_be_bytes());
     }
 
-    /// Reads a datagram's header; `None` when it is short, not ours, or damaged.
+    /// Reads a datagram's header; `None` when it is short, damaged, or not one of caudal's.
     #[inline]
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<Self> {
@@ -144,13 +144,13 @@ impl DatagramHeader {
 /// A datagram of the opening dialogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpeningDatagram {
-    /// Which step it is.
+    /// The step of the dialogue.
     pub kind: DatagramKind,
     /// The flow that is opened.
     pub flow: u32,
     /// The test it belongs to.
     pub token: TestToken,
-    /// What the server wants back; zero in a hello.
+    /// The bytes that the server expects back; zero in a hello.
     pub challenge: [u8; 16],
 }
 

@@ -1,8 +1,8 @@
-//! The bytes of an echo test: what is said before a series of messages over TCP, and what a message
-//! over UDP carries.
+//! The bytes of an echo test: the announcement before a series of messages over TCP, and the content of a
+//! message over UDP.
 //!
-//! A TCP message is payload and nothing else: an [`Announcement`] tells how long the following ones are;
-//! it comes back itself, and then they do, in order. A UDP message begins with its number, counted over the flow from 0, as
+//! A TCP message is payload and nothing else: an [`Announcement`] gives the size of the messages that follow;
+//! it is echoed itself, and then they are, in order. A UDP message begins with its number, counted over the flow from 0, as
 //! a big-endian integer of its lowest 8 bytes, or of as many as the message has. On a schedule a message
 //! of [`STAMPED_BYTES`] bytes or more also carries times, and the server writes its own into the copy it sends
 //! back:
@@ -54,7 +54,7 @@ impl Announcement {
 /// The shortest UDP message that carries times, in bytes.
 pub const STAMPED_BYTES: usize = 32;
 
-/// What a UDP message on a schedule carries in front.
+/// The number and the times at the start of a UDP message on a schedule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stamps {
     /// The message's number.
@@ -95,7 +95,7 @@ impl Stamps {
     }
 }
 
-/// Writes the server's times into a message that goes back; one too short for them is left as it is.
+/// Writes the server's times into a reply; one too short for them is left as it is.
 pub fn stamp_reply(message: &mut [u8], received_ns: u64, replied_ns: u64) {
     if message.len() >= STAMPED_BYTES {
         message[16..24].copy_from_slice(&received_ns.to_be_bytes());
@@ -103,7 +103,7 @@ pub fn stamp_reply(message: &mut [u8], received_ns: u64, replied_ns: u64) {
     }
 }
 
-/// Writes as much of a message's number as fits in front of it.
+/// Writes as many of the lowest bytes of a message's number as fit into its first 8 bytes.
 #[inline]
 pub fn write_number(message: &mut [u8], number: u64) {
     let bytes = number.to_be_bytes();
@@ -111,7 +111,7 @@ pub fn write_number(message: &mut [u8], number: u64) {
     message[..room].copy_from_slice(&bytes[8 - room..]);
 }
 
-/// Whether a message carries `number`, as far as it has room for one.
+/// `true` when a message carries `number`, of which a short message has room for the lowest bytes only.
 #[inline]
 #[must_use]
 pub fn carries_number(message: &[u8], number: u64) -> bool {
@@ -204,9 +204,9 @@ mod tests {
 
         #[test]
         fn an_announcement_survives_the_trip_within_its_bounds(size: u32, count: u64) {
-            let said = Announcement { size, count };
-            let heard = Announcement::decode(&said.encode(), 65_536);
-            prop_assert_eq!(heard, (1..=65_536).contains(&size).then_some(said));
+            let announcement = Announcement { size, count };
+            let decoded = Announcement::decode(&announcement.encode(), 65_536);
+            prop_assert_eq!(decoded, (1..=65_536).contains(&size).then_some(announcement));
         }
     }
 }

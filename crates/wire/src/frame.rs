@@ -2,28 +2,28 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// The longest message a client accepts, in bytes: a thousand flows' readings fit.
+/// The maximum length of a message that a client accepts, in bytes: the readings of a thousand flows fit.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
-/// The longest message a server accepts, in bytes: it keeps so much for each of many clients.
+/// The maximum length of a message that a server accepts, in bytes: it buffers that much for each of many clients.
 pub const MAX_TO_SERVER_BYTES: usize = 64 << 10;
 
-/// Why bytes do not make a message.
+/// The reason why bytes are not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A length beyond what any message of ours has.
+    /// A length greater than that of any message.
     #[error("a message of {announced} bytes was announced; {max} are allowed")]
     TooLong {
         /// Its length in bytes.
         announced: u32,
-        /// The max that is accepted.
+        /// The maximum that is accepted.
         max: usize,
     },
-    /// Not the JSON that was due.
+    /// Not the JSON that was expected.
     #[error("a message does not read as one of ours: {0}")]
     Malformed(String),
 }
 
-/// Puts a message into its frame.
+/// Encodes a message with its frame.
 ///
 /// # Errors
 /// When the message does not serialise, or is longer than the other side would accept.
@@ -43,9 +43,9 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
     Ok(bytes)
 }
 
-/// Collects bytes as they arrive and gives messages as they become whole.
+/// Collects bytes as they arrive and returns messages as they become complete.
 ///
-/// Holds at max one message and the start of the next, however the bytes are cut.
+/// Holds at most one message and the start of the next, however the bytes are split.
 #[derive(Debug)]
 pub struct Decoder {
     held: Vec<u8>,
@@ -79,11 +79,11 @@ impl Decoder {
         self.held.extend_from_slice(bytes);
     }
 
-    /// Gives the next whole message, or `None` when more bytes are needed.
+    /// Returns the next complete message, or `None` when more bytes are needed.
     ///
     /// # Errors
-    /// When the announced length is beyond the decoder's limit, before anything is kept for it,
-    /// and when the bytes are not JSON of the type that is due.
+    /// When the announced length is beyond the decoder's limit, before anything is buffered for it,
+    /// and when the bytes are not JSON of the expected type.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         let held = &self.held[self.read..];
         let Some((length, rest)) = held.split_first_chunk::<4>() else {

@@ -1,6 +1,6 @@
 //! The bytes caudal exchanges: preambles, framed control messages and datagram headers.
 //!
-//! Pure: bytes in, values out. `spec/protocol.md` tells the dialogue these make.
+//! Pure: bytes in, values out. `spec/protocol.md` describes the dialogue.
 #![forbid(unsafe_code)]
 
 pub mod datagram;

@@ -1,38 +1,38 @@
-//! The control messages, both ways. Unknown fields are ignored; unknown messages are refused.
+//! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
 use serde::{Deserialize, Serialize};
 
-/// Why a server does not do what it was asked.
+/// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    /// All places for clients are taken.
+    /// The server has its maximum number of clients.
     Full,
     /// The client's address is not among those allowed.
     Denied,
-    /// The versions do not fit.
+    /// The versions are not compatible.
     Version,
-    /// A feature the client cannot do without is unknown here.
+    /// A feature that the client requires is unknown to the server.
     Feature,
-    /// The plan is beyond what this server allows.
+    /// The plan exceeds the limits of the server.
     Limit,
-    /// The plan makes no sense.
+    /// The plan is invalid.
     Plan,
-    /// The kernel here did not grant what the plan needs.
+    /// The server's kernel did not grant what the plan needs.
     Host,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Protocol,
     /// The server is being stopped.
     Stopping,
-    /// Anything newer than this program.
+    /// A reason that is newer than this program.
     #[serde(other)]
     Other,
 }
 
-/// What a client says.
+/// A message from a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToServer {
@@ -40,7 +40,7 @@ pub enum ToServer {
     Hello {
         /// The client.
         host: Host,
-        /// Features the client cannot do without.
+        /// The features that the client requires.
         #[serde(default)]
         required: Vec<String>,
     },
@@ -55,21 +55,21 @@ pub enum ToServer {
         #[serde(with = "crate::offered")]
         plan: Plan,
     },
-    /// All data connections are attached: go.
+    /// All data connections are attached: starts the test.
     Start,
-    /// The client's own sending is over; the server's is to end too when `now`.
+    /// The client has sent all; with `now` the server's senders are to stop as well.
     Stop {
-        /// Whether the server's senders are to stop at once.
+        /// `true` when the server's senders are to stop at once.
         now: bool,
         /// Datagrams sent on each UDP flow of the client: (flow, datagrams).
         #[serde(default)]
         sent: Vec<(u32, u64)>,
     },
-    /// Nothing to say, but still here.
+    /// A keepalive.
     Alive,
 }
 
-/// What a server says.
+/// A message from a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToClient {
@@ -77,40 +77,40 @@ pub enum ToClient {
     Welcome {
         /// The server.
         host: Host,
-        /// What this server can do beyond the version's base.
+        /// The features of this server beyond those of the protocol version.
         #[serde(default)]
         features: Vec<String>,
     },
-    /// Answers anything the server will not do, and ends the conversation.
+    /// Refuses a request, and ends the dialogue.
     Refused {
         /// The kind of reason.
         reason: Refusal,
-        /// The reason in words.
+        /// The reason as text.
         message: String,
     },
     /// Answers a ping.
     Pong {
         /// The client's clock, as sent.
         t1: i64,
-        /// The server's clock when the question came in, ns.
+        /// The server's clock when the ping was received, ns.
         t2: i64,
-        /// The server's clock when the answer went out, ns.
+        /// The server's clock when the pong was sent, ns.
         t3: i64,
     },
     /// Accepts a plan.
     Accepted {
-        /// The plan within the server's limits: what both ends now hold.
+        /// The plan within the server's limits, which both ends now follow.
         #[serde(with = "crate::offered")]
         plan: Plan,
-        /// Names the data connections, 32 hexadecimal digits.
+        /// The token of the data connections, 32 hexadecimal digits.
         token: String,
-        /// What the server changed, in words.
+        /// The changes the server made to the plan, as text.
         #[serde(default)]
         changed: Vec<String>,
     },
     /// Every data connection has arrived.
     Ready,
-    /// The server's clock of the test runs from here.
+    /// The server has started the clock of the test.
     Started,
     /// Readings of the server's ends of the flows.
     Samples {
@@ -124,20 +124,20 @@ pub enum ToClient {
     },
     /// The server's part is over.
     Finished {
-        /// What it has to report of the workload.
+        /// The report on the workload.
         #[serde(flatten)]
         report: FinalReport,
-        /// What the server used.
+        /// The resources that the server used.
         usage: Usage,
-        /// Why it ended early, if it did.
+        /// The reason why the test ended early; absent otherwise.
         #[serde(default)]
         stopped: Option<String>,
     },
-    /// Nothing to say, but still here.
+    /// A keepalive.
     Alive,
 }
 
-/// The final report of a server: what its workload counted.
+/// The final report of a server: the counts of its workload.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FinalReport {
     /// The final report of each flow's end at the server.

@@ -1,56 +1,56 @@
-//! What nttcp 1.47 says: one line that asks, one that names a port, and rows of figures.
+//! The protocol of nttcp 1.47: a line with the request, a line with a port, and rows of results.
 //!
-//! A control connection carries the far side's command line, its words joined by `@`:
-//! `nttcp@-r@-l4096@-n2048@-f@%9b…@-N1`. Whoever receives opens a port and says `dataport: 5038`. When all
-//! is moved, the far side prints its row of figures on the control connection.
+//! A control connection carries the command line for the server, its arguments joined by `@`:
+//! `nttcp@-r@-l4096@-n2048@-f@%9b…@-N1`. The receiver opens a port and sends `dataport: 5038`. When all
+//! is transferred, the server prints its row of results on the control connection.
 
 use std::fmt::Write;
 
 /// The control port; data ports are those above.
 pub const PORT: u16 = 5037;
-/// The longest line that asks, bytes.
+/// The maximum length of a request line, bytes.
 pub const MAX_LINE_BYTES: usize = 1023;
-/// The columns printed unless told otherwise.
+/// The columns printed by default.
 pub const FORMAT: &str = "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr";
 /// Bytes in a datagram that marks the beginning or the end; data is longer.
 pub const MARK_BYTES: usize = 4;
-/// The most bytes or buffers there can be, as in the original.
+/// The maximum number of bytes or buffers, as in the original.
 const MAX_NUMBER: u64 = 1_000_000_000;
-/// The widest column and the most decimals.
+/// The maximum width of a column, and the maximum number of decimals.
 const MAX_WIDTH: usize = 30;
 
-/// What a side is asked to do.
+/// The request for one end's part of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransferRequest {
-    /// Whether this side sends.
+    /// `true` when this end sends.
     pub transmit: bool,
-    /// Whether over UDP.
+    /// `true` for UDP, `false` for TCP.
     pub udp: bool,
     /// Bytes in a buffer.
     pub length: u32,
-    /// Buffers.
+    /// The number of buffers.
     pub count: u32,
     /// Socket buffers, kilobytes.
     pub window_kb: Option<u32>,
-    /// Whether Nagle's algorithm is off.
+    /// `true` when Nagle's algorithm is off.
     pub no_delay: bool,
     /// The gap between writes, µs.
     pub gap_us: u32,
-    /// Whether the title row is printed.
+    /// `true` when the title row is printed.
     pub title: bool,
     /// The columns.
     pub format: String,
-    /// More messages.
+    /// `true` when more messages are printed.
     pub verbose: bool,
     /// The number in front of the row.
     pub number: Option<u8>,
     /// The control port.
     pub port: u16,
-    /// Whether to listen (`-i`).
+    /// `true` when it listens for requests (`-i`).
     pub listen: bool,
-    /// The version was asked for.
+    /// Set when the version was requested.
     pub version: bool,
-    /// Help was asked for.
+    /// Set when help was requested.
     pub help: bool,
     total: Option<u64>,
     given_length: bool,
@@ -82,26 +82,26 @@ impl Default for TransferRequest {
     }
 }
 
-/// Why a command line cannot be followed.
+/// The reason why a command line cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// An option that nttcp has and this program has not.
+    /// An option of nttcp that this program does not support.
     #[error("option -{0} of nttcp is not here")]
     Absent(char),
     /// No option of nttcp.
     #[error("no option of nttcp: {0:?}")]
     Unknown(String),
-    /// A value that cannot be.
+    /// An invalid value.
     #[error("option -{0}: {1:?} is not {2}")]
     Value(char, String, &'static str),
-    /// The line is not one.
+    /// The line is not a request.
     #[error("it did not ask in the words of nttcp")]
     Line,
 }
 
 impl TransferRequest {
     /// The request for a transfer of `bytes` in buffers of `length`; `None` for as many buffers as can be asked for, and when the
-    /// amount cannot be asked for exactly.
+    /// amount is not a whole number of buffers.
     #[must_use]
     pub fn with_bytes(length: u32, bytes: Option<u64>) -> Option<Self> {
         let request = Self {
@@ -124,11 +124,11 @@ impl TransferRequest {
         })
     }
 
-    /// Takes one word of a command line in; `next` is where a value that stands alone comes from. `false`
-    /// when the word is no option.
+    /// Parses one argument of a command line; `next` yields the value of an option whose value is separate. `false`
+    /// when the argument is not an option.
     ///
     /// # Errors
-    /// When the option is not there, or its value makes no sense.
+    /// When the option is not supported, or its value is invalid.
     pub fn take<'a>(
         &mut self,
         word: &'a str,
@@ -236,10 +236,10 @@ impl TransferRequest {
         self.total.map_or(all, |total| total.min(all))
     }
 
-    /// Reads the line that asks, without its end.
+    /// Parses a request line, without its line end.
     ///
     /// # Errors
-    /// When it is no such line, or asks for what is not here.
+    /// When the line is not a request, or requests something that is not supported.
     pub fn decode(line: &str) -> Result<Self, RequestError> {
         let mut words = line.split('@');
         let name = words.next().unwrap_or("");
@@ -261,8 +261,8 @@ impl TransferRequest {
         Ok(request)
     }
 
-    /// The line that asks the far side for its part of this: the other role, and what both must know.
-    /// `more` are words for the far side alone; `None` when a word cannot be said or the line is too long.
+    /// The line that requests the other end's part of this transfer: the opposite role, and the settings both need.
+    /// `more` are arguments for the other end alone; `None` when an argument cannot be encoded or the line is too long.
     #[must_use]
     pub fn encode(&self, number: u8, more: &[String]) -> Option<String> {
         let mut line = format!(
@@ -299,13 +299,13 @@ impl TransferRequest {
     }
 }
 
-/// The line that names the port for data.
+/// The line with the data port.
 #[must_use]
 pub fn data_port(port: u16) -> String {
     format!("dataport: {port}\n")
 }
 
-/// The port a line names: `Some(0)` when it says that there is none.
+/// The data port in a line; `Some(0)` when the other end has none.
 #[must_use]
 pub fn read_data_port(line: &str) -> Option<u16> {
     let number = line.trim_end().strip_prefix("dataport:")?.trim();
@@ -315,14 +315,14 @@ pub fn read_data_port(line: &str) -> Option<u16> {
     }
 }
 
-/// What was measured.
+/// The results of one end of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ResultRow {
     /// Bytes in a buffer.
     pub length: u32,
-    /// Buffers asked for.
+    /// The number of buffers requested.
     pub count: u32,
-    /// Payload bytes that moved.
+    /// Payload bytes transferred.
     pub bytes: u64,
     /// Calls of read or write.
     pub calls: u64,
@@ -332,7 +332,7 @@ pub struct ResultRow {
     pub cpu_s: f64,
 }
 
-/// The least a time counts as, s.
+/// The minimum that a time counts as, s.
 const MIN_S: f64 = 1e-5;
 
 enum FormatPiece<'a> {
@@ -345,7 +345,7 @@ enum FormatPiece<'a> {
 }
 
 const COLUMNS: [(&str, &str); 10] = [
-    // The longer names first: a name may be the beginning of another.
+    // The longer names come first: a name may be a prefix of another.
     ("rbr", "Real-MBit/s"),
     ("cbr", "CPU-MBit/s"),
     ("rcr", "Real-C/s"),
@@ -358,7 +358,7 @@ const COLUMNS: [(&str, &str); 10] = [
     ("c", "Calls"),
 ];
 
-/// The pieces of a format; `None` when it is none.
+/// The pieces of a format; `None` when it is invalid.
 fn columns(format: &str) -> Option<Vec<FormatPiece<'_>>> {
     let mut pieces = Vec::new();
     let mut rest = format;
@@ -402,7 +402,7 @@ fn columns(format: &str) -> Option<Vec<FormatPiece<'_>>> {
     Some(pieces)
 }
 
-/// The row of titles, which begins with a blank; empty for what is no format.
+/// The row of titles, which begins with a blank; empty for an invalid format.
 #[must_use]
 pub fn title(format: &str) -> String {
     let mut line = String::from(" ");
@@ -422,7 +422,7 @@ pub fn title(format: &str) -> String {
 }
 
 impl ResultRow {
-    /// The row, with `mark` in front: `l` for this side, the number of the other.
+    /// The row after `mark`: `l` for this end, the number of the other end.
     #[must_use]
     pub fn show(&self, mark: char, format: &str) -> String {
         let mut line = String::from(mark);
@@ -465,10 +465,10 @@ impl ResultRow {
     }
 }
 
-/// What a row tells that another side has printed; what its columns do not have is absent.
+/// The values in a row that the other end has printed; those without a column are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReportedRow {
-    /// Payload bytes that moved.
+    /// Payload bytes transferred.
     pub bytes: Option<u64>,
     /// Calls of read or write.
     pub calls: Option<u64>,
@@ -481,10 +481,10 @@ pub struct ReportedRow {
 impl ReportedRow {
     /// Reads a row that was printed in `format`, its mark in front; `None` when it is no such row.
     ///
-    /// Columns that are too narrow for what is in them touch, so each is read to the decimals it has.
+    /// Columns too narrow for their values touch, so each value is read up to the number of its decimals.
     #[must_use]
     pub fn read(line: &str, format: &str) -> Option<Self> {
-        let mut told = Self::default();
+        let mut row = Self::default();
         let mark = line.chars().next().filter(char::is_ascii_alphanumeric)?;
         let mut rest = &line[mark.len_utf8()..];
         for piece in columns(format)? {
@@ -505,17 +505,17 @@ impl ReportedRow {
                     let number = rest.get(..length).filter(|_| digits > 0)?;
                     rest = &rest[length..];
                     match name {
-                        "b" => told.bytes = Some(number.parse().ok()?),
-                        "c" => told.calls = Some(number.parse().ok()?),
-                        "rt" => told.real_s = Some(number.parse().ok()?),
-                        "rbr" => told.real_mbps = Some(number.parse().ok()?),
-                        // Not asked for, and yet a number.
+                        "b" => row.bytes = Some(number.parse().ok()?),
+                        "c" => row.calls = Some(number.parse().ok()?),
+                        "rt" => row.real_s = Some(number.parse().ok()?),
+                        "rbr" => row.real_mbps = Some(number.parse().ok()?),
+                        // Of no interest, but it has to be a number.
                         _ => drop(number.parse::<f64>().ok()?),
                     }
                 }
             }
         }
-        rest.trim().is_empty().then_some(told)
+        rest.trim().is_empty().then_some(row)
     }
 }
 
@@ -572,10 +572,13 @@ mod tests {
         };
         let line = row.show('1', FORMAT);
         assert!(line.contains("107374.1824107374182.4000"), "{line}");
-        let told = ReportedRow::read(&line, FORMAT).unwrap();
-        assert_eq!((told.bytes, told.calls), (Some(268_435_456), Some(512)));
+        let reported = ReportedRow::read(&line, FORMAT).unwrap();
         assert_eq!(
-            (told.real_s, told.real_mbps),
+            (reported.bytes, reported.calls),
+            (Some(268_435_456), Some(512))
+        );
+        assert_eq!(
+            (reported.real_s, reported.real_mbps),
             (Some(0.02), Some(107_374.182_4))
         );
         let many = ResultRow {
@@ -598,13 +601,13 @@ mod tests {
 
     #[test]
     fn a_line_that_asks_turns_the_roles_round() {
-        let mine = TransferRequest::default();
-        let line = mine.encode(1, &[]).unwrap();
+        let request = TransferRequest::default();
+        let line = request.encode(1, &[]).unwrap();
         assert_eq!(line, format!("nttcp@-r@-l4096@-n2048@-f@{FORMAT}@-N1\n"));
-        let theirs = TransferRequest::decode(line.trim_end()).unwrap();
-        assert!(!theirs.transmit);
+        let reversed = TransferRequest::decode(line.trim_end()).unwrap();
+        assert!(!reversed.transmit);
         assert_eq!(
-            (theirs.length, theirs.count, theirs.number),
+            (reversed.length, reversed.count, reversed.number),
             (4096, 2048, Some(1))
         );
         let mut receiving = TransferRequest::default();
@@ -614,14 +617,14 @@ mod tests {
             assert!(receiving.take(word, &mut words).unwrap());
         }
         let line = receiving.encode(1, &["-w64".to_owned()]).unwrap();
-        let theirs = TransferRequest::decode(line.trim_end()).unwrap();
-        assert!(theirs.transmit && theirs.udp);
+        let reversed = TransferRequest::decode(line.trim_end()).unwrap();
+        assert!(reversed.transmit && reversed.udp);
         assert_eq!(
-            (theirs.bytes(), theirs.gap_us, theirs.window_kb),
+            (reversed.bytes(), reversed.gap_us, reversed.window_kb),
             (50_000, 10, Some(64))
         );
         assert_eq!(
-            mine.encode(1, &["a@b".to_owned()]),
+            request.encode(1, &["a@b".to_owned()]),
             None,
             "an @ cannot be said"
         );
@@ -689,10 +692,10 @@ mod tests {
         fn a_row_is_read_as_it_was_shown(bytes in 0..=1_000_000_000_u64, calls in 0..=1_000_000_u64, real_s in 1e-3..9999.0) {
             let row = ResultRow { bytes, calls, real_s, cpu_s: real_s, length: 1, count: 1 };
             let format = "%9b%8.2rt%12.4rbr %8c";
-            let told = ReportedRow::read(&row.show('1', format), format).unwrap();
-            prop_assert_eq!((told.bytes, told.calls), (Some(bytes), Some(calls)));
-            prop_assert!((told.real_s.unwrap() - real_s).abs() <= 0.005 + 1e-9);
-            prop_assert!((told.real_mbps.unwrap() - bytes as f64 / 125e3 / real_s).abs() <= 1e-4);
+            let reported = ReportedRow::read(&row.show('1', format), format).unwrap();
+            prop_assert_eq!((reported.bytes, reported.calls), (Some(bytes), Some(calls)));
+            prop_assert!((reported.real_s.unwrap() - real_s).abs() <= 0.005 + 1e-9);
+            prop_assert!((reported.real_mbps.unwrap() - bytes as f64 / 125e3 / real_s).abs() <= 1e-4);
         }
     }
 }

@@ -13,7 +13,7 @@ enum OfferedKind {
     Echo,
 }
 
-/// A plan as a message carries it.
+/// A plan in the form in which a message carries it.
 #[derive(Serialize, Deserialize)]
 struct OfferedPlan {
     kind: OfferedKind,

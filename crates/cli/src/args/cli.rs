@@ -47,7 +47,7 @@ pub enum Command {
     Lab(crate::lab::LabArgs),
     /// An experiment from a file: repeated until it is accurate enough, compared with what was expected
     Study(crate::study::args::StudyArgs),
-    /// What theory predicts for a link, a window, a loss rate, a mix of flows
+    /// Predictions from theory for a link, a window, a loss rate, a mix of flows
     Predict(crate::predict::PredictArgs),
     /// Recorded runs and studies: list, show, tag, replay, compare, import, export
     Report(crate::report::ReportArgs),

@@ -44,13 +44,13 @@ const STYLE: &str = "
 pub(super) fn svg(report: &LabReport) -> String {
     let columns = columns(report);
     let rows = columns.iter().map(Vec::len).max().unwrap_or(1);
-    let mut places: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let mut positions: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (column, nodes) in columns.iter().enumerate() {
         // Every column is centred vertically.
         let first = TOP + (rows - nodes.len()) as f64 * ROW / 2.0;
         for (row, node) in nodes.iter().enumerate() {
             let at = (MARGIN + column as f64 * COLUMN, first + row as f64 * ROW);
-            places.insert(node, at);
+            positions.insert(node, at);
         }
     }
     let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
@@ -71,7 +71,7 @@ pub(super) fn svg(report: &LabReport) -> String {
     let mut drawn_between: BTreeMap<[&str; 2], usize> = BTreeMap::new();
     for link in &report.links {
         let [one, other] = link.between.each_ref().map(String::as_str);
-        let (Some(from), Some(to)) = (places.get(one), places.get(other)) else {
+        let (Some(from), Some(to)) = (positions.get(one), positions.get(other)) else {
             continue;
         };
         let pair = if one < other {
@@ -84,7 +84,7 @@ pub(super) fn svg(report: &LabReport) -> String {
         *parallel += 1;
     }
     for node in &report.nodes {
-        if let Some(at) = places.get(node.name.as_str()) {
+        if let Some(at) = positions.get(node.name.as_str()) {
             draw_node(&mut svg, node, *at);
         }
     }
@@ -105,14 +105,14 @@ fn columns(report: &LabReport) -> Vec<Vec<&str>> {
             let next = distance.get(node).map_or(0, |distance| distance + 1);
             for link in &report.links {
                 let [one, other] = link.between.each_ref().map(String::as_str);
-                let far = match node {
+                let neighbour = match node {
                     near if near == one => other,
                     near if near == other => one,
                     _ => continue,
                 };
-                if !distance.contains_key(far) {
-                    distance.insert(far, next);
-                    queue.push_back(far);
+                if !distance.contains_key(neighbour) {
+                    distance.insert(neighbour, next);
+                    queue.push_back(neighbour);
                 }
             }
         }

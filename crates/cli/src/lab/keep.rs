@@ -112,7 +112,7 @@ pub(super) fn run(
     ended.map(Exit::OfCommand)
 }
 
-/// Waits for a command, and ends it when this process is told to end.
+/// Waits for a command, and ends it when this process is asked to end.
 fn wait(child: &mut Child, interrupt: &Interrupt) -> Result<u8, Failure> {
     let before = interrupt.count();
     loop {

@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use std::path::Path;
 
-/// Prints text; the exit code says when the reader has closed the pipe.
+/// Prints text; the exit code reports whether the reader has closed the pipe.
 pub(super) fn print(text: &str) -> Result<Exit, Failure> {
     let mut sink = Sink::stdout();
     sink.write(text);

@@ -65,7 +65,7 @@ pub fn closing_lines(run: &Run) -> Vec<String> {
     lines
 }
 
-/// The result of a search in words.
+/// The result of a search as text.
 #[must_use]
 pub fn result(search: &SearchResult) -> String {
     let limit = percent(search.loss_limit);

@@ -1,20 +1,20 @@
-//! Where output goes: a file or standard output, with every failed write noticed.
+//! The sinks of output: a file or standard output, with every failed write recorded.
 
 use crate::exit::{Exit, Failure};
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// A place output goes to.
+/// A sink of output.
 #[derive(Debug)]
 pub struct Sink {
-    place: Place,
+    destination: Destination,
     failed: Option<Failure>,
     closed: bool,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     Stdout,
     File(PathBuf, File),
     Nowhere,
@@ -25,23 +25,23 @@ impl Sink {
     #[must_use]
     pub const fn stdout() -> Self {
         Self {
-            place: Place::Stdout,
+            destination: Destination::Stdout,
             failed: None,
             closed: false,
         }
     }
 
-    /// Nothing is shown.
+    /// A sink that discards everything.
     #[must_use]
     pub const fn nowhere() -> Self {
         Self {
-            place: Place::Nowhere,
+            destination: Destination::Nowhere,
             failed: None,
             closed: false,
         }
     }
 
-    /// A file, created anew. Opened before anything is measured, so that a name that cannot be written
+    /// A new file. It is opened before anything is measured, so that a path that cannot be written
     /// costs no measurement.
     ///
     /// # Errors
@@ -50,38 +50,38 @@ impl Sink {
         let file = File::create(path)
             .map_err(|cause| Failure::writing(&path.display().to_string(), &cause))?;
         Ok(Self {
-            place: Place::File(path.to_owned(), file),
+            destination: Destination::File(path.to_owned(), file),
             failed: None,
             closed: false,
         })
     }
 
-    /// Whether it is a terminal that can be rewritten.
+    /// `true` when it is a terminal whose lines can be rewritten.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        matches!(self.place, Place::Stdout)
+        matches!(self.destination, Destination::Stdout)
             && io::stdout().is_terminal()
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Writes text as it is. The first failure is kept for [`finish`](Self::finish); that a reader has
-    /// closed its end of a pipe is for [`is_closed`](Self::is_closed) to tell.
+    /// Writes text as it is. The first failure is returned by [`finish`](Self::finish), except that a reader has
+    /// closed its end of a pipe, which [`is_closed`](Self::is_closed) reports.
     pub fn write(&mut self, text: &str) {
         if self.failed.is_some() || self.closed {
             return;
         }
-        let (written, name) = match &mut self.place {
-            Place::Stdout => {
+        let (written, name) = match &mut self.destination {
+            Destination::Stdout => {
                 let mut out = io::stdout().lock();
                 (
                     out.write_all(text.as_bytes()).and_then(|()| out.flush()),
                     "standard output".to_owned(),
                 )
             }
-            Place::File(path, file) => {
+            Destination::File(path, file) => {
                 (file.write_all(text.as_bytes()), path.display().to_string())
             }
-            Place::Nowhere => return,
+            Destination::Nowhere => return,
         };
         match written {
             Ok(()) => {}
@@ -95,7 +95,7 @@ impl Sink {
         self.write(&format!("{text}\n"));
     }
 
-    /// Whether nobody reads any more.
+    /// `true` when the reader has closed the pipe.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.closed
@@ -104,10 +104,10 @@ impl Sink {
     /// The first write that failed.
     ///
     /// # Errors
-    /// That failure; a file is also flushed to the disk's judgement first.
+    /// That failure. A file is synced to its disk first.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        if let (None, Place::File(path, file)) = (&self.failed, &mut self.place) {
-            // Some filesystems only say that they are full when they are asked to keep their word.
+        if let (None, Destination::File(path, file)) = (&self.failed, &mut self.destination) {
+            // Some filesystems report that they are full only when the data is synced.
             if let Err(cause) = file.sync_data()
                 && matches!(
                     cause.kind(),
@@ -121,19 +121,19 @@ impl Sink {
     }
 }
 
-/// The two places of a command: the program-readable output, and the text beside it.
+/// The two sinks of a command: the machine-readable output, and the text for people.
 #[derive(Debug)]
 pub struct Sinks {
-    /// JSON or CSV; nowhere when only text was asked for.
+    /// JSON or CSV; discarded when only text was requested.
     pub data: Sink,
-    /// Text; nowhere when the data goes to standard output.
+    /// Text; discarded when the data goes to standard output.
     pub text: Sink,
-    /// Where the data is meant for a file: written to standard output if that fails.
+    /// Set when the data goes to a file: it is written to standard output if that fails.
     pub data_in_file: bool,
 }
 
 impl Sinks {
-    /// The places that the flags ask for.
+    /// The sinks that the flags select.
     ///
     /// # Errors
     /// When the file cannot be created.
@@ -165,10 +165,10 @@ impl Sinks {
 }
 
 impl Sinks {
-    /// Ends both; a result that could not be written to its file is put on standard output instead.
+    /// Finishes both; a result that could not be written to its file is written to standard output instead.
     ///
     /// # Errors
-    /// The first failure to write, or that nobody reads any more.
+    /// The first failure to write, or that the reader has closed the pipe.
     pub fn finish(mut self, result: &str) -> Result<(), Failure> {
         let is_unread = self.data.is_closed() || (self.text.is_closed() && !self.data_in_file);
         let written = self.data.finish().and(self.text.finish());
@@ -176,10 +176,10 @@ impl Sinks {
     }
 }
 
-/// Ends the output of a command: a result that could not be written to its file is put on standard output instead.
+/// Finishes the output of a command: a result that could not be written to its file is written to standard output instead.
 ///
 /// # Errors
-/// The failure to write, or that nobody reads any more.
+/// The failure to write, or that the reader has closed the pipe.
 pub fn finish(written: Result<(), Failure>, result: &str, is_unread: bool) -> Result<(), Failure> {
     if let Err(failure) = written {
         let mut rescue = Sink::stdout();

@@ -59,7 +59,7 @@ impl IntervalTable {
             }
             let region = self.region_lines(row);
             for line in &region {
-                // Dimmed, so that what stays and what will be rewritten can be told apart.
+                // Dimmed, to distinguish what will be rewritten from what stays.
                 lines += &format!("\x1b[2m{line}\x1b[0m\n");
             }
             self.region = region.len();

@@ -15,7 +15,7 @@ use std::time::Duration;
     mut_arg("verbose", |verbose| verbose.help("Show each client by itself"))
 )]
 pub struct RttArgs {
-    /// Where the server is.
+    /// The server's address.
     #[command(flatten)]
     pub target: TargetArgs,
     /// The protocol
@@ -47,7 +47,7 @@ pub struct RttArgs {
         allow_negative_numbers = true
     )]
     pub count: Option<u64>,
-    /// End after this time, however many messages remain [default: when all are through]
+    /// End after this time, however many messages remain [default: when all are done]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub time: Option<Duration>,
     /// Begin to send at this time: seconds since 1970, or from now on as +2s; at once when it is past
@@ -71,7 +71,7 @@ pub struct RttArgs {
     /// Make the gaps of the schedule exponential instead of fixed
     #[arg(long, requires = "every", help_heading = "Test")]
     pub poisson: bool,
-    /// What the random gaps grow from: the same number, the same gaps [default: another each time]
+    /// Seed of the random gaps: the same seed gives the same gaps [default: a new one each time]
     #[arg(
         long,
         value_name = "N",
@@ -80,7 +80,7 @@ pub struct RttArgs {
         allow_negative_numbers = true
     )]
     pub seed: Option<u64>,
-    /// How long a reply may take before it is lost (UDP) or the connection given up (TCP)
+    /// Time limit for a reply, after which it is lost (UDP) or the connection is closed (TCP)
     /// [default: 1s over UDP, 10s over TCP]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
@@ -116,7 +116,7 @@ pub struct RttArgs {
         help_heading = "Test"
     )]
     pub affinity: Vec<usize>,
-    /// The rate of the link, to predict with, where the interface does not say it
+    /// Rate of the link for the prediction, where the interface does not report it
     #[arg(
         long,
         value_name = "RATE",
@@ -130,7 +130,7 @@ pub struct RttArgs {
     /// Write every sample to FILE as comma-separated values
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub raw: Option<PathBuf>,
-    /// What is printed.
+    /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

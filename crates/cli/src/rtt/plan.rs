@@ -9,15 +9,15 @@ use caudal_core::plan::{
 };
 use std::time::Duration;
 
-/// The largest message size unless told otherwise: sizes are 2⁰ to 2¹⁶ bytes.
+/// The default maximum of the message sizes, which are 2⁰ to 2¹⁶ bytes.
 const MAX_DEFAULT_SIZE: u32 = 65_536;
-/// The size on a schedule unless told otherwise: enough for the times a message carries.
+/// The default size on a schedule: enough for the times a message carries.
 const SCHEDULED_SIZE: u32 = 64;
-/// The time allowed for a reply over UDP unless told otherwise.
+/// The default time limit for a reply over UDP.
 const UDP_TIMEOUT: Duration = Duration::from_secs(1);
 /// The same over TCP: enough for a few retransmissions.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Messages of each size unless told otherwise.
+/// The default number of messages of each size.
 const COUNT: u64 = 1000;
 /// No round trip through two kernels takes less.
 const MIN_RTT: Duration = Duration::from_micros(4);

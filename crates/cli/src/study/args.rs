@@ -41,7 +41,7 @@ pub enum StudyCommand {
     },
     /// An experiment's file, or the cases it unfolds into
     Show(ShowStudyArgs),
-    /// Whether an experiment can run here, how long it takes and what it sends
+    /// Check that an experiment can run here, and show its duration and traffic
     Check(CheckArgs),
     /// Run experiments, and report
     Run(Box<RunStudyArgs>),

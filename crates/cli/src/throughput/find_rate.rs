@@ -19,7 +19,7 @@ use caudal_core::warning::{Warning, WarningCode};
 use caudal_sys::signal::Interrupt;
 use std::time::Duration;
 
-/// The duration of each trial of a search unless told otherwise.
+/// The default duration of each trial of a search.
 pub(super) const TRIAL: Duration = Duration::from_secs(2);
 
 /// Readings of each end in a trial: enough to see in its second half whether what arrives keeps up.

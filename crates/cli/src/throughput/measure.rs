@@ -17,7 +17,7 @@ use caudal_stats::{StopDecision, StopRule};
 use caudal_sys::signal::Interrupt;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Maximum number of runs of `--until` unless `--repeat` says more.
+/// The maximum number of runs of `--until` unless `--repeat` raises it.
 const MAX_RUNS: u32 = 100;
 /// Minimum number of runs of `--until`: with fewer a run of luck ends the test too early, and the interval holds the
 /// truth less often than it says (docs/statistics.md).
@@ -92,11 +92,11 @@ impl Runs {
 
     /// The line before a run, where there are several.
     fn title(&self, number: u32) -> Option<String> {
-        let of = match &self.rule {
+        let total = match &self.rule {
             Some(_) => String::new(),
             None => format!(" of {}", self.max),
         };
-        (self.max > 1).then(|| format!("run {number}{of}"))
+        (self.max > 1).then(|| format!("run {number}{total}"))
     }
 }
 

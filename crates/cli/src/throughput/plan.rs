@@ -9,7 +9,7 @@ use caudal_engine::LocalOptions;
 use caudal_sys::affinity;
 use std::time::Duration;
 
-/// The duration of a test unless told otherwise.
+/// The default duration of a test.
 const TIME: Duration = Duration::from_secs(10);
 /// Maximum of `--repeat`.
 const MAX_REPEAT: u32 = 10_000;

@@ -15,7 +15,7 @@ use caudal_sys::tcp;
 use std::fs::File;
 use std::path::Path;
 
-/// The block unless told otherwise, bytes.
+/// The default block size, bytes.
 const BLOCK: u64 = 128 << 10;
 /// The same with zero copy: a call costs the same whatever the number of pages.
 const ZERO_COPY_BLOCK: u64 = 256 << 10;

@@ -15,7 +15,7 @@ use caudal_sys::signal::Interrupt;
 const DATAGRAM: u32 = 1448;
 /// The path MTU where the kernel knows none, bytes.
 const MTU: u32 = 1500;
-/// The largest datagram a server of iperf 2 reads unless told otherwise, bytes: the rest of longer ones would be lost.
+/// The maximum datagram size a server of iperf 2 reads by default, bytes: the rest of longer ones would be lost.
 const IPERF2_DATAGRAM: u32 = 1470;
 
 /// Runs `caudal udp`.

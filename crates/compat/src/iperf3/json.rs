@@ -290,12 +290,12 @@ fn sums(report: &TestReport, group: StreamGroup) -> JsonObject {
         .iter()
         .map(|nth| report.account(*nth))
         .collect();
-    let of = |pick: fn(&StreamAccount) -> Option<StreamFigures>| {
+    let sum = |pick: fn(&StreamAccount) -> Option<StreamFigures>| {
         let all: Vec<StreamFigures> = accounts.iter().filter_map(pick).collect();
         StreamFigures::sum(&all)
     };
-    let sent = of(|account| account.sent);
-    let received = of(|account| account.received);
+    let sent = sum(|account| account.sent);
+    let received = sum(|account| account.received);
     let sends = group == StreamGroup::Sending;
     if report.is_udp() {
         // What was sent, with the losses its receiver has seen.

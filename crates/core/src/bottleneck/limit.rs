@@ -43,7 +43,7 @@ impl fmt::Display for Bottleneck {
 pub struct LimitedBy {
     /// The bottleneck.
     pub limit: Bottleneck,
-    /// The evidence, in words.
+    /// The evidence, as text.
     pub evidence: String,
     /// `true` when the evidence is that a thread was short of processor time.
     #[serde(skip)]
@@ -59,7 +59,7 @@ impl LimitedBy {
         }
     }
 
-    /// A bottleneck that cannot be told, and the reason.
+    /// A bottleneck that cannot be determined, and the reason.
     #[must_use]
     pub fn unknown(why: &str) -> Self {
         Self::new(Bottleneck::Unknown, why)

@@ -1,4 +1,4 @@
-//! What one end of a test reports to the other when all payload was sent.
+//! The report of one end of a test to the other when all payload was sent.
 
 use crate::sample::Role;
 use crate::transit::TransitTimes;
@@ -35,7 +35,7 @@ pub enum PeerOutput {
     Json(String),
 }
 
-/// What an end counted of one flow over the measured part of a test.
+/// The counts of one end of a flow over the measured part of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FlowTotals {
     /// The flow's number.
@@ -66,7 +66,7 @@ pub struct FlowTotals {
     pub transit: Option<TransitTimes>,
 }
 
-/// What an end of a test counted, as it tells the other end.
+/// The counts of one end of a test, as reported to the other end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndReport {
     /// The end that counted.
@@ -79,13 +79,13 @@ pub struct EndReport {
     /// The congestion control it used (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
-    /// What it has printed.
+    /// The output it has printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PeerOutput>,
 }
 
 impl EndReport {
-    /// What the end counted of a flow.
+    /// The counts of a flow at this end.
     #[must_use]
     pub fn flow(&self, flow: u32) -> Option<&FlowTotals> {
         self.flows.iter().find(|totals| totals.flow == flow)

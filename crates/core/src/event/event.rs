@@ -87,7 +87,7 @@ pub struct Agreement {
     pub repeat: Option<u32>,
     /// The plan within the server's limits.
     pub plan: PlanRecord,
-    /// The changes the server made, in words.
+    /// The changes the server made, as text.
     pub changed: Vec<String>,
 }
 

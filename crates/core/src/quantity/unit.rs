@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// The unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// Payload bits per second unless the prediction says otherwise.
+    /// Payload bits per second unless the prediction states otherwise.
     BitPerSecond,
     /// Bytes.
     Bytes,

@@ -48,7 +48,7 @@ pub struct Import {
     pub sha256: String,
     /// `true` when the log rounds its numbers to the few digits it prints.
     pub rounded: bool,
-    /// The end that wrote the log, where it can be told.
+    /// The end that wrote the log, where it can be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<ImportSide>,
 }

@@ -198,7 +198,7 @@ impl FlowAccount {
         })
     }
 
-    /// What the client's end counted, by its final report or else its last reading.
+    /// The counts of the client's end, from its final report or else its last reading.
     fn own_totals(&self, role: Role, warm_up: u64) -> Option<FlowTotals> {
         let flow = self.samples.first().map(|sample| sample.flow);
         let flow = flow.or(self.end.as_ref().map(|ended| ended.end.flow))?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const MAX_IN_FLIGHT_DATAGRAMS: f64 = 3.0;
 
 /// The fraction of the payload sent over the second half of a trial that did not arrive in that time, from 0 to 1:
-/// lost, or in a queue that was filling. `None` with too few readings to tell.
+/// lost, or in a queue that was filling. `None` with too few readings.
 ///
 /// Each end's rate is the median of the slopes between all pairs of its readings (Theil and Sen), so that
 /// one late reading does not count. `length` is the payload of a datagram, bytes.

@@ -7,7 +7,7 @@ use super::window::{WORDS, oldest_word, slot};
 
 /// A larger jump forward is taken for garbage: at 20 million datagrams a second it is 214 s of silence.
 const MAX_JUMP: u64 = 1 << 32;
-/// No sender gets this far; a larger number is garbage, and the counters below it cannot overflow.
+/// No sender reaches this number; a larger one is garbage, and the counters of smaller ones cannot overflow.
 const MAX_SEQUENCE: u64 = 1 << 62;
 
 /// An exact account of the numbers of a flow that starts at zero, in bounded memory (at most 0.6 MB).

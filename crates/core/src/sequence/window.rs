@@ -1,6 +1,6 @@
-//! The window of sequence numbers that are told apart one by one, a bit each.
+//! The window of sequence numbers that are tracked one by one, a bit each.
 
-/// The sequence numbers behind the highest that are still told apart one by one.
+/// The number of sequence numbers behind the highest that are still tracked one by one.
 ///
 /// The window moves by whole words of 64, so a datagram is late once it is between 65 473 and 65 536 behind.
 pub const WINDOW: u64 = 65_536;
@@ -12,7 +12,7 @@ pub(super) fn oldest_word(top: u64) -> u64 {
     (top + 1).saturating_sub(WORDS as u64)
 }
 
-/// The place of a word in the ring of the window.
+/// The index of a word in the ring of the window.
 pub(super) fn slot(word: u64) -> usize {
     (word % WORDS as u64) as usize
 }

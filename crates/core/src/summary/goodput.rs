@@ -86,7 +86,7 @@ pub(super) fn goodput(
         return (None, false);
     }
     let mean = bytes as f64 * 8.0 / elapsed_s;
-    // A last interval much shorter than the others is excluded: its rate would weigh as much as theirs.
+    // A last interval much shorter than the others is excluded: its rate would have the same weight.
     let usual = series.first().map_or(0.0, |sum| sum.end_s - sum.start_s);
     let rates: Vec<f64> = series
         .iter()

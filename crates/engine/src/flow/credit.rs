@@ -27,7 +27,7 @@ pub(crate) struct CreditId {
     pub(crate) tag: u32,
 }
 
-/// The sender's side: how far the receiver has read, and how much it can hold.
+/// The sender's side: the receiver's progress and its capacity.
 pub(super) struct CreditWindow {
     id: CreditId,
     read: u64,

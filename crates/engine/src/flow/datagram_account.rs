@@ -100,7 +100,7 @@ impl DatagramAccount {
         &self.transit
     }
 
-    /// The number that is due next: the highest so far and one.
+    /// The next expected number: the highest so far plus one.
     pub(crate) fn due(&self) -> u64 {
         self.counts().highest.map_or(0, |highest| highest + 1)
     }
@@ -116,7 +116,7 @@ impl DatagramAccount {
         self.corrupt += 1;
     }
 
-    /// `true` when a datagram has the length, and where it is verified the payload, that its number says.
+    /// `true` when a datagram has the length, and where it is verified the payload, that belongs to its number.
     #[inline]
     pub(super) fn is_intact(&self, datagram: &[u8], stamp: &Stamp) -> bool {
         let has_length = match &self.expected.sizes {

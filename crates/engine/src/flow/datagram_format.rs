@@ -11,7 +11,7 @@ pub(crate) struct Stamp {
 
 /// The layout in which the sender of a flow writes its datagrams.
 pub(crate) trait DatagramFormat {
-    /// Fills a datagram's payload; done once for each place in a batch.
+    /// Fills a datagram's payload; done once for each slot of a batch.
     fn fill(&self, datagram: &mut [u8]);
 
     /// The time to write into datagrams that leave at `now_ns` of the monotonic clock, ns.

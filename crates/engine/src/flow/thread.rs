@@ -34,7 +34,7 @@ pub(crate) struct FlowContext {
 /// The outcome of a flow's task beyond its counters.
 #[derive(Debug, Default)]
 pub(crate) struct TaskOutcome {
-    /// TCP as the kernel last knew it (TCP sender).
+    /// The last TCP state that the kernel reported (TCP sender).
     pub(crate) tcp: Option<TcpSnapshot>,
     /// The evenness of departures (UDP sender with a rate).
     pub(crate) spacing: Option<Spacing>,

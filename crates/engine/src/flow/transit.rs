@@ -42,7 +42,7 @@ impl TransitCounters {
         self.count.store(times.count, Relaxed);
     }
 
-    /// Reads the times; the recent ones begin anew. `None` while there is none.
+    /// Reads the times, and resets the recent ones. `None` while there is none.
     pub(crate) fn read(&self) -> Option<TransitTimes> {
         let count = self.count.load(Relaxed);
         if count == 0 {

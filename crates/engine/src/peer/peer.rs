@@ -24,7 +24,7 @@ pub struct PeerInfo {
     pub protocol: Protocol,
     /// This machine.
     pub client: Host,
-    /// The peer's machine, as far as its protocol tells.
+    /// The peer's machine, as far as its protocol reports it.
     pub server: Host,
     /// The time it took to connect.
     pub connect_time: Duration,

@@ -191,7 +191,7 @@ impl Acceptor {
         }
     }
 
-    /// Finds the place of a connection by its first bytes.
+    /// Determines the destination of a connection by its first bytes.
     fn place(&mut self, one: &mut PendingStream) -> Placement {
         let state = Arc::clone(&self.state);
         let cookie = one.cookie().filter(|_| state.options.iperf3.enabled);

@@ -142,7 +142,7 @@ fn table(out: &mut String, table: &Table) {
     }
 }
 
-/// What a character that is no text becomes; `None` for text. Lines are kept.
+/// The replacement of a character that cannot be printed; `None` for one that can. Line ends are kept.
 fn printable(c: char) -> Option<char> {
     (c.is_control() && c != '\n').then_some('\u{fffd}')
 }

@@ -33,7 +33,7 @@ pub fn unit(name: &str) -> Unit {
         .unwrap_or(Unit::Ratio)
 }
 
-/// How an axis counts a unit.
+/// The quantity of an axis whose values have this unit.
 #[must_use]
 pub fn quantity(name: &str) -> AxisQuantity {
     match unit(name) {

@@ -64,7 +64,7 @@ struct LoggedConnection {
     directions: [LoggedDirection; 2],
 }
 
-/// What was read of one direction of a connection.
+/// The lines of a log about one direction of a connection.
 #[derive(Default)]
 struct LoggedDirection {
     rows: Vec<LogCounts>,

@@ -13,7 +13,7 @@ const TYPE: u32 = 2;
 pub struct ServerAck {
     /// The server's version.
     pub version: (u32, u32),
-    /// With trip times: when the client sent, when the server received, when it answered; seconds and µs.
+    /// With trip times, the times at which the client sent, the server received, and the server answered; seconds and µs.
     pub times: Option<[(u32, u32); 3]>,
 }
 
@@ -38,7 +38,7 @@ impl ServerAck {
         bytes
     }
 
-    /// Reads an answer; `None` when it is none, or bytes are missing.
+    /// Reads an answer; `None` when the bytes are not one, or some are missing.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let length = word(bytes, 4)? as usize;

@@ -2,7 +2,7 @@
 
 use super::{half, put, put_half, word};
 
-/// Bytes at the head of every request that mean something.
+/// The length of a request's header, bytes.
 pub const BOUNCEBACK_BYTES: usize = 64;
 const FLAGS: u32 = 0x0080_0000;
 const QUICK_ACK: u16 = 0x8000;
@@ -11,27 +11,27 @@ const REPLY_SIZE: u16 = 0x0800;
 /// The largest request or reply that is served, bytes.
 const MAX_MESSAGE_BYTES: u32 = 1 << 20;
 
-/// The head of a request.
+/// The header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounceback {
     /// Bytes in the request.
     pub size: u32,
     /// Its number.
     pub id: u32,
-    /// Whether delayed acknowledgements are to be off.
+    /// `true` when delayed acknowledgements are to be off.
     pub quick_ack: bool,
-    /// Whether this is the last.
+    /// `true` in the last request.
     pub stop: bool,
-    /// How long the server is to wait before it answers, µs.
+    /// The time the server is to wait before it answers, µs.
     pub hold_us: u32,
     /// Bytes in the answer.
     pub reply: u32,
-    /// How long requests go on, hundredths of a second.
+    /// The duration of the test, hundredths of a second.
     pub run: u32,
 }
 
 impl Bounceback {
-    /// Reads a request's head; `None` when it is none, too short, or announces what cannot be served.
+    /// Reads a request's header; `None` when it is not one, too short, or announces sizes that are not served.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let flags = half(bytes, 12)?;
@@ -53,7 +53,7 @@ impl Bounceback {
         })
     }
 
-    /// Writes a request's head in front of `room`.
+    /// Writes a request's header over the first bytes of `room`.
     pub fn write(&self, room: &mut [u8], sent: (u32, u32)) {
         put(room, 0, FLAGS);
         put(room, 4, self.size);
@@ -76,7 +76,7 @@ impl Bounceback {
         put(room, 44, self.hold_us);
     }
 
-    /// Stamps a request that is sent back: when it came, and when it leaves.
+    /// Writes the times of reception and departure into a request that is sent back.
     pub fn stamp(room: &mut [u8], received: (u32, u32), sent: (u32, u32)) {
         put(room, 28, received.0);
         put(room, 32, received.1);

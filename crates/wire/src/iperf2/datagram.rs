@@ -1,20 +1,20 @@
-//! The header of every datagram, and what the first datagram of a flow tells of the rest.
+//! The header of every datagram, and the test header in the first datagram of a flow.
 
 use super::header::{BASE, PATTERN_6, WIDE_IDS, are_flags, are_old_flags};
 use super::{TestHeader, put, word};
 
-/// How much of a flow's first datagram is worth keeping, bytes.
+/// The number of bytes of a flow's first datagram that may hold headers.
 pub const FIRST_BYTES: usize = 160;
 const PATTERN_2: u32 = 0x3233_3435;
 
-/// How a peer lays its datagrams out.
+/// The layout of a peer's datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderLayout {
     /// 2.0.5 to 2.0.9: id, seconds, microseconds.
     Twelve,
-    /// 2.0.10 to 2.0.13: the upper word of the id follows, and the report has a word more.
+    /// 2.0.10 to 2.0.13: the upper 32 bits of the id follow, and the report has 32 bits more.
     SixteenOld,
-    /// 2.1 and later: the upper word of the id follows.
+    /// 2.1 and later: the upper 32 bits of the id follow.
     Sixteen,
 }
 
@@ -34,7 +34,7 @@ impl HeaderLayout {
 pub struct Iperf2Datagram {
     /// Its number; negative in the last of a flow, and in its repetitions.
     pub id: i64,
-    /// When it was sent, by the sender's clock: seconds and microseconds.
+    /// The time it was sent, by the sender's clock: seconds and microseconds.
     pub sent: (u32, u32),
 }
 
@@ -54,7 +54,7 @@ impl Iperf2Datagram {
         })
     }
 
-    /// When it was sent, ns after the epoch.
+    /// The time it was sent, ns after the epoch.
     #[must_use]
     pub const fn sent_ns(&self) -> u64 {
         self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
@@ -71,24 +71,24 @@ pub fn write_datagram_header(room: &mut [u8], layout: HeaderLayout, id: i64, sen
     }
 }
 
-/// What the first datagram of a flow says.
+/// The content of the first datagram of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstDatagram {
-    /// How the peer lays its datagrams out.
+    /// The layout of the peer's datagrams.
     pub layout: HeaderLayout,
-    /// Whether its ids have 64 bits.
+    /// `true` when its ids have 64 bits.
     pub wide: bool,
     /// The datagram itself.
     pub datagram: Iperf2Datagram,
-    /// What the client wants, where it says.
+    /// The client's test header, where it sends one.
     pub header: Option<TestHeader>,
 }
 
 impl FirstDatagram {
     /// Reads a flow's first datagram; `None` when it is too short to be one.
     ///
-    /// The two layouts are told apart by the words at 12 and 16: where one has flags the other has an
-    /// upper word of an id, which is 0 or all ones, or a small count of threads.
+    /// The two layouts are distinguished by the 32-bit words at 12 and 16: where one has flags the other has the
+    /// upper half of an id, which is 0 or all ones, or a small number of threads.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         word(bytes, 8)?;

@@ -1,11 +1,11 @@
-//! The test header: what a client wants, in the first bytes of its connection or of every datagram.
+//! The test header: the client's request, in the first bytes of its connection or of every datagram.
 //!
 //! ```text
 //!  0 flags   4 threads   8 port to connect back to   12 length   16 window or rate   20 amount
 //! 24 type   28 length   32 upper flags  34 lower flags   36 version   40 patch level
 //! 44 reserved  46 TOS   48 rate low   52 rate high << 8   56 write prefetch  (2.2: 60 barrier)
 //! ```
-//! The first line is all of 2.0.x; from 2.0.10 on, flags tell that more follows. In UDP the header comes
+//! The first line is the whole header of 2.0.x; from 2.0.10 on, flags announce that more follows. In UDP the header comes
 //! after the datagram's own, of 12 bytes up to 2.0.9 and of 16 since.
 
 use super::{half, put, put_half, word};
@@ -23,7 +23,7 @@ const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
 const LENGTH_BIT: u32 = 0x0001_0000;
 const LENGTH_MASK: u32 = 0x0000_01fe;
 const RUN_NOW: u32 = 1;
-/// Every flag there is; a word with any other bit is somebody's payload.
+/// All flags; a word with any other bit is payload.
 const KNOWN: u32 = VERSION1
     | EXTEND
     | UDP_TESTS
@@ -46,19 +46,19 @@ const FULL_DUPLEX: u16 = 0x0800;
 
 /// The header of 2.0.x, bytes.
 pub(super) const BASE: usize = 24;
-/// With the extension of 2.1, bytes.
+/// The header with the extension of 2.1, bytes.
 const EXTENDED_21: usize = 60;
-/// What a header with trip times is longer, bytes (2.1).
+/// The additional length of a header with trip times, bytes (2.1).
 const START: usize = 20;
 /// In datagrams of 2.1, room for isochronous payload and start times follows, bytes.
 const UDP_ROOM: usize = 84;
-/// The longest key, bytes.
+/// The maximum length of a key, bytes.
 const MAX_KEY_BYTES: usize = 128;
 
-/// The version this program gives itself: its headers are laid out like those of 2.1.8.
+/// The version that this program announces: its headers have the layout of 2.1.8.
 pub const VERSION: (u32, u32) = (0x0002_0001, 0x0008_0003);
 
-/// Which mode payload goes, as the client asks.
+/// The directions in which payload is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestMode {
     /// From the client.
@@ -73,12 +73,12 @@ pub enum TestMode {
     Tradeoff,
 }
 
-/// How much is to be moved.
+/// The amount to be transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TestAmount {
-    /// So many hundredths of a second.
+    /// By time, hundredths of a second.
     Hundredths(u32),
-    /// So many bytes.
+    /// By payload, bytes.
     Bytes(u32),
 }
 
@@ -91,16 +91,16 @@ pub struct HeaderExtension {
     pub tos: u16,
     /// The rate to send at, bit/s; 0 for none.
     pub rate: u64,
-    /// Whether the end of a UDP test is not to be told.
+    /// `true` when the end of a UDP test is not to be announced.
     pub no_udp_fin: bool,
-    /// Whether one-mode times are measured.
+    /// `true` when one-way times are measured.
     pub trip_times: bool,
 }
 
-/// What a client wants.
+/// A client's request for a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestHeader {
-    /// Which mode.
+    /// The directions of payload.
     pub mode: TestMode,
     /// Connections of this client that belong together.
     pub threads: u32,
@@ -110,20 +110,20 @@ pub struct TestHeader {
     pub length: u32,
     /// The window (TCP), or in 2.0.x the rate in bit/s (UDP); 0 for the default.
     pub window_or_rate: u32,
-    /// How much.
+    /// The amount to be transferred.
     pub amount: TestAmount,
-    /// Whether ids of datagrams have 64 bits.
+    /// `true` when the ids of datagrams have 64 bits.
     pub wide_ids: bool,
-    /// Whether the client waits for an answer (`-X`).
+    /// `true` when the client waits for an answer (`-X`).
     pub detect: bool,
-    /// What 2.1 added.
+    /// The part that 2.1 added.
     pub extended: Option<HeaderExtension>,
 }
 
-/// Why a header cannot be one.
+/// The reason why a header is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// It says that it is shorter than its own fields.
+    /// Its length is less than that of its own fields.
     #[error("its test header says it is {0} bytes long, which holds less than its fields")]
     Short(usize),
     /// The key is empty or too long.
@@ -131,14 +131,14 @@ pub enum HeaderError {
     Key(usize),
 }
 
-/// What the first bytes of a TCP connection turn out to be.
+/// The meaning of the first bytes of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TcpOpening {
-    /// So many bytes are needed to tell.
+    /// The number of bytes that are needed to decide.
     Needs(usize),
     /// No header: payload from the first byte.
     Payload,
-    /// A header of so many bytes, the key included.
+    /// A header, and its length in bytes with the key.
     Test(TestHeader, usize),
     /// Requests that are to be sent back.
     Bounceback,
@@ -148,7 +148,7 @@ impl TcpOpening {
     /// Reads the first bytes of a connection, as many as there are.
     ///
     /// # Errors
-    /// When they are a header that contradicts itself.
+    /// When they are a header whose lengths are invalid.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let Some(flags) = word(bytes, 0) else {
             return Ok(Self::Needs(4));
@@ -163,7 +163,7 @@ impl TcpOpening {
             if flags != 0 {
                 return Ok(Self::Payload);
             }
-            // 2.0.5 announces its threads and its port even where nothing is asked for; zeros are payload.
+            // 2.0.5 announces its threads and its port even where it requests nothing; zeros are payload.
             return Ok(match (word(bytes, 4), word(bytes, 8)) {
                 (Some(threads), Some(port)) if !(1..=4096).contains(&threads) || port > 65_535 => {
                     Self::Payload
@@ -218,14 +218,14 @@ fn length_of(flags: u32) -> usize {
     }
 }
 
-/// Whether a word can be the flags of a header with anything in it.
+/// `true` when a word can be the flags of a header that requests something.
 pub(super) const fn are_flags(word: u32) -> bool {
     word & !KNOWN == 0
         && word & (VERSION1 | EXTEND | VERSION2 | WIDE_IDS) != 0
         && (word & LENGTH_BIT != 0 || word & 0xfffe == 0)
 }
 
-/// Whether a word can be the flags of a header of 2.0.5.
+/// `true` when a word can be the flags of a header of 2.0.5.
 pub(super) const fn are_old_flags(word: u32) -> bool {
     word & !(VERSION1 | RUN_NOW) == 0
 }
@@ -277,7 +277,7 @@ impl TestHeader {
         })
     }
 
-    /// Whether a server answers this header (TCP): every plain client of 2.1 gets one, or who asks.
+    /// `true` when a server answers this header (TCP): on request, and to all of 2.1 but reverse and full-duplex tests.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
         self.detect
@@ -396,7 +396,7 @@ fn decode_extended(bytes: &[u8]) -> Option<(HeaderExtension, u16)> {
 }
 
 impl HeaderExtension {
-    /// The client's version in words, as `2.1.8`; `None` where it says none.
+    /// The client's version as text, such as `2.1.8`; `None` where it sends none.
     #[must_use]
     pub fn version_text(&self) -> Option<String> {
         let (upper, lower) = self.version;

@@ -1,7 +1,7 @@
-//! What iperf 2 says on its connections: a test header in the first bytes, a report in the last datagram.
+//! The protocol of iperf 2: a test header in the first bytes, a report in the last datagram.
 //!
-//! There is no control connection: the wishes of a client ride in front of its payload, and only UDP gives
-//! results back. The layouts are those of iperf 2.0.5 to 2.2, as their programs put them on the wire.
+//! There is no control connection: the request of a client precedes its payload, and only UDP returns
+//! results. The layouts are those of iperf 2.0.5 to 2.2, as their programs put them on the wire.
 
 mod answer;
 mod bounceback;
@@ -23,10 +23,10 @@ pub use report::{ServerReport, TransitReport};
 
 /// The port of iperf 2, TCP and UDP.
 pub const PORT: u16 = 5001;
-/// The most bytes a test header with all its parts may take, the key included.
+/// The maximum length of a test header with all its parts, the key included, bytes.
 pub const MAX_HEADER_BYTES: usize = 512;
 
-/// The payload of iperf 2: the digits, over and over.
+/// Fills `room` with the payload of iperf 2: the repeated digits.
 pub fn fill_pattern(room: &mut [u8]) {
     for (byte, digit) in room.iter_mut().zip((b'0'..=b'9').cycle()) {
         *byte = digit;

@@ -1,21 +1,21 @@
-//! What a server says when a UDP test has ended, in the client's own layout.
+//! A server's report at the end of a UDP test, in the layout of the client.
 
 use super::{HeaderLayout, put, word, write_datagram_header};
 
 /// The report of 2.0.x, bytes.
 const BASE: usize = 40;
-/// With the extensions of 2.1, bytes.
+/// The report with the extensions of 2.1, bytes.
 const EXTENDED: usize = 112;
 const PRESENT: u32 = 0x8000_0000;
 const EXTENSION: u32 = 0x4000_0000;
 const WIDE: u32 = 0x0800_0000;
 
-/// One-mode times as a server saw them.
+/// One-way times as measured by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TransitReport {
-    /// The least, s.
+    /// Their minimum, s.
     pub min_s: f64,
-    /// The most, s.
+    /// Their maximum, s.
     pub max_s: f64,
     /// Their sum, s.
     pub sum_s: f64,
@@ -23,11 +23,11 @@ pub struct TransitReport {
     pub mean_s: f64,
     /// The sum of squared differences from the mean, s².
     pub m2: f64,
-    /// How many.
+    /// Their number.
     pub count: u32,
-    /// Gaps between datagrams seen.
+    /// The number of gaps between datagrams.
     pub gaps: u32,
-    /// Their sum, s; whole seconds on the wire.
+    /// The sum of the gaps, s; whole seconds on the wire.
     pub gap_sum_s: f64,
 }
 
@@ -36,7 +36,7 @@ pub struct TransitReport {
 pub struct ServerReport {
     /// Payload bytes that arrived.
     pub bytes: u64,
-    /// How long the flow lasted, seconds and microseconds.
+    /// The duration of the flow, seconds and microseconds.
     pub duration: (u32, u32),
     /// Datagrams that did not arrive.
     pub lost: u64,
@@ -46,7 +46,7 @@ pub struct ServerReport {
     pub datagrams: u64,
     /// Jitter, µs.
     pub jitter_us: u64,
-    /// One-mode times (2.1).
+    /// One-way times (2.1).
     pub transit: Option<TransitReport>,
 }
 
@@ -98,7 +98,7 @@ impl ServerReport {
         put(room, 24, self.out_of_order as u32);
         put(room, 28, self.datagrams as u32);
         let jitter = if layout == HeaderLayout::SixteenOld {
-            // A second word of the count stands before the jitter, in these versions only.
+            // The upper 32 bits of the count precede the jitter, in these versions only.
             put(room, 32, (self.datagrams >> 32) as u32);
             36
         } else {
@@ -112,7 +112,7 @@ impl ServerReport {
                 transit.max_s,
                 transit.sum_s,
                 transit.mean_s,
-                // This one in squared microseconds, or nothing would be left of it.
+                // In squared microseconds, because it would be rounded to 0 otherwise.
                 transit.m2 * 1e12,
             ]
             .into_iter()
@@ -132,10 +132,10 @@ impl ServerReport {
         bytes
     }
 
-    /// Reads a server's report, whichever version it comes from; `None` when it is none.
+    /// Reads a server's report of any version; `None` when the bytes are not one.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        // Only flags that are can be where the report begins.
+        // The report can only begin where the flags are known ones.
         let known = |at: usize| {
             word(bytes, at)
                 .filter(|flags| flags & PRESENT != 0 && flags & !(PRESENT | EXTENSION | WIDE) == 0)

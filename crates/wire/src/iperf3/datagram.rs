@@ -1,18 +1,18 @@
-//! The datagrams of iperf3: four bytes each way to open a stream, then numbered and stamped payload.
+//! The datagrams of iperf3: four bytes each way to open a stream, then payload with numbers and timestamps.
 //!
 //! ```text
 //!  0  seconds   4  microseconds   8  number, 32 or 64 bits, counted from 1
 //! ```
 //!
-//! All big-endian. The stamp is the sender's steady clock since version 3.7 and its wall clock before:
-//! only differences mean anything.
+//! All big-endian. The timestamp is the sender's monotonic clock since version 3.7 and its wall clock before:
+//! only differences are meaningful.
 
 /// Bytes in a hello and in its answer.
 pub const HELLO_BYTES: usize = 4;
 
-/// What a client's hello looks like, and the answer that belongs to it: numbers in the byte order of
+/// The hellos of clients, each with its answer: numbers in the byte order of
 /// little-endian and big-endian hosts up to 3.11, text on little-endian hosts from 3.12 and on all from
-/// 3.17, and text the wrong way round on big-endian hosts in between.
+/// 3.17, and text with its bytes swapped on big-endian hosts in between.
 const HELLOS: [([u8; HELLO_BYTES], [u8; HELLO_BYTES]); 4] = [
     (*b"9876", *b"6789"),
     (*b"6789", *b"9876"),
@@ -20,10 +20,10 @@ const HELLOS: [([u8; HELLO_BYTES], [u8; HELLO_BYTES]); 4] = [
     (0x075b_cd15_u32.to_be_bytes(), 0x3ade_68b1_u32.to_be_bytes()),
 ];
 
-/// The hello a client of today sends.
+/// The hello that current clients send.
 pub const CLIENT_HELLO: [u8; HELLO_BYTES] = HELLOS[0].0;
 
-/// The answer to a client's hello; `None` for a datagram that is none.
+/// The answer to a client's hello; `None` for any other datagram.
 #[must_use]
 pub fn answer_to(datagram: &[u8]) -> Option<[u8; HELLO_BYTES]> {
     HELLOS
@@ -32,19 +32,19 @@ pub fn answer_to(datagram: &[u8]) -> Option<[u8; HELLO_BYTES]> {
         .map(|(_, answer)| *answer)
 }
 
-/// Whether a datagram is a server's answer, of any version.
+/// `true` when a datagram is a server's answer, of any version.
 #[must_use]
 pub fn is_answer(datagram: &[u8]) -> bool {
     HELLOS.iter().any(|(_, answer)| answer == datagram)
 }
 
-/// Whether a datagram belongs to the opening of a stream: it is nobody's payload.
+/// `true` when a datagram belongs to the opening of a stream, and is not payload.
 #[must_use]
 pub fn is_opening(datagram: &[u8]) -> bool {
     is_answer(datagram) || answer_to(datagram).is_some()
 }
 
-/// How wide the number of a datagram is.
+/// The width of a datagram's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterWidth {
     /// 32 bits.
@@ -90,9 +90,9 @@ impl CounterWidth {
         }
     }
 
-    /// Reads a header; `near` is the number that is due, which tells a narrow number that has wrapped.
+    /// Reads a header; `near` is the expected number, by which a narrow number that has wrapped is extended.
     ///
-    /// `None` for a datagram that is too short, or a number 0, which nobody sends.
+    /// `None` for a datagram that is too short, or has the number 0, which no sender uses.
     #[inline]
     #[must_use]
     pub fn read(self, datagram: &[u8], near: u64) -> Option<Iperf3Header> {
@@ -108,7 +108,7 @@ impl CounterWidth {
                 if number == 0 && near < 1 << 31 {
                     return None;
                 }
-                // The step from the number that is due, forwards or backwards, whichever is shorter.
+                // The step from the expected number, forwards or backwards, whichever is shorter.
                 let step = number
                     .wrapping_sub((near as u32).wrapping_add(1))
                     .cast_signed();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// A number, cut to an integer; −1 and everything from 2^63 on, which is how old versions print a
+/// A number, truncated to an integer; −1 and everything from 2^63 on, which is how old versions print a
 /// negative number, is `None`.
 pub(super) fn count(map: &Map<String, Value>, key: &str) -> Option<u64> {
     let value = map.get(key)?;

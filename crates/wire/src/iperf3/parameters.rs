@@ -1,40 +1,40 @@
-//! What a client of iperf3 asks for: one flat JSON object.
+//! The parameters that a client of iperf3 requests: one flat JSON object.
 
 use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
 use serde_json::{Map, Value, json};
 
-/// The longest test a client may ask for, s.
+/// The maximum duration of a test, s.
 pub const MAX_TIME_S: u64 = 86_400;
-/// The longest warm-up, s.
+/// The maximum duration of the warm-up, s.
 pub const MAX_OMIT_S: u64 = 600;
-/// The largest block of a TCP test, bytes.
+/// The maximum block size of a TCP test, bytes.
 pub const MAX_BLOCK: u64 = 1 << 20;
-/// The smallest datagram, bytes.
+/// The minimum datagram size, bytes.
 pub const MIN_DATAGRAM: u64 = 16;
-/// The largest datagram, bytes.
+/// The maximum datagram size, bytes.
 pub const MAX_DATAGRAM: u64 = 65_507;
-/// The largest socket buffer, bytes.
+/// The maximum socket buffer, bytes.
 pub const MAX_WINDOW: u64 = 512 << 20;
-/// The largest segment (9216 before 3.21), bytes.
+/// The maximum of the maximum segment size (9216 before 3.21), bytes.
 pub const MAX_MSS: u64 = 32_767;
-/// The most packets in a burst.
+/// The maximum number of packets in a burst.
 pub const MAX_BURST: u64 = 1000;
-/// The block of a TCP test unless told otherwise, bytes.
+/// The default block size of a TCP test, bytes.
 pub const TCP_BLOCK: u32 = 128 << 10;
-/// The datagram of a UDP test unless told otherwise, bytes.
+/// The default datagram size of a UDP test, bytes.
 pub const UDP_BLOCK: u32 = 1460;
 
 /// The protocol under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TransportProtocol {
-    /// The Transmission Control TransportProtocol.
+    /// The Transmission Control Protocol.
     #[default]
     Tcp,
-    /// The User Datagram TransportProtocol.
+    /// The User Datagram Protocol.
     Udp,
-    /// The Stream Control Transmission TransportProtocol.
+    /// The Stream Control Transmission Protocol.
     Sctp,
 }
 
@@ -50,7 +50,7 @@ impl TransportProtocol {
     }
 }
 
-/// What a client asks for.
+/// The parameters of a client's test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// The protocol under test.
@@ -65,53 +65,53 @@ pub struct Parameters {
     pub blocks: u64,
     /// Streams in each direction.
     pub parallel: u32,
-    /// Whether only the server sends.
+    /// `true` when only the server sends.
     pub reverse: bool,
-    /// Whether both send.
+    /// `true` when both ends send.
     pub bidirectional: bool,
-    /// The largest segment, bytes.
+    /// The maximum segment size, bytes.
     pub mss: Option<u32>,
-    /// Whether Nagle's algorithm is off.
+    /// `true` when Nagle's algorithm is off.
     pub no_delay: bool,
-    /// Whether the streams are Multipath TCP.
+    /// `true` when the streams are Multipath TCP.
     pub mptcp: bool,
     /// Socket buffers, bytes.
     pub window: Option<u64>,
     /// Bytes in a block or datagram.
     pub length: u32,
-    /// The rate of each stream, bit/s; 0 for as fast as it goes.
+    /// The rate of each stream, bit/s; 0 for no limit.
     pub rate_bps: u64,
     /// The rate the kernel is to pace each stream at, bit/s.
     pub fq_rate_bps: Option<u64>,
     /// Blocks sent together when a rate is kept.
     pub burst: Option<u32>,
-    /// How often old versions look whether to send, µs.
+    /// The interval of the pacing timer of old versions, µs.
     pub pacing_timer_us: u32,
     /// The type-of-service byte.
     pub tos: Option<u8>,
     /// The IPv6 flow label.
     pub flow_label: Option<u32>,
-    /// What every line of output begins with.
+    /// The text that every line of output begins with.
     pub title: Option<String>,
     /// A text for the JSON of both ends.
     pub extra_data: Option<String>,
     /// The congestion control at the sender.
     pub congestion: Option<String>,
-    /// Whether the server's output is to come with its results.
+    /// `true` when the server's output is to come with its results.
     pub get_server_output: bool,
-    /// Whether datagrams are numbered with 64 bits.
+    /// `true` when datagrams are numbered with 64 bits.
     pub wide_counters: bool,
-    /// Whether payload is a repeated pattern.
+    /// `true` when the payload is a repeated pattern.
     pub repeating_payload: bool,
-    /// Whether the sender hands pages over instead of copying.
+    /// `true` when the sender passes pages to the kernel without a copy.
     pub zero_copy: bool,
-    /// Whether IPv4 datagrams may not be cut.
+    /// `true` when IPv4 datagrams may not be fragmented.
     pub dont_fragment: bool,
-    /// Whether the receiver drops payload inside the kernel.
+    /// `true` when the receiver drops payload inside the kernel.
     pub skip_rx_copy: bool,
-    /// Whether datagrams are sent and received in batches; such a client says so, the wire does not.
+    /// `true` when datagrams are sent and received in batches; only the parameters show this, not the datagrams.
     pub gsro: bool,
-    /// The server's processor.
+    /// The processor that the server is to be pinned to.
     pub server_affinity: Option<u32>,
     /// An encrypted login.
     pub auth_token: Option<String>,
@@ -158,7 +158,7 @@ impl Default for Parameters {
     }
 }
 
-/// Holds a number against its range; one that is not there, or no number, is `None`.
+/// Checks a number against its range; `None` when it is missing, or not a number.
 fn ranged(
     map: &Map<String, Value>,
     key: &str,
@@ -182,7 +182,7 @@ impl Parameters {
     /// Reads a client's parameters.
     ///
     /// # Errors
-    /// The error the client is to be sent when the text is no JSON object or a number is out of its
+    /// The error to send to the client, when the text is not a JSON object or a number is out of its
     /// range.
     pub fn decode(json: &[u8]) -> Result<Self, Iperf3ErrorCode> {
         let map: Map<String, Value> =
@@ -343,13 +343,13 @@ impl Parameters {
         Value::Object(map).to_string()
     }
 
-    /// Streams in all.
+    /// The number of streams in both directions.
     #[must_use]
     pub const fn streams(&self) -> u32 {
         self.parallel * if self.bidirectional { 2 } else { 1 }
     }
 
-    /// Bytes that end the test in each direction: those asked for, or those of the blocks asked for.
+    /// Bytes that end the test in each direction: those requested, or those of the blocks requested.
     #[must_use]
     pub fn end_bytes(&self) -> Option<u64> {
         match (self.bytes, self.blocks) {

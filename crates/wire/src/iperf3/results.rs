@@ -1,26 +1,26 @@
-//! What each end of an iperf3 test has counted: one JSON object each way, the client's first.
+//! The counts of each end of an iperf3 test: one JSON object each way, the client's first.
 
 use super::lenient::{count, number, text};
 use serde_json::{Map, Value, json};
 
-/// What one end has counted.
+/// The counts of one end.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Results {
     /// CPU time of the program over the length of the test, %: in all, in user space, in the kernel.
     pub cpu_percent: [f64; 3],
-    /// Whether this end knows of retransmissions; `None` when it only receives.
+    /// `true` when this end counts retransmissions; `None` when it only receives.
     pub has_retransmits: Option<bool>,
     /// The congestion control in use (TCP).
     pub congestion: Option<String>,
-    /// What the server has printed.
+    /// The output that the server has printed.
     pub output_text: Option<String>,
-    /// What the server has printed as JSON.
+    /// The output that the server has printed, as JSON.
     pub output_json: Option<Value>,
     /// One for each stream.
     pub streams: Vec<StreamResult>,
 }
 
-/// What one end has counted of one stream.
+/// The counts of one end of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StreamResult {
     /// The stream's number.
@@ -33,22 +33,22 @@ pub struct StreamResult {
     pub jitter_s: f64,
     /// Datagrams missing, those of the warm-up included (UDP receiver).
     pub errors: u64,
-    /// Datagrams missing in the warm-up; versions before 3.14 do not say.
+    /// Datagrams missing in the warm-up; `None` from versions before 3.14.
     pub omitted_errors: Option<u64>,
     /// The last datagram's number.
     pub packets: u64,
-    /// The number of the last datagram of the warm-up; versions before 3.14 do not say.
+    /// The number of the last datagram of the warm-up; `None` from versions before 3.14.
     pub omitted_packets: Option<u64>,
-    /// When the measured part began, s; versions before 3.2 do not say.
+    /// The start of the measured part, s; `None` from versions before 3.2.
     pub start_s: Option<f64>,
-    /// How long it took, s; versions before 3.2 do not say.
+    /// The end of the measured part, s; `None` from versions before 3.2.
     pub end_s: Option<f64>,
 }
 
-/// Why a text is not the results of a test.
+/// The reason why a text is not the results of a test.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultsError {
-    /// No JSON object.
+    /// The text is not a JSON object.
     #[error("the results are no JSON object: {0}")]
     Json(String),
     /// A key every version sends is missing.
@@ -97,7 +97,7 @@ impl Results {
     /// Reads the other end's results.
     ///
     /// # Errors
-    /// When the text is no JSON object, or keys are missing that every version sends.
+    /// When the text is not a JSON object, or keys are missing that every version sends.
     pub fn decode(json: &[u8]) -> Result<Self, ResultsError> {
         let map: Map<String, Value> =
             serde_json::from_slice(json).map_err(|cause| ResultsError::Json(cause.to_string()))?;
@@ -130,7 +130,7 @@ impl Results {
         })
     }
 
-    /// What was counted of the stream with this number.
+    /// The counts of the stream with this number.
     #[must_use]
     pub fn stream(&self, id: u32) -> Option<&StreamResult> {
         self.streams.iter().find(|stream| stream.id == id)
@@ -156,7 +156,7 @@ impl StreamResult {
     fn decode(value: &Value) -> Result<Self, ResultsError> {
         let map = value.as_object().ok_or(ResultsError::Missing("streams"))?;
         let needed = |key| count(map, key).ok_or(ResultsError::Missing(key));
-        // Duplicates make iperf3's account of losses fall below 0.
+        // Duplicates make iperf3's count of losses fall below 0.
         let signed = |key| match map.get(key).and_then(Value::as_f64) {
             Some(_) => Ok(count(map, key).unwrap_or(0)),
             None => Err(ResultsError::Missing(key)),

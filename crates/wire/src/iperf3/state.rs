@@ -1,6 +1,6 @@
-//! The single bytes that move a test of iperf3 on.
+//! The single bytes that control the progress of a test of iperf3.
 
-/// What one byte on the control connection says.
+/// The meaning of one byte on the control connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlState {
     /// Server: all streams exist.
@@ -19,7 +19,7 @@ pub enum ControlState {
     ClientTerminate,
     /// Server: results are due, the client's first.
     ExchangeResults,
-    /// Server: both may show what they have.
+    /// Server: both ends may print their results.
     DisplayResults,
     /// Client: finished.
     IperfDone,

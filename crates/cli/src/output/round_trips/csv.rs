@@ -93,7 +93,7 @@ fn csv_row(
 ) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     let rtt = replies.rtt_us.as_ref();
-    let of = |value: fn(&DistributionSummary) -> f64| number(rtt.map(value));
+    let statistic = |value: fn(&DistributionSummary) -> f64| number(rtt.map(value));
     let bounded = rtt.filter(|rtt| rtt.confidence > 0.0);
     let (late, up, down) = (&replies.lateness_us, &replies.up, &replies.down);
     let middle = |way: &Option<OneWaySummary>| {
@@ -110,17 +110,17 @@ fn csv_row(
         replies.duplicate.to_string(),
         number(replies.first_us),
         rtt.map_or(0, |rtt| rtt.n).to_string(),
-        of(|rtt| rtt.mean),
+        statistic(|rtt| rtt.mean),
         number(bounded.map(|rtt| rtt.mean_low)),
         number(bounded.map(|rtt| rtt.mean_high)),
         bounded.map_or(String::new(), |rtt| rtt.confidence.to_string()),
         number(rtt.and_then(|rtt| rtt.sd)),
-        of(|rtt| rtt.min),
-        of(|rtt| rtt.p50),
+        statistic(|rtt| rtt.min),
+        statistic(|rtt| rtt.p50),
         number(rtt.and_then(|rtt| rtt.p90)),
         number(rtt.and_then(|rtt| rtt.p99)),
         number(rtt.and_then(|rtt| rtt.p99_9)),
-        of(|rtt| rtt.max),
+        statistic(|rtt| rtt.max),
         replies
             .kernel
             .map_or(0, |split| split.host_us.n)

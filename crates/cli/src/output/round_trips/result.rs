@@ -8,7 +8,7 @@ use crate::output::text::warning;
 use crate::output::text_form::TextForm;
 use caudal_core::run::Run;
 
-/// The confidence of intervals where the run does not say it.
+/// The confidence level of intervals where the run does not record it.
 const CONFIDENCE: f64 = 0.98;
 
 /// The result of a round-trip test: its table, the closing block, and the warnings.

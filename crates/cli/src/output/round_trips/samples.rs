@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// apply is empty, as is the round trip of a lost message. Times after the clocks' offset is taken out.
 pub const RAW_COLUMNS: &str = "client,size_bytes,index,rtt_ns,intended_ns,late_ns,up_ns,down_ns";
 
-/// How long each way of a scheduled message took, ns, after the clocks' offset is taken out.
+/// The one-way delays of a scheduled message, up and down, ns, after the clocks' offset is taken out.
 fn ways(record: &EchoRecord, departure: &Departure) -> Option<(i64, i64)> {
     let at = i64::try_from(departure.intended_ns).unwrap_or(i64::MAX);
     let offset = record.clock.map(|clock| clock.offset_ns(at))?;

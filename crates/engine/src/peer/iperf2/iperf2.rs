@@ -1,7 +1,7 @@
 //! A server of iperf 2, as the other end of tests.
 //!
 //! Such a server reports nothing while a test runs, and only the totals of UDP uploads when it ends. So the receiver of a TCP
-//! upload is what its kernel has acknowledged, and that of a UDP upload what its report says.
+//! upload is what its kernel has acknowledged, and that of a UDP upload what its report contains.
 
 use super::client::IDLE_TIMEOUT;
 use super::client_flows::ClientFlows;

@@ -84,16 +84,19 @@ impl ClientControl {
     }
 
     /// Exchanges results with the server.
-    pub(super) fn exchange_results(&mut self, ours: &Results) -> Result<Results, Iperf3Error> {
-        self.connection.send_json(&ours.encode())?;
+    pub(super) fn exchange_results(
+        &mut self,
+        own_results: &Results,
+    ) -> Result<Results, Iperf3Error> {
+        self.connection.send_json(&own_results.encode())?;
         let json = self.connection.recv_json(
             MAX_SERVER_RESULTS_BYTES,
             monotonic_ns() + 2 * STEP_NS,
             "the server's results",
             &self.interrupt.fds(),
         )?;
-        let theirs =
+        let peer_results =
             Results::decode(&json).map_err(|error| RunError::Protocol(error.to_string()))?;
-        Ok(theirs)
+        Ok(peer_results)
     }
 }

@@ -108,21 +108,21 @@ impl<'a> ClientTest<'a> {
         control.await_state(ControlState::ExchangeResults, STEP_NS)?;
         self.await_trailing(None);
         let last = self.readings.last(&self.set, ended_ns);
-        let theirs = control.exchange_results(&self.results(&last, None))?;
-        self.await_trailing(Some(&theirs));
+        let peer_results = control.exchange_results(&self.results(&last, None))?;
+        self.await_trailing(Some(&peer_results));
         control.await_state(ControlState::DisplayResults, STEP_NS)?;
         let last = self.readings.last(&self.set, ended_ns);
-        self.report(&last, &theirs, events);
-        Ok(theirs)
+        self.report(&last, &peer_results, events);
+        Ok(peer_results)
     }
 
     /// Shows the ends of the flows and both ends' reports.
-    fn report(&self, last: &[Sample], theirs: &Results, events: &mut dyn FnMut(Event)) {
-        let ours = self.results(last, Some(theirs));
+    fn report(&self, last: &[Sample], peer_results: &Results, events: &mut dyn FnMut(Event)) {
+        let own_results = self.results(last, Some(peer_results));
         let measured = self.measured(last);
         send_flow_ends(last, events);
-        events(Event::Reported(measured.local_report(&ours)));
-        events(Event::Reported(measured.peer_report(theirs)));
+        events(Event::Reported(measured.local_report(&own_results)));
+        events(Event::Reported(measured.peer_report(peer_results)));
         events(Event::Ended(ended_test(last, None)));
     }
 
@@ -134,13 +134,13 @@ impl<'a> ClientTest<'a> {
         }
     }
 
-    fn results(&self, last: &[Sample], theirs: Option<&Results>) -> Results {
+    fn results(&self, last: &[Sample], peer_results: Option<&Results>) -> Results {
         let sends = self.has_flow(Direction::Up);
         Results {
             cpu_percent: cpu_percent(self.usage, monotonic_ns() - self.set.start_ns()),
             has_retransmits: sends.then_some(self.parameters.protocol == TransportProtocol::Tcp),
             congestion: self.congestion.clone(),
-            streams: self.measured(last).stream_results(theirs),
+            streams: self.measured(last).stream_results(peer_results),
             ..Results::default()
         }
     }
@@ -293,18 +293,18 @@ impl<'a> ClientTest<'a> {
     }
 
     /// Waits for what the server has sent, as long as it is on the way.
-    fn await_trailing(&self, theirs: Option<&Results>) {
+    fn await_trailing(&self, peer_results: Option<&Results>) {
         if !self.has_flow(Direction::Down) {
             return;
         }
-        match theirs {
-            Some(theirs) if self.is_udp() => {
+        match peer_results {
+            Some(peer_results) if self.is_udp() => {
                 for flow in self
                     .flows
                     .iter()
                     .filter(|flow| flow.direction == Direction::Down)
                 {
-                    if let Some(reported) = theirs.stream(stream_id(flow.id)) {
+                    if let Some(reported) = peer_results.stream(stream_id(flow.id)) {
                         self.set.expect_datagrams(flow.id, reported.packets);
                     }
                 }

@@ -35,7 +35,7 @@ pub enum Iperf3Error {
 }
 
 impl Iperf3Error {
-    /// The reason why a test that ended in this error was cut short, in iperf3's words where it has any.
+    /// The reason why a test that ended in this error was cut short, as iperf3 words it where it has a text.
     pub(crate) fn cut_short(&self) -> CutShort {
         let lost = |code: Iperf3ErrorCode| CutShort::Lost(code.to_string());
         match self {

@@ -103,9 +103,9 @@ impl Iperf3Registry {
         open_socket: impl FnOnce() -> std::io::Result<UdpSocket>,
     ) {
         let mut tests = locked(&self.tests);
-        let theirs =
+        let is_expected =
             |waiting: &&mut WaitingTest| waiting.is_open && waiting.udp_from == Some(peer.ip());
-        if let Some(waiting) = tests.values_mut().find(theirs)
+        if let Some(waiting) = tests.values_mut().find(is_expected)
             && let Ok(socket) = open_socket()
         {
             let _ = waiting

@@ -82,18 +82,18 @@ pub(super) struct MeasuredStream<'a> {
 impl MeasuredStream<'_> {
     /// The readings of a flow at the end of the warm-up and at the end.
     fn readings(&self, flow: u32) -> Option<(&Sample, &Sample)> {
-        let of = |samples: &'_ [Sample]| samples.iter().position(|sample| sample.flow == flow);
-        Some((&self.base[of(self.base)?], &self.last[of(self.last)?]))
+        let index = |samples: &'_ [Sample]| samples.iter().position(|sample| sample.flow == flow);
+        Some((&self.base[index(self.base)?], &self.last[index(self.last)?]))
     }
 
-    /// The results of this end's streams, of which the other end has reported `theirs`.
-    pub(super) fn stream_results(&self, theirs: Option<&Results>) -> Vec<StreamResult> {
+    /// The results of this end's streams, of which the other end has reported `peer_results`.
+    pub(super) fn stream_results(&self, peer_results: Option<&Results>) -> Vec<StreamResult> {
         self.flows
             .iter()
             .filter_map(|flow| {
                 let id = stream_id(flow.id);
                 let (base, last) = self.readings(flow.id)?;
-                let reported = theirs.and_then(|theirs| theirs.stream(id));
+                let reported = peer_results.and_then(|results| results.stream(id));
                 let sent = reported.map(|reported| reported.packets);
                 Some(stream_result(id, base, last, sent))
             })
@@ -101,8 +101,8 @@ impl MeasuredStream<'_> {
     }
 
     /// The report of this end.
-    pub(super) fn local_report(&self, ours: &Results) -> EndReport {
-        self.report(ReportingEnd::Local, ours, |flow, result| {
+    pub(super) fn local_report(&self, own_results: &Results) -> EndReport {
+        self.report(ReportingEnd::Local, own_results, |flow, result| {
             let (base, _) = self.readings(flow)?;
             Some((
                 role_of(base),
@@ -114,8 +114,8 @@ impl MeasuredStream<'_> {
 
     /// The report of the other end. Versions before 3.2 do not report the time: this end's is taken for it; versions before
     /// 3.14 not the datagrams of the warm-up: this end's count is.
-    pub(super) fn peer_report(&self, theirs: &Results) -> EndReport {
-        self.report(ReportingEnd::Peer, theirs, |flow, result| {
+    pub(super) fn peer_report(&self, peer_results: &Results) -> EndReport {
+        self.report(ReportingEnd::Peer, peer_results, |flow, result| {
             let (base, last) = self.readings(flow)?;
             let elapsed_s = result
                 .end_s

@@ -158,24 +158,26 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         control.send(&[ControlState::ExchangeResults])?;
         let until_ns = monotonic_ns() + RESULTS_NS;
         let json = control.recv_json(MAX_RESULTS_BYTES, until_ns, "the client's results", &[])?;
-        let theirs = Results::decode(&json).map_err(|error| {
+        let peer_results = Results::decode(&json).map_err(|error| {
             SessionError::Code(Iperf3ErrorCode::RECEIVE_RESULTS, Some(error.to_string()))
         })?;
-        self.await_trailing(&theirs);
+        self.await_trailing(&peer_results);
         // The client's clock ends the test; what arrived later still belongs to it.
         let last = self.readings.last(&self.set, ended_ns);
-        let mut ours = self.report(&last, &theirs);
+        let mut own_results = self.report(&last, &peer_results);
         if self.parameters.get_server_output {
             let view = self.session.view.as_ref();
             match view.and_then(|view| view.output()) {
-                Some(PeerOutput::Text(text)) => ours.output_text = Some(text),
-                Some(PeerOutput::Json(json)) => ours.output_json = serde_json::from_str(&json).ok(),
+                Some(PeerOutput::Text(text)) => own_results.output_text = Some(text),
+                Some(PeerOutput::Json(json)) => {
+                    own_results.output_json = serde_json::from_str(&json).ok()
+                }
                 None => {}
             }
         }
         self.set.stop_all();
         let control = &mut self.session.control;
-        control.send_json(&ours.encode())?;
+        control.send_json(&own_results.encode())?;
         control.send(&[ControlState::DisplayResults])?;
         // The client confirms or closes; nothing depends on which.
         let stop = self.session.state.stop_fd();
@@ -184,28 +186,31 @@ impl<'a, 'b> ServerTest<'a, 'b> {
     }
 
     /// Shows the ends of the flows and both ends' reports: this end's results.
-    fn report(&mut self, last: &[Sample], theirs: &Results) -> Results {
+    fn report(&mut self, last: &[Sample], peer_results: &Results) -> Results {
         let measured = MeasuredStream {
             flows: &self.flows,
             base: &self.readings.base,
             last,
         };
         let sends = self.has_flow(Direction::Down);
-        let ours = Results {
+        let own_results = Results {
             cpu_percent: cpu_percent(self.usage, monotonic_ns() - self.set.start_ns()),
             has_retransmits: sends.then_some(self.parameters.protocol == TransportProtocol::Tcp),
             congestion: self.congestion.clone(),
-            streams: measured.stream_results(Some(theirs)),
+            streams: measured.stream_results(Some(peer_results)),
             ..Results::default()
         };
-        let reports = [measured.local_report(&ours), measured.peer_report(theirs)];
+        let reports = [
+            measured.local_report(&own_results),
+            measured.peer_report(peer_results),
+        ];
         let session = &mut *self.session;
         send_flow_ends(last, &mut |event| session.send_event(&event));
         for report in reports {
             session.send_event(&Event::Reported(report));
         }
         session.send_event(&Event::Ended(ended_test(last, None)));
-        ours
+        own_results
     }
 
     /// Waits until the senders, which were stopped, have counted their last bytes.
@@ -217,7 +222,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
     }
 
     /// Waits for what the client reports to have sent, as long as it is on the way.
-    fn await_trailing(&self, theirs: &Results) {
+    fn await_trailing(&self, peer_results: &Results) {
         let receiving: Vec<&PlannedFlow> = self
             .flows
             .iter()
@@ -226,7 +231,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         if receiving.is_empty() {
             return;
         }
-        let reported = |flow: &PlannedFlow| theirs.stream(stream_id(flow.id));
+        let reported = |flow: &PlannedFlow| peer_results.stream(stream_id(flow.id));
         let is_udp = self.parameters.protocol == TransportProtocol::Udp;
         for flow in receiving.iter().filter(|_| is_udp) {
             if let Some(reported) = reported(flow) {

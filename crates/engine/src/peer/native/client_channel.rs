@@ -209,7 +209,7 @@ impl ClientChannel {
         Ok(())
     }
 
-    /// Measures the offset of the server's clock anew; its time is that of this machine's monotonic clock.
+    /// Measures the offset of the server's clock again; its time is that of this machine's monotonic clock.
     pub(super) fn read_clock(&mut self) -> Result<ClockOffset, RunError> {
         let earlier = std::mem::take(&mut self.clock);
         let began_ns = monotonic_ns();

@@ -1,7 +1,7 @@
 //! A server of nttcp, as the other end of tests.
 //!
 //! Such a server carries one transfer in one direction, and prints a row of totals when it has ended. So the receiver of a TCP
-//! upload is what its kernel has acknowledged, and that of a UDP upload what its row says.
+//! upload is what its kernel has acknowledged, and that of a UDP upload what its row reports.
 
 use super::client::{ClientSettings, NttcpClient, NttcpOutcome};
 use super::peer_report::received_datagrams;

@@ -141,7 +141,7 @@ impl Transfer<'_> {
         self.check(transferred)
     }
 
-    /// Checks how a transfer ended: one that was stopped counts as far as it went, unless nothing tells how far.
+    /// Checks how a transfer ended: one that was stopped counts up to that point, unless the point is unknown.
     fn check(&self, transferred: Transferred) -> Result<Transferred, NttcpError> {
         let is_datagrams_received = self.request.udp && !self.request.transmit;
         match transferred.reason {

@@ -17,7 +17,7 @@ pub(crate) struct BulkServerHalf {
     ticks: Ticks,
     /// The number of the next reading.
     tick: u64,
-    /// `true` when the client is told how many datagrams were sent, once they were.
+    /// `true` when the number of datagrams sent is reported to the client at the end.
     reports_sent: bool,
 }
 

@@ -60,7 +60,7 @@ impl Workload for EchoWorkload {
         }
     }
 
-    /// Messages that carry times tell the delay of each direction apart.
+    /// Messages that carry times yield the delay of each direction.
     fn needs_clock_offset(&self) -> bool {
         self.plan.transport == Transport::Udp
             && self.plan.is_scheduled()

@@ -58,7 +58,7 @@ impl Probe {
 
 /// Announces messages to the server and waits until it is ready for them.
 ///
-/// Without its answer the announcement would be under way with the first message, which Nagle's
+/// Without this wait, the announcement would still be in flight at the first message, which Nagle's
 /// algorithm would hold back until the server acknowledged.
 pub(super) fn announce(
     mut stream: &TcpStream,

@@ -241,7 +241,7 @@ fn echo_tcp(
                 "it announced messages that are not of the plan",
             ));
         };
-        // Sent back, it tells the client that messages may follow.
+        // Its echo signals to the client that messages may follow.
         if is_over(stream.write_all(&announcement), signals)? {
             break;
         }
