@@ -1,7 +1,7 @@
 //! Figures of round trips: their distribution, by size, the first of each connection, and over time.
 
-use super::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
-use super::study_material::{StudyMaterial, is_load};
+use crate::export::figures::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
+use crate::export::figures::study_material::{StudyMaterial, is_load};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::sentence;
 use crate::export::wording::{self, about};
@@ -57,7 +57,7 @@ fn times(label: &str, values: impl Iterator<Item = f64>) -> Axis {
 }
 
 /// The distribution of round trips, a line a case and echo flow.
-pub(super) fn cdf(
+pub fn cdf(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -224,7 +224,7 @@ pub fn thinned(values: &[f64]) -> Vec<f64> {
 }
 
 /// Round-trip time by message size, a series for each case that differs in more than the size.
-pub(super) fn sizes(
+pub fn sizes(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -393,7 +393,7 @@ pub fn sizes_figure(title: &str, series: &[(String, Vec<SizeResult>)]) -> Option
 }
 
 /// The first round trips of each connection.
-pub(super) fn first(
+pub fn first(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -495,7 +495,7 @@ pub fn first_figure(title: &str, series: &[RoundTripSeries]) -> Option<Captioned
 
 /// Round trips of a trial's echo flows over time: median and the band from the 5th to the 95th percentile. `None` where no
 /// times are known.
-pub(super) fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<CaptionedFigure> {
+pub fn band(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<CaptionedFigure> {
     let mut layers = Vec::new();
     let mut sentences = Vec::new();
     for (number, flow) in echoes(trial) {

@@ -1,7 +1,7 @@
 //! Figures that compare cases: boxes, bars, and a metric over a parameter.
 
-use super::selection::{MAX_SERIES, label, left_out, spread};
-use super::study_material::{StudyMaterial, is_load};
+use crate::export::figures::selection::{MAX_SERIES, label, left_out, spread};
+use crate::export::figures::study_material::{StudyMaterial, is_load};
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::sentence;
 use crate::export::wording::{self, about};
@@ -61,7 +61,7 @@ fn knowing<'a>(
 }
 
 /// A figure for each metric.
-pub(super) fn groups(
+pub fn groups(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
@@ -324,7 +324,7 @@ struct Swept<'a> {
 }
 
 /// A metric over a parameter: a figure for each unit among the metrics.
-pub(super) fn sweeps(
+pub fn sweeps(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],

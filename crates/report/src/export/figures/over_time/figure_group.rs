@@ -1,8 +1,8 @@
 //! Figures over time: of one trial or one run.
 
-use super::round_trips;
-use super::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
-use super::study_material::StudyMaterial;
+use crate::export::figures::round_trips;
+use crate::export::figures::selection::{MAX_PANELS, MAX_SERIES, label, left_out, spread};
+use crate::export::figures::study_material::StudyMaterial;
 use crate::export::page::{CaptionedFigure, FigureGroup};
 use crate::export::wording::sentence;
 use crate::export::wording::{self, about};
@@ -21,7 +21,7 @@ use caudal_experiment::{FigureFile, FigureKind};
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
 
 /// One kind of figure for each case, from the trial shown for it.
-pub(super) fn figure_group(
+pub fn figure_group(
     material: &StudyMaterial<'_>,
     figure: &FigureFile,
     cases: &[&CaseFindings],
