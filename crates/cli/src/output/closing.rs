@@ -50,16 +50,38 @@ pub fn result_lines(run: &Run) -> Vec<String> {
     lines
 }
 
-/// The closing block of one direction.
+/// The closing block of one direction: a line for each thing that is known.
 fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
+    let has_warm_up = summary.omitted_s.is_some_and(|omitted| omitted > 0.0005);
+    let mut lines = vec![goodput_line(summary)];
+    lines.extend(transferred_line(summary, has_warm_up));
+    lines.extend(ceiling_line(summary));
+    lines.extend(prediction_lines(run, summary.direction));
+    lines.extend(
+        summary
+            .limited_by
+            .as_ref()
+            .map(|limit| format!("  limited by: {}: {}", limit.limit, limit.evidence)),
+    );
+    lines.extend(tcp_line(summary));
+    if let Some(loss) = &summary.loss {
+        datagrams(loss, has_warm_up, &mut |line| lines.push(line));
+    }
+    lines.extend(delay_line(summary));
+    lines.extend(spacing_line(summary));
+    lines.extend(granted(run, summary.direction));
+    lines.extend(cpu_line(summary));
+    lines.iter().map(|line| fold(line, 4)).collect()
+}
+
+/// The goodput or, where it is unknown, the rate that the sender reports.
+fn goodput_line(summary: &DirectionSummary) -> String {
     let name = match summary.direction {
         Direction::Up => "upload",
         Direction::Down => "download",
     };
-    let mut lines = Vec::new();
-    let mut push = |text: String| lines.push(fold(&text, 4));
-    match &summary.goodput_bps {
-        Some(goodput) => {
+    match (&summary.goodput_bps, summary.sent_bps) {
+        (Some(goodput), _) => {
             let doubt = if goodput.method == IntervalMethod::BatchMeansT
                 && summary.goodput_trusted == Some(false)
             {
@@ -67,18 +89,22 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
             } else {
                 ""
             };
-            push(format!(
+            format!(
                 "{name}: {} of goodput{doubt}",
                 EstimateInUnit::new(goodput, Unit::BitPerSecond)
-            ));
+            )
         }
-        None if summary.sent_bps.is_some() => push(format!(
-            "{name}: {} sent, as its sender reports",
-            bits(summary.sent_bps.unwrap_or_default())
-        )),
-        None => push(format!("{name}: no rate can be given")),
+        (None, Some(sent)) => format!("{name}: {} sent, as its sender reports", bits(sent)),
+        (None, None) => format!("{name}: no rate can be given"),
     }
-    let has_warm_up = summary.omitted_s.is_some_and(|omitted| omitted > 0.0005);
+}
+
+/// The payload received, the time it took, and the warm-up before it.
+fn transferred_line(summary: &DirectionSummary, has_warm_up: bool) -> Option<String> {
+    let received = summary.bytes.or(summary.received_bytes)?;
+    let flows = summary.flows.map_or_else(String::new, |flows| {
+        format!(" over {flows} flow{}", if flows == 1 { "" } else { "s" })
+    });
     let omitted = if has_warm_up {
         format!(
             ", after {:.2} s of excluded warm-up",
@@ -87,107 +113,112 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
     } else {
         String::new()
     };
-    if let Some(received) = summary.bytes.or(summary.received_bytes) {
-        let flows = summary.flows.map_or_else(String::new, |flows| {
-            format!(" over {flows} flow{}", if flows == 1 { "" } else { "s" })
-        });
-        push(format!(
-            "  transferred: {} received in {}{flows}{omitted}",
-            bytes(received),
-            time_us(summary.measured_s * 1e6)
-        ));
-    }
-    if let Some(ceiling) = &summary.ceiling {
-        match (ceiling.goodput_bps, ceiling.share) {
-            (Some(max), Some(share)) => push(format!(
-                "  ceiling: {} of the {} this link can carry ({})",
-                percent(share),
-                bits(max),
-                ceiling.why
-            )),
-            _ => push(format!("  ceiling: {}", ceiling.why)),
-        }
-    }
+    Some(format!(
+        "  transferred: {} received in {}{flows}{omitted}",
+        bytes(received),
+        time_us(summary.measured_s * 1e6)
+    ))
+}
+
+/// The goodput that the link can carry at most, and the share of it that was reached.
+fn ceiling_line(summary: &DirectionSummary) -> Option<String> {
+    let ceiling = summary.ceiling.as_ref()?;
+    Some(match (ceiling.goodput_bps, ceiling.share) {
+        (Some(max), Some(share)) => format!(
+            "  ceiling: {} of the {} this link can carry ({})",
+            percent(share),
+            bits(max),
+            ceiling.why
+        ),
+        _ => format!("  ceiling: {}", ceiling.why),
+    })
+}
+
+/// The predicted goodput and loss of a direction beside those observed.
+fn prediction_lines(run: &Run, direction: Direction) -> Vec<String> {
+    let mut lines = Vec::new();
     for compared in run.predictions() {
         let name = &compared.prediction.name;
-        if !name.ends_with(summary.direction.name()) {
+        if !name.ends_with(direction.name()) {
             continue;
         }
         if name.starts_with("goodput_") {
-            push(format!("  predicted: {compared}"));
+            lines.push(format!("  predicted: {compared}"));
         } else if name.starts_with("loss_") && !name.contains("ceiling") {
-            push(format!("  predicted loss: {compared}"));
+            lines.push(format!("  predicted loss: {compared}"));
         }
     }
-    if let Some(limited_by) = &summary.limited_by {
-        push(format!(
-            "  limited by: {}: {}",
-            limited_by.limit, limited_by.evidence
-        ));
-    }
-    if let Some(tcp) = &summary.tcp {
-        let us = |us: Option<f64>| us.map_or_else(|| "unknown".to_owned(), time_us);
-        let retransmitted = tcp
-            .retransmitted_bytes
-            .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
-        let retransmits = tcp.retransmits.map_or_else(
-            || "unknown".to_owned(),
-            |count| format!("{count} segment{}", if count == 1 { "" } else { "s" }),
-        );
-        push(format!(
-            "  tcp: rtt min/avg/max {}/{}/{}; {retransmits} retransmitted{retransmitted}; congestion window up to {}",
-            us(tcp.rtt_min_us.map(f64::from)),
-            us(tcp.rtt_mean_us),
-            us(tcp.rtt_max_us.map(f64::from)),
-            tcp.cwnd_max_bytes
-                .map_or_else(|| "unknown".to_owned(), bytes)
-        ));
-    }
-    if let Some(loss) = &summary.loss {
-        datagrams(loss, has_warm_up, &mut push);
-    }
-    if let Some(delay) = &summary.delay {
-        let us = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
-        push(format!(
-            "  delay variation: jitter (RFC 3550) {}; ipdv mean {}; pdv p50 {}, p99 {}, p99.9 {}, max {}{}",
-            time_us(delay.jitter_rfc3550_us),
-            us(delay.ipdv_mean_abs_us),
-            us(delay.pdv_p50_us),
-            us(delay.pdv_p99_us),
-            us(delay.pdv_p99_9_us),
-            us(delay.pdv_max_us),
-            delay.n.map_or_else(String::new, |n| format!(" (n = {n})"))
-        ));
-    }
-    if let Some(spacing) = &summary.spacing {
-        push(format!(
-            "  spacing: {} between departures of {:.1} datagrams; error p50 {}, p99 {}, max {}",
-            time_us(spacing.scheduled_gap_us),
-            spacing.datagrams_per_departure,
-            time_us(spacing.error_p50_us),
-            time_us(spacing.error_p99_us),
-            time_us(spacing.error_max_us)
-        ));
-    }
-    if let Some(text) = granted(run, summary.direction) {
-        push(text);
-    }
+    lines
+}
+
+/// The round-trip times, retransmissions and congestion window of TCP.
+fn tcp_line(summary: &DirectionSummary) -> Option<String> {
+    let tcp = summary.tcp.as_ref()?;
+    let time = |us: Option<f64>| us.map_or_else(|| "unknown".to_owned(), time_us);
+    let retransmitted = tcp
+        .retransmitted_bytes
+        .map_or_else(String::new, |count| format!(" ({})", bytes(count)));
+    let retransmits = tcp.retransmits.map_or_else(
+        || "unknown".to_owned(),
+        |count| format!("{count} segment{}", if count == 1 { "" } else { "s" }),
+    );
+    Some(format!(
+        "  tcp: rtt min/avg/max {}/{}/{}; {retransmits} retransmitted{retransmitted}; congestion window up to {}",
+        time(tcp.rtt_min_us.map(f64::from)),
+        time(tcp.rtt_mean_us),
+        time(tcp.rtt_max_us.map(f64::from)),
+        tcp.cwnd_max_bytes
+            .map_or_else(|| "unknown".to_owned(), bytes)
+    ))
+}
+
+/// The delay variation of datagrams.
+fn delay_line(summary: &DirectionSummary) -> Option<String> {
+    let delay = summary.delay.as_ref()?;
+    let time = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time_us);
+    Some(format!(
+        "  delay variation: jitter (RFC 3550) {}; ipdv mean {}; pdv p50 {}, p99 {}, p99.9 {}, max {}{}",
+        time_us(delay.jitter_rfc3550_us),
+        time(delay.ipdv_mean_abs_us),
+        time(delay.pdv_p50_us),
+        time(delay.pdv_p99_us),
+        time(delay.pdv_p99_9_us),
+        time(delay.pdv_max_us),
+        delay.n.map_or_else(String::new, |n| format!(" (n = {n})"))
+    ))
+}
+
+/// The scheduled gap between departures, and the error of their times.
+fn spacing_line(summary: &DirectionSummary) -> Option<String> {
+    let spacing = summary.spacing.as_ref()?;
+    Some(format!(
+        "  spacing: {} between departures of {:.1} datagrams; error p50 {}, p99 {}, max {}",
+        time_us(spacing.scheduled_gap_us),
+        spacing.datagrams_per_departure,
+        time_us(spacing.error_p50_us),
+        time_us(spacing.error_p99_us),
+        time_us(spacing.error_max_us)
+    ))
+}
+
+/// The processor time of the sending and the receiving threads, where one is known.
+fn cpu_line(summary: &DirectionSummary) -> Option<String> {
     let cpu = |cpu: Option<f64>| {
         cpu.map_or_else(
             || "unknown".to_owned(),
             |cpu| format!("{:.0} %", cpu.max(0.0) * 100.0),
         )
     };
-    if summary.sender_cpu.is_some() || summary.receiver_cpu.is_some() {
-        push(format!(
+    (summary.sender_cpu.is_some() || summary.receiver_cpu.is_some()).then(|| {
+        format!(
             "  cpu: sending threads {}, receiving threads {} of a processor",
             cpu(summary.sender_cpu),
             cpu(summary.receiver_cpu)
-        ));
-    }
-    lines
+        )
+    })
 }
 
+/// Pushes the lines on the datagrams sent, received and lost, and on their order.
 fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
@@ -237,6 +268,7 @@ fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
     }
 }
 
+/// Pushes the line on the places at which datagrams were lost.
 fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
@@ -265,6 +297,7 @@ fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
     ));
 }
 
+/// The socket options and path MTU that the kernels granted, where an end reports them.
 fn granted(run: &Run, direction: Direction) -> Option<String> {
     let flow = run
         .flows()

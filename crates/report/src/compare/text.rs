@@ -1,5 +1,6 @@
 //! A comparison as text for people.
 
+use caudal_core::quantity::Unit;
 use caudal_stats::SideSummary;
 
 use super::comparison::{ComparedMetric, Comparison};
@@ -43,70 +44,23 @@ fn wrapped(first: &str, rest: &str, text: &str) -> Vec<String> {
 /// The comparison for people, in lines of at most 80 columns.
 #[must_use]
 pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (name, of) in [("A", &comparison.first), ("B", &comparison.second)] {
-        let given = if of.ids.len() == 1 {
-            &of.ids[0][..8]
-        } else {
-            &of.given
-        };
-        lines.extend(wrapped(
-            &format!("{name}  "),
-            "   ",
-            &format!("{given}, {}", of.what),
-        ));
-    }
+    let mut lines = side_lines(comparison);
     lines.push(String::new());
-    let is_one = comparison.cells.len() == 1;
     for line in &comparison.verdict {
         lines.extend(wrapped("", "  ", line));
     }
-    // Differences come first, metrics without a result last.
-    let mut cells: Vec<&ComparedMetric> = comparison.cells.iter().collect();
-    cells.sort_by_key(|cell| match &cell.result {
-        Some(found) if found.differs => 0,
-        Some(_) => 1,
-        None => 2,
-    });
-    for cell in cells.iter().take(MAX_SHOWN) {
+    let is_one = comparison.cells.len() == 1;
+    for cell in differences_first(&comparison.cells)
+        .into_iter()
+        .take(MAX_SHOWN)
+    {
+        // The verdict on a single metric is that of the comparison.
         if !is_one {
             lines.push(String::new());
             let line = format!("{}: {}", cell.name(), cell.verdict);
             lines.extend(wrapped("", "  ", &line));
         }
-        let (Some(first), Some(second), Some(found)) = (&cell.first, &cell.second, &cell.result)
-        else {
-            continue;
-        };
-        let side = |name: &str, side: &SideSummary| {
-            let sd = side.sd.map_or_else(String::new, |sd| {
-                format!(", sd {}", value_text(cell.unit, sd))
-            });
-            format!(
-                "{name} {} (n {}{sd})",
-                value_text(cell.unit, side.mean.mean),
-                side.n
-            )
-        };
-        lines.extend(wrapped(
-            "  ",
-            "  ",
-            &format!("{}; {}", side("A", first), side("B", second)),
-        ));
-        let mut how = format!(
-            "Welch t {:.2}, df {:.1}, p {}; Mann-Whitney p {}",
-            found.t,
-            found.df,
-            probability(found.p),
-            probability(found.ranks.p)
-        );
-        if found.adjusted_p != found.p {
-            how += &format!("; adjusted p {}", probability(found.adjusted_p));
-        }
-        if let Some(shift) = found.shift {
-            how += &format!("; Hodges-Lehmann shift {}", value_text(cell.unit, shift));
-        }
-        lines.extend(wrapped("  ", "  ", &how));
+        lines.extend(metric_lines(cell));
     }
     if comparison.cells.len() > MAX_SHOWN {
         lines.push(format!(
@@ -114,55 +68,131 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
             comparison.cells.len() - MAX_SHOWN
         ));
     }
-    let mut section = |title: &str, entries: Vec<String>| {
-        if !entries.is_empty() {
-            lines.push(String::new());
-            lines.push(title.to_owned());
-            for entry in entries {
-                lines.extend(wrapped("  ", "    ", &entry));
-            }
-        }
-    };
-    section("Notes", comparison.notes.clone());
-    let values = |values: &[String]| {
-        let shown: Vec<String> = values.iter().take(3).map(|value| brief(value)).collect();
-        let more = if values.len() > 3 {
-            format!(" and {} more", values.len() - 3)
-        } else {
-            String::new()
-        };
-        format!("{}{more}", shown.join(", "))
-    };
     let environment = comparison.environment.iter().map(|one| {
         format!(
             "{}: A {}, B {}",
             one.what,
-            values(&one.first),
-            values(&one.second)
+            first_values(&one.first),
+            first_values(&one.second)
         )
     });
-    section("Other conditions that differ", environment.collect());
-    let only_in = |name: &str, keys: &[String]| match keys {
-        [] => None,
-        keys => {
-            let more = if keys.len() > 6 {
-                format!(" and {} more", keys.len() - 6)
-            } else {
-                String::new()
-            };
-            let some: Vec<&str> = keys.iter().take(6).map(String::as_str).collect();
-            Some(format!("{name}: {}{more}", some.join(", ")))
-        }
-    };
     let unmatched = [
         only_in("A", &comparison.unmatched.first),
         only_in("B", &comparison.unmatched.second),
     ];
-    section(
-        "Only on one side",
-        unmatched.into_iter().flatten().collect(),
-    );
+    let unmatched: Vec<String> = unmatched.into_iter().flatten().collect();
+    lines.extend(section_lines("Notes", &comparison.notes));
+    lines.extend(section_lines(
+        "Other conditions that differ",
+        &environment.collect::<Vec<String>>(),
+    ));
+    lines.extend(section_lines("Only on one side", &unmatched));
     lines
+}
+
+/// The runs or studies compared: A, then B.
+fn side_lines(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, side) in [("A", &comparison.first), ("B", &comparison.second)] {
+        let given = if side.ids.len() == 1 {
+            &side.ids[0][..8]
+        } else {
+            &side.given
+        };
+        lines.extend(wrapped(
+            &format!("{name}  "),
+            "   ",
+            &format!("{given}, {}", side.what),
+        ));
+    }
+    lines
+}
+
+/// The metrics: first those that differ, last those without a result.
+fn differences_first(cells: &[ComparedMetric]) -> Vec<&ComparedMetric> {
+    let mut cells: Vec<&ComparedMetric> = cells.iter().collect();
+    cells.sort_by_key(|cell| match &cell.result {
+        Some(found) if found.differs => 0,
+        Some(_) => 1,
+        None => 2,
+    });
+    cells
+}
+
+/// The two means of a metric and the tests of their difference; nothing without a result.
+fn metric_lines(cell: &ComparedMetric) -> Vec<String> {
+    let (Some(first), Some(second), Some(found)) = (&cell.first, &cell.second, &cell.result) else {
+        return Vec::new();
+    };
+    let mut lines = wrapped(
+        "  ",
+        "  ",
+        &format!(
+            "{}; {}",
+            mean_text("A", cell.unit, first),
+            mean_text("B", cell.unit, second)
+        ),
+    );
+    let mut how = format!(
+        "Welch t {:.2}, df {:.1}, p {}; Mann-Whitney p {}",
+        found.t,
+        found.df,
+        probability(found.p),
+        probability(found.ranks.p)
+    );
+    if found.adjusted_p != found.p {
+        how += &format!("; adjusted p {}", probability(found.adjusted_p));
+    }
+    if let Some(shift) = found.shift {
+        how += &format!("; Hodges-Lehmann shift {}", value_text(cell.unit, shift));
+    }
+    lines.extend(wrapped("  ", "  ", &how));
+    lines
+}
+
+/// The mean of a side, with the number of its values and their standard deviation.
+fn mean_text(name: &str, unit: Option<Unit>, side: &SideSummary) -> String {
+    let sd = side
+        .sd
+        .map_or_else(String::new, |sd| format!(", sd {}", value_text(unit, sd)));
+    format!(
+        "{name} {} (n {}{sd})",
+        value_text(unit, side.mean.mean),
+        side.n
+    )
+}
+
+/// A titled list after an empty line; nothing for an empty list.
+fn section_lines(title: &str, entries: &[String]) -> Vec<String> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), title.to_owned()];
+    for entry in entries {
+        lines.extend(wrapped("  ", "    ", entry));
+    }
+    lines
+}
+
+/// The first three of the values, cut, and the number of the others.
+fn first_values(values: &[String]) -> String {
+    let shown: Vec<String> = values.iter().take(3).map(|value| brief(value)).collect();
+    format!("{}{}", shown.join(", "), and_more(values.len(), 3))
+}
+
+/// The first six keys that only one side has, and the number of the others; `None` without keys.
+fn only_in(name: &str, keys: &[String]) -> Option<String> {
+    let shown: Vec<&str> = keys.iter().take(6).map(String::as_str).collect();
+    (!shown.is_empty()).then(|| format!("{name}: {}{}", shown.join(", "), and_more(keys.len(), 6)))
+}
+
+/// The number of entries beyond those shown, as the end of a list.
+fn and_more(count: usize, shown: usize) -> String {
+    if count > shown {
+        format!(" and {} more", count - shown)
+    } else {
+        String::new()
+    }
 }
 
 /// A value cut to 40 characters.

@@ -270,6 +270,7 @@ impl OpenIperf3Test {
         (direction, counted_by)
     }
 
+    /// Adds a row with times to its flow or to the sums.
     fn counted(&mut self, line: &LogRow<'_>, mut count: LogCounts, rest: &str) {
         let rest = match rest.strip_suffix("(omitted)") {
             Some(rest) => {
@@ -289,13 +290,52 @@ impl OpenIperf3Test {
             .trim_end_matches("sender")
             .trim_end_matches("receiver")
             .trim();
-        let mut counted_by = None;
-        if rest.contains(" ms") && line::losses(&mut count, rest).is_some() {
+        let own_end = self
+            .last_columns(&mut count, rest, printed_end)
+            .unwrap_or_else(|| self.end_without_columns());
+        match line.subject {
+            RowSubject::Sum => {
+                self.is_summary |= printed_end.is_some();
+                if let Some(end) = printed_end {
+                    let usual = self.usual_end(line.role, own_end);
+                    let (direction, counted_by) = self.direction_and_end(line.role, usual);
+                    set_end(self.log.sums_in(direction, counted_by), end, count);
+                }
+            }
+            RowSubject::Stream { id, is_starred } => {
+                let known = self.ids.get(&(id, is_starred)).copied();
+                let is_total =
+                    printed_end.is_some() || known.is_some_and(|at| self.is_total(at, &count));
+                self.is_summary |= is_total;
+                let at = known.unwrap_or_else(|| {
+                    let end = match printed_end {
+                        Some(_) => self.usual_end(line.role, own_end),
+                        None => own_end,
+                    };
+                    let (direction, end) = self.direction_and_end(line.role, end);
+                    self.log.flows.push(LogFlow::new(direction, end));
+                    self.ids.insert((id, is_starred), self.log.flows.len() - 1);
+                    self.log.flows.len() - 1
+                });
+                self.add_to_flow(at, count, printed_end, is_total);
+            }
+            RowSubject::Heading => self.is_summary |= printed_end.is_some(),
+        }
+    }
+
+    /// Parses the columns after the rate; returns the end that has such columns, if it shows.
+    fn last_columns(
+        &mut self,
+        count: &mut LogCounts,
+        rest: &str,
+        printed_end: Option<Role>,
+    ) -> Option<Role> {
+        if rest.contains(" ms") && line::losses(count, rest).is_some() {
             self.protocol(Transport::Udp);
-            counted_by = Some(Role::Receiver);
-        } else if let Some((first, after)) = line::number(rest) {
+            return Some(Role::Receiver);
+        }
+        if let Some((first, after)) = line::number(rest) {
             let window = line::amount(after).map(|(bytes, _)| bytes);
-            counted_by = Some(Role::Sender);
             if window.is_some() || printed_end.is_some() || self.columns == Columns::Sent {
                 count.retransmits = Some(first);
                 count.cwnd_bytes = window;
@@ -304,55 +344,44 @@ impl OpenIperf3Test {
                 count.datagrams = Some(first);
                 self.protocol(Transport::Udp);
             }
-        } else if self.columns == Columns::Nothing || self.columns == Columns::Sent {
+            return Some(Role::Sender);
+        }
+        if self.columns == Columns::Nothing || self.columns == Columns::Sent {
             self.protocol(Transport::Tcp);
         }
-        // The sum of a test without roles does not show which end counts.
-        let own_end = match self.log.side {
-            _ if counted_by.is_some() => counted_by,
-            Some(ImportSide::Client) if self.reverse => Some(Role::Receiver),
-            Some(ImportSide::Client) => Some(Role::Sender),
-            Some(ImportSide::Server) => Some(Role::Receiver),
+        None
+    }
+
+    /// The end that counts a row without columns of its own: by the side of the log, else by the heading.
+    fn end_without_columns(&self) -> Role {
+        match self.log.side {
+            Some(ImportSide::Client) if self.reverse => Role::Receiver,
+            Some(ImportSide::Client) => Role::Sender,
+            Some(ImportSide::Server) => Role::Receiver,
+            // The sum of a test without roles does not show which end counts.
             None => match self.columns {
-                Columns::Sent | Columns::Datagrams => Some(Role::Sender),
-                Columns::Losses | Columns::Nothing | Columns::Unknown => Some(Role::Receiver),
+                Columns::Sent | Columns::Datagrams => Role::Sender,
+                Columns::Losses | Columns::Nothing | Columns::Unknown => Role::Receiver,
             },
-        };
-        let own_end = own_end.unwrap_or(Role::Receiver);
-        let known = match line.subject {
-            RowSubject::Stream { id, is_starred } => self.ids.get(&(id, is_starred)).copied(),
-            RowSubject::Sum | RowSubject::Heading => None,
-        };
-        let is_total = printed_end.is_some()
-            || known.is_some_and(|at| {
-                let last = self.log.flows[at].intervals.last();
-                count.start_s == 0.0
-                    && !count.omitted
-                    && last.is_some_and(|last| !last.omitted && last.end_s > 0.0)
-            });
-        self.is_summary |= is_total;
-        if line.subject == RowSubject::Sum {
-            if let Some(end) = printed_end {
-                let role = self.direction_and_end(line.role, self.usual_end(line.role, own_end));
-                let sums = self.log.sums_in(role.0, role.1);
-                set_end(sums, end, count);
-            }
-            return;
         }
-        let RowSubject::Stream { id, is_starred } = line.subject else {
-            return;
-        };
-        let at = known.unwrap_or_else(|| {
-            let end = if printed_end.is_some() {
-                self.usual_end(line.role, own_end)
-            } else {
-                own_end
-            };
-            let (direction, end) = self.direction_and_end(line.role, end);
-            self.log.flows.push(LogFlow::new(direction, end));
-            self.ids.insert((id, is_starred), self.log.flows.len() - 1);
-            self.log.flows.len() - 1
-        });
+    }
+
+    /// `true` when a row begins at zero again after the intervals of its flow.
+    fn is_total(&self, at: usize, count: &LogCounts) -> bool {
+        let last = self.log.flows[at].intervals.last();
+        count.start_s == 0.0
+            && !count.omitted
+            && last.is_some_and(|last| !last.omitted && last.end_s > 0.0)
+    }
+
+    /// Adds a row to a flow: an interval, or the total of an end.
+    fn add_to_flow(
+        &mut self,
+        at: usize,
+        count: LogCounts,
+        printed_end: Option<Role>,
+        is_total: bool,
+    ) {
         let is_udp = self.log.protocol == Some(Transport::Udp);
         let flow = &mut self.log.flows[at];
         match printed_end {

@@ -170,41 +170,18 @@ impl NttcpLogRow {
     }
 }
 
+/// Makes the log of a test from its rows and the command before them.
 fn finish(test: NttcpLogTest) -> Log {
     let mut log = Log::new(LogFormat::NttcpRows);
     log.side = Some(ImportSide::Client);
     log.is_complete = true;
-    let options: Vec<&str> = test
-        .command
-        .iter()
-        .flat_map(|command| command.split(' '))
-        .collect();
+    let options = test.options();
     log.peer = options
         .iter()
         .skip(1)
         .find(|word| !word.starts_with('-'))
         .map(|host| (*host).to_owned());
-    let local = test.rows.iter().find(|row| row.number == 0);
-    let remotes: Vec<&NttcpLogRow> = test.rows.iter().filter(|row| row.number > 0).collect();
-    let first = remotes.first().copied();
-    // Evidence, best first: the options; fewer bytes on one side; the number of calls.
-    let fewer = local.zip(first).and_then(|(local, remote)| {
-        (local.bytes != remote.bytes).then_some(local.bytes > remote.bytes)
-    });
-    let by_calls = match (
-        local.and_then(NttcpLogRow::sends),
-        first.and_then(NttcpLogRow::sends),
-    ) {
-        (Some(_), None) => Some(true),
-        (None, Some(_)) => Some(false),
-        _ => None,
-    };
-    let by_options = if options.contains(&"-r") {
-        Some(false)
-    } else {
-        (!options.is_empty()).then_some(true)
-    };
-    let transmits = by_options.or(fewer).or(by_calls);
+    let transmits = test.transmits(&options);
     if transmits.is_none() {
         let what =
             "the rows do not show which side sent: the local side is assumed, the default of nttcp";
@@ -212,70 +189,137 @@ fn finish(test: NttcpLogTest) -> Log {
             .push((WarningCode::DirectionAssumed, what.to_owned()));
     }
     let local_sends = transmits.unwrap_or(true);
-    let sender = if local_sends { local } else { first };
-    let by_sender = sender.and_then(NttcpLogRow::sends);
-    log.protocol = if options.contains(&"-u") || fewer.is_some() {
-        Some(Transport::Udp)
-    } else if options.is_empty() {
-        by_sender.map(|(protocol, _)| protocol)
+    let sender = if local_sends {
+        test.local()
     } else {
-        Some(Transport::Tcp)
+        test.first_remote()
     };
+    log.protocol = test.protocol(&options, sender);
     let is_udp = log.protocol == Some(Transport::Udp);
-    let sent = match (is_udp, sender.and_then(|row| row.calls)) {
+    let datagrams_sent = match (is_udp, sender.and_then(|row| row.calls)) {
         (true, Some(calls)) if calls > 3.0 => Some(calls - 3.0),
         _ => None,
     };
-    let length = sender.and_then(|row| row.length);
-    log.length = length.or_else(|| {
-        let calls = if is_udp {
-            sent
-        } else {
-            by_sender.map(|(_, calls)| calls)
-        }?;
-        sender
-            .map(|row| row.bytes / calls)
-            .filter(|length| length.fract() == 0.0)
+    let blocks = if is_udp {
+        datagrams_sent
+    } else {
+        sender.and_then(NttcpLogRow::sends).map(|(_, calls)| calls)
+    };
+    log.length = sender.and_then(|row| row.length).or_else(|| {
+        let length = sender?.bytes / blocks?;
+        (length.fract() == 0.0).then_some(length)
     });
-    let length_each = log.length.filter(|length| *length >= 1.0);
-    let direction = if local_sends {
-        Direction::Up
-    } else {
-        Direction::Down
+    let datagrams = NttcpDatagrams {
+        sent: datagrams_sent,
+        length: log.length.filter(|length| is_udp && *length >= 1.0),
     };
-    let (near, far) = if local_sends {
-        (Role::Sender, Role::Receiver)
-    } else {
-        (Role::Receiver, Role::Sender)
-    };
-    let put = |flow: &mut LogFlow, row: &NttcpLogRow, end: Role| {
+    log.flows = test.flows(local_sends, datagrams);
+    log.command = test.command;
+    log
+}
+
+/// The datagrams of a test over UDP; both are `None` over TCP.
+#[derive(Clone, Copy)]
+struct NttcpDatagrams {
+    /// The number sent.
+    sent: Option<f64>,
+    /// The length that all of them have, bytes.
+    length: Option<f64>,
+}
+
+impl NttcpDatagrams {
+    /// The counts of one end of a flow, from its row.
+    fn counts(self, row: &NttcpLogRow, end: Role) -> LogCounts {
         // All datagrams have one length, so the bytes give their number.
-        let arrived = length_each.map(|length| row.bytes / length);
-        let arrived = arrived.filter(|count| is_udp && count.fract() == 0.0);
-        *flow.end_mut(end) = Some(match (end, sent, arrived) {
+        let arrived = self.length.map(|length| row.bytes / length);
+        let arrived = arrived.filter(|count| count.fract() == 0.0);
+        match (end, self.sent, arrived) {
             (Role::Sender, sent, _) => row.count(sent),
             (Role::Receiver, Some(sent), Some(arrived)) if arrived <= sent => LogCounts {
                 lost: Some(sent - arrived),
                 ..row.count(Some(sent))
             },
             (Role::Receiver, ..) => row.count(None),
-        });
-    };
-    if remotes.is_empty() {
-        let mut flow = LogFlow::new(direction, near);
-        if let Some(row) = local {
-            put(&mut flow, row, near);
         }
-        log.flows.push(flow);
     }
-    for remote in remotes {
-        let mut flow = LogFlow::new(direction, near);
-        if let Some(row) = local {
-            put(&mut flow, row, near);
+}
+
+impl NttcpLogTest {
+    /// The words of the command.
+    fn options(&self) -> Vec<&str> {
+        let command = self.command.iter();
+        command.flat_map(|command| command.split(' ')).collect()
+    }
+
+    fn local(&self) -> Option<&NttcpLogRow> {
+        self.rows.iter().find(|row| row.number == 0)
+    }
+
+    fn remotes(&self) -> impl Iterator<Item = &NttcpLogRow> {
+        self.rows.iter().filter(|row| row.number > 0)
+    }
+
+    fn first_remote(&self) -> Option<&NttcpLogRow> {
+        self.remotes().next()
+    }
+
+    /// `true` when the local side counted more bytes than the remote one, `false` when fewer; `None` when as many.
+    fn counted_more(&self) -> Option<bool> {
+        let (local, remote) = (self.local()?, self.first_remote()?);
+        (local.bytes != remote.bytes).then_some(local.bytes > remote.bytes)
+    }
+
+    /// `true` when the local side sent, `false` when it received, `None` when nothing shows it. The evidence, best first: the
+    /// options; fewer bytes on one side; the number of calls.
+    fn transmits(&self, options: &[&str]) -> Option<bool> {
+        let by_options = if options.contains(&"-r") {
+            Some(false)
+        } else {
+            (!options.is_empty()).then_some(true)
+        };
+        let sends = |row: Option<&NttcpLogRow>| row.and_then(NttcpLogRow::sends);
+        let by_calls = match (sends(self.local()), sends(self.first_remote())) {
+            (Some(_), None) => Some(true),
+            (None, Some(_)) => Some(false),
+            _ => None,
+        };
+        by_options.or(self.counted_more()).or(by_calls)
+    }
+
+    /// The transport by the options, a loss, or the calls of the sender.
+    fn protocol(&self, options: &[&str], sender: Option<&NttcpLogRow>) -> Option<Transport> {
+        if options.contains(&"-u") || self.counted_more().is_some() {
+            Some(Transport::Udp)
+        } else if options.is_empty() {
+            sender
+                .and_then(NttcpLogRow::sends)
+                .map(|(protocol, _)| protocol)
+        } else {
+            Some(Transport::Tcp)
         }
-        put(&mut flow, remote, far);
-        log.flows.push(flow);
     }
-    log.command = test.command;
-    log
+
+    /// A flow for each remote row or, without one, for the local row.
+    fn flows(&self, local_sends: bool, datagrams: NttcpDatagrams) -> Vec<LogFlow> {
+        let (direction, near, far) = if local_sends {
+            (Direction::Up, Role::Sender, Role::Receiver)
+        } else {
+            (Direction::Down, Role::Receiver, Role::Sender)
+        };
+        let flow = |remote: Option<&NttcpLogRow>| {
+            let mut flow = LogFlow::new(direction, near);
+            for (end, row) in [(near, self.local()), (far, remote)] {
+                if let Some(row) = row {
+                    *flow.end_mut(end) = Some(datagrams.counts(row, end));
+                }
+            }
+            flow
+        };
+        let flows: Vec<LogFlow> = self.remotes().map(|remote| flow(Some(remote))).collect();
+        if flows.is_empty() {
+            vec![flow(None)]
+        } else {
+            flows
+        }
+    }
 }

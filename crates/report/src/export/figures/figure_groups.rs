@@ -68,11 +68,11 @@ fn drawn(material: &StudyMaterial<'_>, figure: &FigureFile) -> Vec<FigureGroup> 
         | FigureKind::Window
         | FigureKind::Loss
         | FigureKind::Interfaces => vec![over_time::figure_group(material, figure, &cases)],
-        FigureKind::Boxes | FigureKind::Bars => by_case::groups(material, figure, &cases),
-        FigureKind::Sweep => by_case::sweeps(material, figure, &cases),
-        FigureKind::Cdf => vec![round_trips::cdf(material, figure, &cases)],
-        FigureKind::Sizes => vec![round_trips::sizes(material, figure, &cases)],
-        FigureKind::First => vec![round_trips::first(material, figure, &cases)],
+        FigureKind::Boxes | FigureKind::Bars => by_case::case_groups(material, figure, &cases),
+        FigureKind::Sweep => by_case::sweep_groups(material, figure, &cases),
+        FigureKind::Cdf => vec![round_trips::distribution_group(material, figure, &cases)],
+        FigureKind::Sizes => vec![round_trips::by_size_group(material, figure, &cases)],
+        FigureKind::First => vec![round_trips::first_group(material, figure, &cases)],
     }
 }
 

@@ -5,8 +5,10 @@ use crate::export::page::{Block, Cell, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{CaseFindings, Findings, MetricFindings};
 
-/// Rows of raw numbers at most; beyond, the reader is sent to the data.
+/// The maximum number of rows; the others are in the data.
 const MAX_ROWS: usize = 300;
+/// The maximum number of values in a row.
+const MAX_VALUES: usize = 30;
 
 /// The places of the data, and a table of all metrics.
 pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
@@ -34,49 +36,30 @@ pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
         })
         .filter(|(_, _, known)| !known.values.is_empty())
         .collect();
-    if all.is_empty() {
-        return blocks;
+    if !all.is_empty() {
+        let table = Block::Table(metrics_table(&all));
+        blocks.push(Block::Details("The numbers".to_owned(), vec![table]));
     }
-    let rows = all.iter().take(MAX_ROWS).map(|(case, name, known)| {
-        let unit = wording::unit(known.unit);
-        let values: Vec<String> = known
-            .values
-            .iter()
-            .take(30)
-            .map(|value| number(*value))
-            .collect();
-        let more = known.values.len().saturating_sub(30);
-        let more = if more > 0 {
-            format!(" … {more} more")
-        } else {
-            String::new()
-        };
-        let cells = vec![
-            Cell::new((*name).clone()),
-            Cell::new(known.unit),
-            estimate_cell(known.observed.as_ref(), name, known.unit),
-            Cell::new(
-                known
-                    .predicted
-                    .map_or(String::new(), |value| about(value, unit)),
-            ),
-            Cell::new(known.values.len().to_string()),
-            Cell::new(format!("{}{more}", values.join(" "))),
-        ];
-        (case.key.clone(), cells)
-    });
-    let columns = vec![
-        TableColumn::words("metric"),
-        TableColumn::words("unit"),
-        TableColumn::number("observed"),
-        TableColumn::number("predicted"),
-        TableColumn::number("n"),
-        TableColumn::words("each trial, in the unit"),
-    ];
-    let table = Table {
+    blocks
+}
+
+/// The table of the metrics of all cases, a row each.
+fn metrics_table(all: &[(&CaseFindings, &String, &MetricFindings)]) -> Table {
+    let rows = all
+        .iter()
+        .take(MAX_ROWS)
+        .map(|(case, name, known)| (case.key.clone(), metric_cells(name, known)));
+    Table {
         caption: "Every metric of every case".to_owned(),
         corner: "case".to_owned(),
-        columns,
+        columns: vec![
+            TableColumn::words("metric"),
+            TableColumn::words("unit"),
+            TableColumn::number("observed"),
+            TableColumn::number("predicted"),
+            TableColumn::number("n"),
+            TableColumn::words("each trial, in the unit"),
+        ],
         rows: rows.collect(),
         note: (all.len() > MAX_ROWS).then(|| {
             format!(
@@ -84,12 +67,36 @@ pub(super) fn numbers(findings: &Findings, data: Option<&str>) -> Vec<Block> {
                 all.len()
             )
         }),
+    }
+}
+
+/// The cells of a metric: its name, unit, observed and predicted value, and the value of each trial.
+fn metric_cells(name: &str, known: &MetricFindings) -> Vec<Cell> {
+    let unit = wording::unit(known.unit);
+    let values: Vec<String> = known
+        .values
+        .iter()
+        .take(MAX_VALUES)
+        .map(|value| number(*value))
+        .collect();
+    let more = known.values.len().saturating_sub(MAX_VALUES);
+    let more = if more > 0 {
+        format!(" … {more} more")
+    } else {
+        String::new()
     };
-    blocks.push(Block::Details(
-        "The numbers".to_owned(),
-        vec![Block::Table(table)],
-    ));
-    blocks
+    vec![
+        Cell::new(name),
+        Cell::new(known.unit),
+        estimate_cell(known.observed.as_ref(), name, known.unit),
+        Cell::new(
+            known
+                .predicted
+                .map_or(String::new(), |value| about(value, unit)),
+        ),
+        Cell::new(known.values.len().to_string()),
+        Cell::new(format!("{}{more}", values.join(" "))),
+    ]
 }
 
 /// A number with six digits, as short as it can be.

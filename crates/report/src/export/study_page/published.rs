@@ -5,87 +5,124 @@ use crate::export::page::{Cell, Mark, Table, TableColumn};
 use crate::export::wording::{self, about};
 use caudal_experiment::findings::{Findings, MetricFindings, PublishedComparison};
 
+/// The predictions among the columns of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PredictionColumns {
+    /// None, as nothing was predicted.
+    Absent,
+    /// Those of caudal alone.
+    Ours,
+    /// The published ones beside those of caudal.
+    PublishedAndOurs,
+}
+
+impl PredictionColumns {
+    fn for_findings(findings: &Findings) -> Self {
+        let published = &findings.published;
+        if published
+            .iter()
+            .any(|one| one.published_prediction.is_some())
+        {
+            Self::PublishedAndOurs
+        } else if published.iter().any(|one| ours(findings, one).is_some()) {
+            Self::Ours
+        } else {
+            Self::Absent
+        }
+    }
+}
+
 /// Published beside observed, a row each.
 pub(super) fn beside(findings: &Findings) -> Table {
-    let predicted = findings
-        .published
-        .iter()
-        .any(|one| one.published_prediction.is_some() || ours(findings, one).is_some());
-    let theirs = findings
-        .published
-        .iter()
-        .any(|one| one.published_prediction.is_some());
-    // Where predictions were published too, the columns come in pairs.
-    let column = |pair: &str, name: &str| TableColumn {
-        group: if theirs {
-            pair.to_owned()
-        } else {
-            String::new()
-        },
-        name: name.to_owned(),
-        words: false,
-    };
-    let mut columns = Vec::new();
-    if theirs {
-        columns.push(column("predicted", "published"));
-    }
-    if predicted {
-        columns.push(column(
-            "predicted",
-            if theirs { "ours" } else { "predicted" },
-        ));
-    }
-    columns.push(column("observed", "published"));
-    columns.push(column("observed", if theirs { "ours" } else { "observed" }));
-    columns.push(TableColumn::number("difference"));
-    columns.push(TableColumn::words("agrees"));
+    let predictions = PredictionColumns::for_findings(findings);
     let rows = findings.published.iter().map(|one| {
-        let unit = wording::unit(one.unit);
-        let value = |value: Option<f64>| Cell::new(value.map_or(String::new(), |v| about(v, unit)));
-        let mut cells = Vec::new();
-        if predicted {
-            if theirs {
-                cells.push(value(one.published_prediction));
-            }
-            cells.push(value(
-                ours(findings, one).and_then(|known| known.predicted.or(known.simulated)),
-            ));
-        }
-        cells.push(value(one.published));
-        cells.push(estimate_cell(one.observed.as_ref(), &one.metric, one.unit));
-        cells.push(Cell::new(
-            one.difference.map_or(String::new(), wording::percent),
-        ));
-        let mark = Mark::from(one.agrees);
-        let word = match one.agrees {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "cannot tell",
-        };
-        let why = one
-            .because
-            .as_ref()
-            .filter(|_| one.agrees != Some(true))
-            .map_or(String::new(), |why| format!(": {why}"));
-        cells.push(Cell {
-            text: format!("{word}{why}"),
-            beside: None,
-            mark: Some(mark),
-        });
         (
             format!("{}: {}", one.case, wording::metric(&one.metric)),
-            cells,
+            comparison_cells(findings, one, predictions),
         )
     });
     Table {
         caption: "Published beside observed".to_owned(),
         corner: "case and metric".to_owned(),
-        columns,
+        columns: columns(predictions),
         rows: rows.collect(),
         note: findings
             .source
             .as_ref()
             .map(|source| format!("Published: {source}")),
+    }
+}
+
+/// The columns of the table; where predictions were published too, they come in pairs.
+fn columns(predictions: PredictionColumns) -> Vec<TableColumn> {
+    let paired = |group: &str, name: &str| TableColumn {
+        group: group.to_owned(),
+        name: name.to_owned(),
+        words: false,
+    };
+    let mut columns = match predictions {
+        PredictionColumns::PublishedAndOurs => vec![
+            paired("predicted", "published"),
+            paired("predicted", "ours"),
+            paired("observed", "published"),
+            paired("observed", "ours"),
+        ],
+        PredictionColumns::Ours => vec![
+            paired("", "predicted"),
+            paired("", "published"),
+            paired("", "observed"),
+        ],
+        PredictionColumns::Absent => vec![paired("", "published"), paired("", "observed")],
+    };
+    columns.push(TableColumn::number("difference"));
+    columns.push(TableColumn::words("agrees"));
+    columns
+}
+
+/// The cells of a published value, in the order of the columns.
+fn comparison_cells(
+    findings: &Findings,
+    one: &PublishedComparison,
+    predictions: PredictionColumns,
+) -> Vec<Cell> {
+    let unit = wording::unit(one.unit);
+    let value_cell =
+        |value: Option<f64>| Cell::new(value.map_or(String::new(), |value| about(value, unit)));
+    let mut cells = Vec::new();
+    if predictions == PredictionColumns::PublishedAndOurs {
+        cells.push(value_cell(one.published_prediction));
+    }
+    if predictions != PredictionColumns::Absent {
+        let ours = ours(findings, one);
+        cells.push(value_cell(
+            ours.and_then(|known| known.predicted.or(known.simulated)),
+        ));
+    }
+    cells.push(value_cell(one.published));
+    cells.push(estimate_cell(one.observed.as_ref(), &one.metric, one.unit));
+    cells.push(Cell::new(
+        one.difference.map_or(String::new(), wording::percent),
+    ));
+    cells.push(agreement_cell(one));
+    cells
+}
+
+/// The cell on the agreement, with the reason where there is none.
+fn agreement_cell(one: &PublishedComparison) -> Cell {
+    let word = match one.agrees {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "cannot tell",
+    };
+    let why = one
+        .because
+        .as_ref()
+        .filter(|_| one.agrees != Some(true))
+        .map_or(String::new(), |why| format!(": {why}"));
+    Cell {
+        text: format!("{word}{why}"),
+        beside: None,
+        mark: Some(Mark::from(one.agrees)),
     }
 }
 

@@ -4,11 +4,32 @@ use crate::export::figures::label;
 use crate::export::page::{Block, Item, MAX_SENTENCES};
 use crate::export::wording::{self, about, count, sentence};
 use crate::quantile::quantile;
+use caudal_core::quantity::Unit;
 use caudal_experiment::Trial;
 use caudal_experiment::findings::{CaseFindings, Findings};
 
+/// The number of trials, the precision of their means, their order, and their duration, as a list.
 pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
-    let mut items = vec![Item::plain(format!(
+    let mut texts = vec![
+        trial_count(findings),
+        format!(
+            "Intervals of {} confidence: Student's t over the results of independent trials; a case with one trial has none.",
+            wording::level(findings.confidence)
+        ),
+        precision(findings),
+        format!(
+            "Order of the trials: in blocks of one trial a case, each block shuffled; seed {}.",
+            findings.seed
+        ),
+    ];
+    texts.extend(repetitions(findings));
+    texts.extend(duration(trials));
+    vec![Block::List(texts.into_iter().map(Item::plain).collect())]
+}
+
+/// The number of trials that count, and of those that were repeated.
+fn trial_count(findings: &Findings) -> String {
+    format!(
         "{} count{}; {} in which the emulator stalled {} repeated.",
         sentence(&count(findings.trials, "trial")).trim_end_matches('.'),
         if findings.trials == 1 { "s" } else { "" },
@@ -21,75 +42,77 @@ pub(super) fn statistics(findings: &Findings, trials: &[Trial]) -> Vec<Block> {
         } else {
             "were"
         }
-    ))];
-    items.push(Item::plain(format!(
-        "Intervals of {} confidence: Student's t over the results of independent trials; a case with one trial has none.",
-        wording::level(findings.confidence)
-    )));
+    )
+}
+
+/// The number of cases that reached the relative error asked for, and the names of those that did not.
+fn precision(findings: &Findings) -> String {
     let ruled: Vec<&CaseFindings> = findings
         .cases
         .iter()
         .filter(|case| case.reached.is_some())
         .collect();
     if ruled.is_empty() {
-        items.push(Item::plain(
-            "The number of repetitions was fixed beforehand; no error was asked for.",
-        ));
-    } else {
-        let missed: Vec<String> = ruled
-            .iter()
-            .filter(|case| case.reached == Some(false))
-            .map(|case| format!("{} (n = {})", label(case), case.n))
-            .collect();
-        let reached = ruled.len() - missed.len();
-        let mut text = format!(
-            "The relative error asked for was reached in {reached} of {}.",
-            count(ruled.len() as u64, "case")
-        );
-        if !missed.is_empty() {
-            let more = missed.len().saturating_sub(MAX_SENTENCES);
-            let names: Vec<String> = missed.into_iter().take(MAX_SENTENCES).collect();
-            text += &format!(" Not in {}", wording::list(&names));
-            if more > 0 {
-                text += &format!(", nor in {more} more");
-            }
-            text += ".";
+        return "The number of repetitions was fixed beforehand; no error was asked for."
+            .to_owned();
+    }
+    let missed: Vec<String> = ruled
+        .iter()
+        .filter(|case| case.reached == Some(false))
+        .map(|case| format!("{} (n = {})", label(case), case.n))
+        .collect();
+    let reached = ruled.len() - missed.len();
+    let mut text = format!(
+        "The relative error asked for was reached in {reached} of {}.",
+        count(ruled.len() as u64, "case")
+    );
+    if !missed.is_empty() {
+        let more = missed.len().saturating_sub(MAX_SENTENCES);
+        let names: Vec<String> = missed.into_iter().take(MAX_SENTENCES).collect();
+        text += &format!(" Not in {}", wording::list(&names));
+        if more > 0 {
+            text += &format!(", nor in {more} more");
         }
-        items.push(Item::plain(text));
+        text += ".";
     }
-    items.push(Item::plain(format!(
-        "Order of the trials: in blocks of one trial a case, each block shuffled; seed {}.",
-        findings.seed
-    )));
-    let n: Vec<u64> = findings.cases.iter().map(|case| case.n).collect();
-    if let (Some(least), Some(most)) = (n.iter().min(), n.iter().max()) {
-        items.push(Item::plain(if least == most {
-            format!("Every case was carried out {}.", times(*most))
-        } else {
-            format!("Cases were carried out {least} to {most} times.")
-        }));
-    }
-    let measured: Vec<f64> = trials.iter().map(|trial| trial.measured_s).collect();
-    if let (Some(low), Some(high)) = (quantile(&measured, 0.0), quantile(&measured, 1.0)) {
-        let seconds = caudal_core::quantity::Unit::Seconds;
-        let duration = if about(low, seconds) == about(high, seconds) {
-            about(low, seconds)
-        } else {
-            wording::pair(low, high, seconds, "to")
-        };
-        let warm_up = trials.first().map_or(0.0, |trial| trial.warm_up_s);
-        items.push(Item::plain(format!(
-            "Each trial was measured for {duration}{}.",
-            if warm_up > 0.0 {
-                format!(", after {} that do not count", about(warm_up, seconds))
-            } else {
-                String::new()
-            }
-        )));
-    }
-    vec![Block::List(items)]
+    text
 }
 
+/// The number of trials of each case, or its range.
+fn repetitions(findings: &Findings) -> Option<String> {
+    let counts = || findings.cases.iter().map(|case| case.n);
+    let (min, max) = (counts().min()?, counts().max()?);
+    Some(if min == max {
+        format!("Every case was carried out {}.", times(max))
+    } else {
+        format!("Cases were carried out {min} to {max} times.")
+    })
+}
+
+/// The time for which each trial was measured, and the warm-up before it.
+fn duration(trials: &[Trial]) -> Option<String> {
+    let measured: Vec<f64> = trials.iter().map(|trial| trial.measured_s).collect();
+    let (low, high) = (quantile(&measured, 0.0)?, quantile(&measured, 1.0)?);
+    let duration = if about(low, Unit::Seconds) == about(high, Unit::Seconds) {
+        about(low, Unit::Seconds)
+    } else {
+        wording::pair(low, high, Unit::Seconds, "to")
+    };
+    let warm_up = trials.first().map_or(0.0, |trial| trial.warm_up_s);
+    Some(format!(
+        "Each trial was measured for {duration}{}.",
+        if warm_up > 0.0 {
+            format!(
+                ", after {} that do not count",
+                about(warm_up, Unit::Seconds)
+            )
+        } else {
+            String::new()
+        }
+    ))
+}
+
+/// A number of times as an adverb.
 fn times(n: u64) -> String {
     match n {
         1 => "once".to_owned(),

@@ -1,0 +1,12 @@
+//! Figures that compare cases: boxes, bars, and a metric over a parameter.
+
+mod bars;
+mod boxes;
+mod case_axes;
+mod case_group;
+mod drawn_values;
+mod metrics;
+mod sweep;
+
+pub use case_group::case_groups;
+pub use sweep::sweep_groups;

@@ -1,0 +1,116 @@
+//! The band of round trips over time.
+
+use super::echo_flows::echo_flows;
+use super::start_times::timed_round_trips;
+use crate::export::page::CaptionedFigure;
+use crate::export::wording::{self, about, sentence};
+use crate::quantile::{median, quantile};
+use caudal_core::quantity::Unit;
+use caudal_experiment::Trial;
+use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
+use caudal_store::SampleSeries;
+
+/// The maximum number of parts of a band, and the minimum number of samples of each.
+const MAX_PARTS: usize = 60;
+const MIN_SAMPLES: usize = 20;
+
+/// Round trips of a trial's echo flows over time: median and the band from the 5th to the 95th percentile. `None` where no
+/// times are known.
+pub fn band_figure(title: &str, trial: &Trial, series: &[SampleSeries]) -> Option<CaptionedFigure> {
+    let mut layers = Vec::new();
+    let mut sentences = Vec::new();
+    for (number, flow) in echo_flows(trial) {
+        let Some(points) = timed_round_trips(number, flow, series) else {
+            continue;
+        };
+        let Some(text) = band_sentence(&flow.name, &points) else {
+            continue;
+        };
+        layers.extend(band_layers(&flow.name, points));
+        sentences.push(text);
+    }
+    if layers.is_empty() {
+        return None;
+    }
+    let figure = Figure {
+        title: title.to_owned(),
+        description: "Round-trip times over time: the median, and the band from the 5th to the 95th percentile."
+            .to_owned(),
+        x: Axis::linear("time", AxisQuantity::Seconds),
+        y: Axis::linear("round-trip time", AxisQuantity::Seconds).from_zero(),
+        layers,
+        size: Figure::SIZE,
+        note: None,
+    };
+    Some(CaptionedFigure::new("rtt", figure, sentences.join(" ")))
+}
+
+/// The median, the 5th and the 95th percentile, and the losses of a flow, in words; `None` where nothing came back.
+fn band_sentence(name: &str, points: &[(f64, f64)]) -> Option<String> {
+    let values: Vec<f64> = points.iter().map(|point| point.1).collect();
+    let lost = values.iter().filter(|value| value.is_nan()).count();
+    let half = median(&values)?;
+    let (low, high) = (quantile(&values, 0.05)?, quantile(&values, 0.95)?);
+    let lost = if lost > 0 {
+        format!(
+            "; {} did not come back",
+            wording::count(lost as u64, "message")
+        )
+    } else {
+        String::new()
+    };
+    Some(sentence(&format!(
+        "the median round trip of {name} is {}, nine in ten lie between {}{lost}",
+        about(half, Unit::Seconds),
+        wording::pair(low, high, Unit::Seconds, "and")
+    )))
+}
+
+/// A band with the line of its medians or, of few round trips, a dot each.
+fn band_layers(name: &str, points: Vec<(f64, f64)>) -> Vec<Layer> {
+    let name = name.to_owned();
+    let parts = (points.len() / MIN_SAMPLES).min(MAX_PARTS);
+    if parts < 3 {
+        let points = points.into_iter().filter(|point| point.1.is_finite());
+        return vec![Layer::Points {
+            name,
+            points: points.collect(),
+        }];
+    }
+    let (band, medians) = percentiles_by_time(&points, parts);
+    vec![
+        Layer::Band {
+            name: name.clone(),
+            points: band,
+        },
+        Layer::Line {
+            name,
+            points: medians,
+        },
+    ]
+}
+
+/// The points of a band (time, 5th and 95th percentile) and of the line of its medians.
+type BandAndMedians = (Vec<(f64, f64, f64)>, Vec<(f64, f64)>);
+
+/// The percentiles of the round trips in each of so many parts of the time.
+fn percentiles_by_time(points: &[(f64, f64)], parts: usize) -> BandAndMedians {
+    let start = points.first().map_or(0.0, |point| point.0);
+    let end = points.last().map_or(1.0, |point| point.0);
+    let width = ((end - start) / parts as f64).max(1e-9);
+    let (mut band, mut line) = (Vec::new(), Vec::new());
+    for nth in 0..parts {
+        let (from, to) = (start + nth as f64 * width, start + (nth + 1) as f64 * width);
+        let last = nth + 1 == parts;
+        let inside: Vec<f64> = points
+            .iter()
+            .filter(|point| point.0 >= from && (point.0 < to || last))
+            .map(|point| point.1)
+            .collect();
+        let at = f64::midpoint(from, to);
+        let percentile = |share| quantile(&inside, share).unwrap_or(f64::NAN);
+        band.push((at, percentile(0.05), percentile(0.95)));
+        line.push((at, percentile(0.5)));
+    }
+    (band, line)
+}
