@@ -170,7 +170,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             match view.and_then(|view| view.output()) {
                 Some(PeerOutput::Text(text)) => own_results.output_text = Some(text),
                 Some(PeerOutput::Json(json)) => {
-                    own_results.output_json = serde_json::from_str(&json).ok()
+                    own_results.output_json = serde_json::from_str(&json).ok();
                 }
                 None => {}
             }
