@@ -102,14 +102,19 @@ impl MeasuredStream<'_> {
 
     /// The report of this end.
     pub(super) fn local_report(&self, own_results: &Results) -> EndReport {
-        self.report(ReportingEnd::Local, own_results, |flow, result| {
+        let mut report = self.report(ReportingEnd::Local, own_results, |flow, result| {
             let (base, _) = self.readings(flow)?;
             Some((
                 role_of(base),
                 result.end_s.unwrap_or(0.0),
                 result.datagrams(),
             ))
-        })
+        });
+        // The results of iperf3 have no such count.
+        for totals in &mut report.flows {
+            totals.reordered = self.readings(totals.flow).and_then(reordered_between);
+        }
+        report
     }
 
     /// The report of the other end. Versions before 3.2 do not report the time: this end's is taken for it; versions before
@@ -181,6 +186,16 @@ const fn role_of(sample: &Sample) -> Role {
     }
 }
 
+/// Datagrams that arrived after a later one between two readings; `None` where no datagrams arrive.
+fn reordered_between((base, last): (&Sample, &Sample)) -> Option<u64> {
+    match (base.counters, last.counters) {
+        (Counters::Receiver(base), Counters::Receiver(last)) if last.datagrams + last.lost > 0 => {
+            Some(last.reordered.saturating_sub(base.reordered))
+        }
+        _ => None,
+    }
+}
+
 /// Datagrams of the warm-up, as this end has counted them.
 const fn omitted_datagrams(base: &Sample) -> u64 {
     match base.counters {
@@ -221,6 +236,25 @@ mod tests {
         );
         // A sender that reports less than arrived is not believed.
         assert_eq!(stream_result(1, &base, &last, Some(7)).packets, 94);
+    }
+
+    #[test]
+    fn datagrams_out_of_order_are_those_after_the_warm_up() {
+        let reordered = |sample: Sample, count: u64| Sample {
+            counters: match sample.counters {
+                Counters::Receiver(counters) => Counters::Receiver(ReceiverCounters {
+                    reordered: count,
+                    ..counters
+                }),
+                sender @ Counters::Sender(_) => sender,
+            },
+            ..sample
+        };
+        let base = reordered(received(0, 40, 0), 3);
+        let last = reordered(received(2_000_000_000, 90, 4), 5);
+        assert_eq!(reordered_between((&base, &last)), Some(2));
+        let nothing = received(0, 0, 0);
+        assert_eq!(reordered_between((&nothing, &nothing)), None);
     }
 
     #[test]
