@@ -3,16 +3,28 @@
 use super::{Running, SOON};
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
+use std::ops::Range;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A port nobody listens on at this moment, TCP and UDP.
+/// The ports that the tests use: below those that the kernel gives to sockets without one (net.ipv4.ip_local_port_range).
+const PORTS: Range<u32> = 15_000..32_000;
+/// The distance between two of them: a server of nttcp uses those above its own as well.
+const STEP: u32 = 16;
+
+/// A port that no socket of this machine has, TCP or UDP, and that no other call in this process has returned.
 pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
-        let tcp = TcpListener::bind("0.0.0.0:0").unwrap();
-        let port = tcp.local_addr().unwrap().port();
-        if UdpSocket::bind(("0.0.0.0", port)).is_ok() {
+        let nth = NEXT.fetch_add(STEP, Ordering::Relaxed);
+        let nth = nth.wrapping_add(std::process::id().wrapping_mul(97));
+        let port = PORTS.start + nth % (PORTS.end - PORTS.start);
+        let port = u16::try_from(port).unwrap();
+        if TcpListener::bind(("0.0.0.0", port)).is_ok()
+            && UdpSocket::bind(("0.0.0.0", port)).is_ok()
+        {
             return port;
         }
     }
