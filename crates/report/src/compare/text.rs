@@ -64,7 +64,7 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.cells.len() > MAX_SHOWN {
         lines.push(format!(
-            "… and {} more: see --json",
+            "… and {} more, which the JSON output lists",
             comparison.cells.len() - MAX_SHOWN
         ));
     }
