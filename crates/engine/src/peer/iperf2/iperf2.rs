@@ -12,7 +12,7 @@ use crate::error::{RunError, Unsupported};
 use crate::host::UsageMeter;
 use crate::interrupt::UserInterrupt;
 use crate::options::LocalOptions;
-use crate::peer::acknowledged::acknowledged;
+use crate::peer::acknowledged::{acknowledged, receiver_sample};
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::target::{LocalBinding, Target};
@@ -256,7 +256,7 @@ impl<'a> Iperf2TestRecord<'a> {
         match event {
             Event::Sampled(sample) => {
                 self.push(sample, events);
-                if let Some(received) = self.receiver_sample(&sample) {
+                if let Some(received) = receiver_sample(self.plan.transport(), &sample) {
                     self.push(received, events);
                 }
             }
@@ -284,22 +284,6 @@ impl<'a> Iperf2TestRecord<'a> {
     fn push(&mut self, sample: Sample, events: &mut dyn FnMut(Event)) {
         self.samples.push(sample);
         events(Event::Sampled(sample));
-    }
-
-    /// The receiver's end of an upload when its sender was read.
-    fn receiver_sample(&self, sample: &Sample) -> Option<Sample> {
-        let Counters::Sender(sent) = sample.counters else {
-            return None;
-        };
-        let received = match self.plan.transport() {
-            Transport::Tcp => acknowledged(&sent, sample.at_ns).unwrap_or_default(),
-            Transport::Udp if sample.tick == 0 => ReceiverCounters::default(),
-            Transport::Udp => return None,
-        };
-        Some(Sample {
-            counters: Counters::Receiver(received),
-            ..*sample
-        })
     }
 
     fn into_outcome(

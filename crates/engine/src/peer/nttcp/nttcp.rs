@@ -9,7 +9,7 @@ use super::transfer::{TransferSettings, client_flow};
 use crate::error::{RunError, Unsupported};
 use crate::host::UsageMeter;
 use crate::options::LocalOptions;
-use crate::peer::acknowledged::acknowledged;
+use crate::peer::acknowledged::{acknowledged, receiver_sample};
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::socket::SocketSettings;
@@ -196,7 +196,7 @@ impl NttcpTestRecord<'_> {
     fn take(&mut self, event: Event, events: &mut dyn FnMut(Event)) {
         match &event {
             Event::Sampled(sample) => {
-                let received = self.receiver_sample(sample);
+                let received = receiver_sample(self.plan.transport(), sample);
                 self.samples.push(*sample);
                 events(event);
                 if let Some(received) = received {
@@ -232,22 +232,6 @@ impl NttcpTestRecord<'_> {
     fn push(&mut self, sample: Sample, events: &mut dyn FnMut(Event)) {
         self.samples.push(sample);
         events(Event::Sampled(sample));
-    }
-
-    /// The receiver's end of an upload when its sender was read.
-    fn receiver_sample(&self, sample: &Sample) -> Option<Sample> {
-        let Counters::Sender(sent) = sample.counters else {
-            return None;
-        };
-        let received = match self.plan.transport() {
-            Transport::Tcp => acknowledged(&sent, sample.at_ns).unwrap_or_default(),
-            Transport::Udp if sample.tick == 0 => ReceiverCounters::default(),
-            Transport::Udp => return None,
-        };
-        Some(Sample {
-            counters: Counters::Receiver(received),
-            ..*sample
-        })
     }
 
     fn into_outcome(
