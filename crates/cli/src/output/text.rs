@@ -3,6 +3,9 @@
 use caudal_core::quantity::Unit;
 use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
+use std::borrow::Cow;
+use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The width text is folded to.
 pub const WIDTH: usize = 80;
@@ -31,29 +34,70 @@ pub fn percent(share: f64) -> String {
     Unit::Share.show(share)
 }
 
-/// Folds a line to [`WIDTH`] columns, later lines indented by `indent`.
+/// Folds a line to [`WIDTH`] columns at blanks, later lines indented by `indent`. A word longer than a line stays whole.
 #[must_use]
 pub fn fold(line: &str, indent: usize) -> String {
-    let mut folded = String::new();
-    let mut column = 0;
-    let lead = line.len() - line.trim_start().len();
-    for (nth, word) in line.split_whitespace().enumerate() {
-        let width = word.chars().count();
-        if nth == 0 {
-            folded.push_str(&" ".repeat(lead));
-            column = lead;
-        } else if column + 1 + width > WIDTH {
-            folded.push('\n');
-            folded.push_str(&" ".repeat(indent));
-            column = indent;
-        } else {
-            folded.push(' ');
-            column += 1;
-        }
-        folded.push_str(word);
-        column += width;
+    let lead = " ".repeat(line.len() - line.trim_start().len());
+    let indent = " ".repeat(indent);
+    let options = wrapping(WIDTH)
+        .initial_indent(&lead)
+        .subsequent_indent(&indent);
+    textwrap::fill(&single_spaced(line), options)
+}
+
+/// The lines of a text, each of at most `width` columns unless a single word is longer.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let text = single_spaced(text);
+    let lines = textwrap::wrap(&text, wrapping(width)).into_iter();
+    lines
+        .map(Cow::into_owned)
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+/// The lines of a text in at most [`WIDTH`] columns, the first and the others with these beginnings; a word longer than a line is
+/// split.
+#[must_use]
+pub fn indented(text: &str, first: &str, others: &str) -> Vec<String> {
+    let text = single_spaced(text);
+    let options = wrapping(WIDTH)
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .break_words(true);
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines.map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// The text, truncated to `max` columns with an ellipsis at its end.
+#[must_use]
+pub fn truncated(text: &str, max: usize) -> Cow<'_, str> {
+    if text.width() <= max {
+        return text.into();
     }
-    folded
+    let mut end = 0;
+    let mut columns = 0;
+    for (at, c) in text.char_indices() {
+        columns += c.width().unwrap_or(0);
+        if columns >= max {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    format!("{}…", text[..end].trim_end()).into()
+}
+
+fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Lines are filled one after another and broken at blanks only.
+fn wrapping<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false)
 }
 
 /// A warning with its remedy.
@@ -79,5 +123,14 @@ mod tests {
                 .skip(1)
                 .all(|line| line.starts_with("    word"))
         );
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(truncated("goodput", 7), "goodput");
+        assert_eq!(truncated("goodput", 5), "good…");
+        assert_eq!(truncated("東京大阪", 6), "東京…");
+        assert_eq!(wrap("東京 大阪", 8), ["東京", "大阪"]);
+        assert_eq!(wrap("", 8), [""; 0]);
     }
 }

@@ -124,16 +124,7 @@ fn line(entry: &StoreEntry) -> String {
         result(entry),
         what(entry),
     );
-    cut(line.trim_end(), WIDTH)
-}
-
-/// Text cut to a width, with an ellipsis where it was cut.
-fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 1).collect();
-    format!("{}…", kept.trim_end())
+    text::truncated(line.trim_end(), WIDTH).into_owned()
 }
 
 /// The most important results.

@@ -1,9 +1,9 @@
 //! Findings for a terminal of 80 columns.
 
+use crate::output::text::{WIDTH, indented, truncated};
 use caudal_experiment::findings::{CheckedExpectation, Findings, FindingsTable, TableCell};
+use unicode_width::UnicodeWidthStr;
 
-/// The width of the text.
-const WIDTH: usize = 80;
 /// The maximum width of the head of a row.
 const MAX_HEAD: usize = 36;
 
@@ -12,11 +12,11 @@ const MAX_HEAD: usize = 36;
 pub fn findings_text(findings: &Findings) -> String {
     let mut lines = vec![findings.title.clone()];
     if let Some(question) = &findings.question {
-        lines.extend(wrapped(question, "", ""));
+        lines.extend(indented(question, "", ""));
     }
     lines.push(String::new());
     for sentence in &findings.verdict {
-        lines.extend(wrapped(sentence, "* ", "  "));
+        lines.extend(indented(sentence, "* ", "  "));
     }
     for table in &findings.tables {
         if !table.columns.is_empty() {
@@ -36,15 +36,15 @@ pub fn findings_text(findings: &Findings) -> String {
         lines.push("Conclusions".to_owned());
         for conclusion in &findings.conclusions {
             if let Some(question) = &conclusion.answers {
-                lines.extend(wrapped(question, "  ", "  "));
+                lines.extend(indented(question, "  ", "  "));
             }
-            lines.extend(wrapped(&conclusion.text, "  - ", "    "));
+            lines.extend(indented(&conclusion.text, "  - ", "    "));
         }
     }
     if !findings.warnings.is_empty() {
         lines.push(String::new());
         for warning in &findings.warnings {
-            lines.extend(wrapped(warning, "warning: ", "  "));
+            lines.extend(indented(warning, "warning: ", "  "));
         }
     }
     lines.push(String::new());
@@ -61,7 +61,7 @@ pub fn findings_text(findings: &Findings) -> String {
         findings.seed,
         findings.confidence * 100.0
     );
-    lines.extend(wrapped(&end, "", ""));
+    lines.extend(indented(&end, "", ""));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -77,52 +77,11 @@ fn expectation_lines(checked: &CheckedExpectation) -> Vec<String> {
         .case
         .as_ref()
         .map_or_else(String::new, |case| format!("{case}: "));
-    wrapped(&format!("{case}{}", checked.evidence), mark, "       ")
-}
-
-/// Text in lines of at most 80 columns; a word longer than a line is split.
-fn wrapped(text: &str, first: &str, others: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        let mut word = word.to_owned();
-        loop {
-            let space = usize::from(!empty);
-            if columns(&line) + space + columns(&word) <= WIDTH {
-                if !empty {
-                    line.push(' ');
-                }
-                line.push_str(&word);
-                empty = false;
-                break;
-            }
-            if empty {
-                let room = WIDTH.saturating_sub(columns(&line)).max(1);
-                line.extend(word.chars().take(room));
-                word = word.chars().skip(room).collect();
-            }
-            lines.push(std::mem::replace(&mut line, others.to_owned()));
-            empty = true;
-        }
-    }
-    if !empty || lines.is_empty() {
-        lines.push(line.trim_end().to_owned());
-    }
-    lines
+    indented(&format!("{case}{}", checked.evidence), mark, "       ")
 }
 
 fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// A text, truncated to `max` columns.
-fn truncated(text: &str, max: usize) -> String {
-    if columns(text) <= max {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(max - 1).collect();
-    format!("{kept}…")
+    text.width()
 }
 
 /// The heads of a table's rows without the values that all of them share; and those values.
@@ -165,13 +124,13 @@ fn folded(text: &str, max: usize) -> Vec<String> {
     for word in text.split(' ') {
         let indent = if lines.is_empty() { "" } else { "  " };
         if line.is_empty() {
-            line = truncated(&format!("{indent}{word}"), max);
+            line = truncated(&format!("{indent}{word}"), max).into_owned();
         } else if columns(&line) + 1 + columns(word) <= max {
             line.push(' ');
             line.push_str(word);
         } else {
             lines.push(std::mem::take(&mut line));
-            line = truncated(&format!("  {word}"), max);
+            line = truncated(&format!("  {word}"), max).into_owned();
         }
     }
     lines.push(line);
@@ -185,7 +144,7 @@ fn table_lines(table: &FindingsTable) -> Vec<String> {
         "" => table.title.clone(),
         common => format!("{} ({common})", table.title),
     };
-    let mut lines = wrapped(&title, "", "");
+    let mut lines = indented(&title, "", "");
     let head = heads.iter().map(|head| columns(head)).max();
     let head = head.unwrap_or(0).clamp(4, MAX_HEAD);
     let width = |column: usize| {

@@ -10,7 +10,7 @@ use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::sink::Sink;
-use crate::output::text;
+use crate::output::text::{self, truncated};
 
 /// The maximum width of a case's key.
 const MAX_KEY_WIDTH: usize = 34;
@@ -191,15 +191,6 @@ pub fn within(line: &str, indent: usize) -> String {
     } else {
         text::fold(line, indent)
     }
-}
-
-/// A text, truncated to `width` characters.
-fn truncated(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 1).collect();
-    format!("{kept}…")
 }
 
 /// An approximate time: `40 s`, `3 min`, `2 h 10 min`.

@@ -7,7 +7,6 @@ mod json;
 mod sweep_table;
 mod table;
 mod text;
-mod wrap;
 mod write;
 
 pub use csv::COLUMNS;

@@ -1,8 +1,8 @@
 //! The table of a sweep, a row for each value of the parameter.
 
 use super::columns::prediction_named;
-use super::wrap::wrap;
 use crate::output::text::WIDTH;
+use crate::output::text::wrap;
 use crate::predict::evaluation::SweepPoint;
 use crate::predict::parameter::Parameter;
 

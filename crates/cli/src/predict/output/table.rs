@@ -1,7 +1,7 @@
 //! A table of predictions, a row for each name.
 
-use super::wrap::wrap;
 use crate::output::text::WIDTH;
+use crate::output::text::wrap;
 use caudal_core::prediction::{Method, Prediction};
 
 /// The lines of a table with a row for each name: the value by formula, the simulated value where some row has one, and
