@@ -11,9 +11,9 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::peer::{Fake, Hand, Instead, STEPS, Step, plan};
+use support::peer::{Fake, Instead, RawClient, STEPS, Step, plan};
 use support::relay::{Relay, Which};
-use support::{Running, Serve, assert_reported, caudal, caudal_says, run, warnings};
+use support::{Running, Serve, assert_reported, caudal, run, run_caudal, warnings};
 
 const DONE: i32 = 0;
 const FAILED: i32 = 1;
@@ -35,7 +35,7 @@ fn client_of(port: u16, words: &str) -> Command {
 #[test]
 fn an_unknown_host_is_named() {
     for kind in ["tcp", "udp"] {
-        caudal_says(&format!("{kind} nowhere.invalid -t 1")).failed(PEER, &["nowhere.invalid"]);
+        run_caudal(&format!("{kind} nowhere.invalid -t 1")).failed(PEER, &["nowhere.invalid"]);
     }
 }
 
@@ -81,7 +81,7 @@ fn other_programs_on_the_port_are_recognised() {
 }
 
 #[test]
-fn versions_that_do_not_fit_are_told_by_both_sides() {
+fn versions_that_do_not_fit_are_reported_by_both_ends() {
     let fake = Fake::start(|mut stream| {
         let mut preamble = [0; 32];
         let _ = stream.read_exact(&mut preamble);
@@ -126,9 +126,9 @@ fn a_full_server_says_so_and_the_client_inside_notices_nothing() {
 }
 
 #[test]
-fn a_newcomer_waits_a_moment_for_a_place_that_becomes_free() {
+fn a_client_of_a_full_server_waits_for_a_slot_that_becomes_free() {
     let server = Serve::start("--max-clients 1");
-    let inside = Hand::welcomed(server.port);
+    let inside = RawClient::welcomed(server.port);
     let newcomer = Running::start(&mut server.client("tcp -n 100K --json"));
     thread::sleep(Duration::from_millis(100));
     drop(inside);
@@ -207,20 +207,20 @@ fn a_server_that_misbehaves_at_any_step_costs_its_client_a_bounded_time() {
 /// How long a server may put up with a client that leads nowhere.
 const MOST: Duration = Duration::from_secs(16);
 
-fn gone_within(mut hand: Hand, what: &str) {
+fn gone_within(mut hand: RawClient, what: &str) {
     let took = hand.until_gone();
     assert!(took < MOST, "{what}: the server held on for {took:?}");
 }
 
-fn offered(port: u16) -> (Hand, Value) {
-    let mut hand = Hand::welcomed(port);
+fn offered(port: u16) -> (RawClient, Value) {
+    let mut hand = RawClient::welcomed(port);
     hand.say(&json!({"say": "offer", "plan": plan()}));
     let accepted = hand.hear_other_than_alive();
     assert_eq!(accepted["say"], "accepted", "{accepted}");
     (hand, accepted)
 }
 
-fn attached(port: u16) -> (Hand, TcpStream) {
+fn attached(port: u16) -> (RawClient, TcpStream) {
     let (mut hand, accepted) = offered(port);
     let data = data_connection(port, accepted["token"].as_str().unwrap(), 0);
     assert_eq!(hand.hear_other_than_alive()["say"], "ready");
@@ -246,7 +246,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
     let mut step = |test: Box<dyn FnOnce() + Send>| at_once.push(thread::spawn(test));
 
     step(Box::new(move || {
-        let silent = Hand::over(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let silent = RawClient::over(TcpStream::connect(("127.0.0.1", port)).unwrap());
         gone_within(silent, "says nothing at all");
     }));
     step(Box::new(move || {
@@ -268,17 +268,17 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         stranger
             .write_all(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n")
             .unwrap();
-        let mut hand = Hand::over(stranger);
+        let mut hand = RawClient::over(stranger);
         assert!(
             hand.until_gone() < Duration::from_secs(5),
             "a web browser is shown out at once"
         );
     }));
     step(Box::new(move || {
-        gone_within(Hand::greeted(port), "never says hello");
+        gone_within(RawClient::greeted(port), "never says hello");
     }));
     step(Box::new(move || {
-        let mut slow = Hand::greeted(port);
+        let mut slow = RawClient::greeted(port);
         let began = Instant::now();
         let mut bytes = 4_000_u32.to_be_bytes().to_vec();
         bytes.resize(4004, b' ');
@@ -299,7 +299,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         b"\0\0\0\x10[[[[[[[[[[[[[[[[",
     ] {
         step(Box::new(move || {
-            let mut hand = Hand::welcomed(port);
+            let mut hand = RawClient::welcomed(port);
             hand.stream.write_all(garbage).unwrap();
             assert_eq!(
                 hand.hear_other_than_alive()["say"],
@@ -310,17 +310,17 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         }));
     }
     step(Box::new(move || {
-        let mut hand = Hand::welcomed(port);
+        let mut hand = RawClient::welcomed(port);
         let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let _ = hand.stream.write_all(&(nested.len() as u32).to_be_bytes());
         let _ = hand.stream.write_all(nested.as_bytes());
         assert_eq!(hand.hear_other_than_alive()["say"], "refused");
     }));
     step(Box::new(move || {
-        gone_within(Hand::welcomed(port), "asks for nothing");
+        gone_within(RawClient::welcomed(port), "asks for nothing");
     }));
     step(Box::new(move || {
-        let mut hand = Hand::welcomed(port);
+        let mut hand = RawClient::welcomed(port);
         let began = Instant::now();
         // Signs of life alone do not hold a place for ever.
         while began.elapsed() < MOST && hand.hear().is_some() {
@@ -347,7 +347,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
         ("transport", json!("carrier pigeon")),
     ] {
         step(Box::new(move || {
-            let mut hand = Hand::welcomed(port);
+            let mut hand = RawClient::welcomed(port);
             let mut plan = plan();
             plan[what] = value.clone();
             hand.say(&json!({"say": "offer", "plan": plan}));
@@ -461,7 +461,7 @@ fn a_client_that_misbehaves_at_any_step_costs_itself_only() {
     step(Box::new(move || {
         // Vanishes without reading its refusal, over and over.
         for _ in 0..50 {
-            let mut hand = Hand::greeted(port);
+            let mut hand = RawClient::greeted(port);
             let _ = hand.stream.write_all(&0x8000_0000_u32.to_be_bytes());
         }
     }));
@@ -686,7 +686,7 @@ fn numbers_beyond_their_ranges_are_bad_usage_before_anybody_is_bothered() {
             Some((kind @ ("tcp" | "udp"), rest)) => format!("{kind} nowhere.invalid {rest}"),
             _ => words.to_owned(),
         };
-        let ended = caudal_says(&with_peer);
+        let ended = run_caudal(&with_peer);
         assert_eq!(ended.code, Some(USAGE), "{words}: {ended:#?}");
         assert!(
             !ended.stderr.is_empty() && !ended.stderr.contains("panicked"),
@@ -712,7 +712,7 @@ fn a_congestion_control_that_does_not_exist_is_not_permitted() {
     server
         .serves("tcp -t 1 -C warp")
         .failed(NOT_PERMITTED, &["\"warp\"", "choose one of"]);
-    // The far side sends: its kernel is asked, and it says so.
+    // The server sends: its kernel refuses the congestion control.
     server
         .serves("tcp -t 1 -C warp -R")
         .failed(PEER, &["\"warp\"", "its own kernel"]);
@@ -734,7 +734,7 @@ fn an_interface_or_address_that_is_not_here_is_named() {
 #[test]
 fn two_servers_do_not_share_a_port() {
     let server = Serve::start("");
-    caudal_says(&format!("serve -p {}", server.port)).failed(NOT_PERMITTED, &["in use", "-p"]);
+    run_caudal(&format!("serve -p {}", server.port)).failed(NOT_PERMITTED, &["in use", "-p"]);
     server.still_serves();
 }
 
@@ -747,14 +747,14 @@ fn a_full_disk_costs_the_file_and_not_the_result() {
         "tcp -t 0.3 -o /dev/full",
         "udp -t 0.3 --csv -o /dev/full",
     ] {
-        let ended = caudal_says(words).failed(FAILED, &["/dev/full", "No space left"]);
+        let ended = run_caudal(words).failed(FAILED, &["/dev/full", "No space left"]);
         assert!(!ended.stdout.is_empty(), "the result is lost: {ended:#?}");
     }
     let ended =
-        caudal_says("tcp -t 5 --json -o /nowhere/run.json").failed(FAILED, &["/nowhere/run.json"]);
+        run_caudal("tcp -t 5 --json -o /nowhere/run.json").failed(FAILED, &["/nowhere/run.json"]);
     assert!(
         ended.took < Duration::from_secs(4),
-        "told before anything was measured: {ended:#?}"
+        "reported before anything was measured: {ended:#?}"
     );
 }
 
@@ -809,7 +809,7 @@ fn quiet_shows_the_closing_block_beside_data_in_a_file() {
         ("udp -t 0.3 --csv -q", "upload: "),
         ("rtt --count 10 --sizes 64 --json -q", "64 B: "),
     ] {
-        let ended = caudal_says(&format!("{words} -o {}", file.display())).done();
+        let ended = run_caudal(&format!("{words} -o {}", file.display())).done();
         assert!(
             ended.stdout.starts_with(closing) || ended.stdout.contains(&format!("\n{closing}")),
             "{words}: {ended:#?}"
@@ -827,7 +827,7 @@ fn a_file_without_content_is_bad_usage() {
         ("/dev/null", "is empty"),
         ("-", "standard input is empty"),
     ] {
-        caudal_says(&format!("tcp -F {path}")).failed(USAGE, &[why]);
+        run_caudal(&format!("tcp -F {path}")).failed(USAGE, &[why]);
     }
 }
 
@@ -855,7 +855,7 @@ fn no_row_is_wider_than_80_columns() {
         "udp --find-rate 1% -b 5M -t 0.3",
         "rtt --count 20",
     ] {
-        let ended = caudal_says(words);
+        let ended = run_caudal(words);
         for line in ended.stdout.lines() {
             assert!(line.chars().count() <= 80, "{words}: {line}");
         }
@@ -924,7 +924,7 @@ fn interrupted_before_anything_was_measured_is_said_in_one_line() {
 }
 
 #[test]
-fn word_that_all_is_open_may_overtake_the_answer_of_a_connection() {
+fn the_message_that_all_is_open_may_overtake_the_answer_of_a_connection() {
     let fake = Fake::server(Step::Attach, Instead::Late);
     let client = Running::start(&mut client_of(fake.port, "tcp -t 30"));
     thread::sleep(Duration::from_millis(1500));
@@ -948,7 +948,7 @@ fn a_second_interrupt_does_not_wait_for_a_peer_that_is_silent() {
 }
 
 #[test]
-fn a_server_told_to_stop_lets_both_sides_report() {
+fn a_server_that_is_stopped_lets_both_ends_report() {
     for (signal, words) in [
         ("TERM", "tcp -t 30 -b 10M -i 0.5"),
         ("INT", "tcp -t 30 -i 0.5 -R"),

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         trial("a_client_of_2_2_gets_its_own_layout", None, client_of_2_2),
         trial("requests_are_sent_back", None, bounceback),
         trial("lies_cost_the_liar_only", None, lies),
-        trial("the_speechless_keep_nobody_out", None, speechless),
+        trial("silent_clients_keep_nobody_out", None, silent_clients),
         trial(
             "the_last_datagram_of_nothing_is_not_answered",
             None,
@@ -789,7 +789,7 @@ fn lies() {
     still_serves(&server, port);
 }
 
-fn speechless() {
+fn silent_clients() {
     let (server, port) = serve("--max-clients 4");
     let held: Vec<TcpStream> = (0..60)
         .map(|nth| {

@@ -28,9 +28,9 @@ fn cookie(letter: char) -> [u8; 37] {
 }
 
 /// A control connection, by hand.
-struct Hand(TcpStream);
+struct RawClient(TcpStream);
 
-impl Hand {
+impl RawClient {
     fn connect(port: u16, cookie: &[u8]) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
@@ -160,11 +160,11 @@ fn clients_of_all_versions_are_served() {
     let server = Serve::start("");
     for ((version, parameters, results), letter) in versions().into_iter().zip('a'..) {
         let cookie = cookie(letter);
-        let mut control = Hand::connect(server.port, &cookie);
+        let mut control = RawClient::connect(server.port, &cookie);
         control.hears(PARAM_EXCHANGE);
         control.say_json(&parameters);
         control.hears(CREATE_STREAMS);
-        let mut data = Hand::connect(server.port, &cookie);
+        let mut data = RawClient::connect(server.port, &cookie);
         control.hears(TEST_START);
         control.hears(TEST_RUNNING);
         data.say(&[7; 100_000]);
@@ -218,7 +218,7 @@ fn a_hello_of_any_version_is_answered_and_one_that_comes_twice_is_no_payload() {
         ([0x07, 0x5b, 0xcd, 0x15], [0x3a, 0xde, 0x68, 0xb1]),
     ];
     for ((hello, answer), letter) in hellos.into_iter().zip('a'..) {
-        let mut control = Hand::connect(server.port, &cookie(letter));
+        let mut control = RawClient::connect(server.port, &cookie(letter));
         control.hears(PARAM_EXCHANGE);
         control.say_json(
             "{\"udp\":true,\"time\":1,\"parallel\":1,\"len\":1000,\"bandwidth\":1000000}",
@@ -286,14 +286,14 @@ fn whatever_a_client_sends_as_its_parameters_costs_itself_only() {
         ("{\"server_affinity\":1000}".to_owned(), 132),
     ];
     for ((json, code), nth) in cases.into_iter().zip(0_u8..) {
-        let mut control = Hand::connect(server.port, &cookie(char::from(b'a' + nth)));
+        let mut control = RawClient::connect(server.port, &cookie(char::from(b'a' + nth)));
         control.hears(PARAM_EXCHANGE);
         control.say_json(&json);
         let shown: String = json.chars().take(40).collect();
         assert_eq!(control.complaint(), code, "{shown}");
     }
     // Values of other types than they should have count as not given.
-    let mut control = Hand::connect(server.port, &cookie('z'));
+    let mut control = RawClient::connect(server.port, &cookie('z'));
     control.hears(PARAM_EXCHANGE);
     control.say_json("{\"tcp\":7,\"time\":\"x\",\"parallel\":[1],\"len\":{},\"title\":3,\"congestion\":[],\"authtoken\":{}}");
     control.hears(CREATE_STREAMS);
@@ -305,18 +305,18 @@ fn whatever_a_client_sends_as_its_parameters_costs_itself_only() {
 fn a_length_that_lies_is_refused_before_anything_is_kept_for_it() {
     let server = Serve::start("");
     for length in [u32::MAX, 0x8000_0000, 1 << 20, 0] {
-        let mut control = Hand::connect(server.port, &cookie('l'));
+        let mut control = RawClient::connect(server.port, &cookie('l'));
         control.hears(PARAM_EXCHANGE);
         control.say(&length.to_be_bytes());
         assert_eq!(control.complaint(), 114, "{length}");
     }
     // In place of results.
     let cookie = cookie('r');
-    let mut control = Hand::connect(server.port, &cookie);
+    let mut control = RawClient::connect(server.port, &cookie);
     control.hears(PARAM_EXCHANGE);
     control.say_json("{\"tcp\":true,\"time\":1}");
     control.hears(CREATE_STREAMS);
-    let _data = Hand::connect(server.port, &cookie);
+    let _data = RawClient::connect(server.port, &cookie);
     control.hears(TEST_START);
     control.hears(TEST_RUNNING);
     control.say(&[TEST_END]);
@@ -331,17 +331,17 @@ fn a_length_that_lies_is_refused_before_anything_is_kept_for_it() {
 fn slow_and_silent_clients_keep_nobody_waiting() {
     let server = Serve::start("");
     // Half a cookie; a cookie and nothing; a length and nothing; a byte at a time.
-    let _half = Hand::connect(server.port, &cookie('h')[..20]);
-    let mut nothing = Hand::connect(server.port, &cookie('n'));
+    let _half = RawClient::connect(server.port, &cookie('h')[..20]);
+    let mut nothing = RawClient::connect(server.port, &cookie('n'));
     nothing.hears(PARAM_EXCHANGE);
-    let mut length = Hand::connect(server.port, &cookie('g'));
+    let mut length = RawClient::connect(server.port, &cookie('g'));
     length.hears(PARAM_EXCHANGE);
     length.say(&100_u32.to_be_bytes());
-    let mut slow = Hand::connect(server.port, &cookie('s'));
+    let mut slow = RawClient::connect(server.port, &cookie('s'));
     slow.hears(PARAM_EXCHANGE);
     slow.say(&[0, 0]);
     // Streams that never come, over TCP and over UDP.
-    let mut absent = Hand::connect(server.port, &cookie('t'));
+    let mut absent = RawClient::connect(server.port, &cookie('t'));
     absent.hears(PARAM_EXCHANGE);
     absent.say_json("{\"tcp\":true,\"parallel\":3}");
     absent.hears(CREATE_STREAMS);
@@ -369,19 +369,19 @@ fn slow_and_silent_clients_keep_nobody_waiting() {
 fn a_stream_with_another_cookie_is_no_stream_of_the_test() {
     let server = Serve::start("");
     let own = cookie('o');
-    let mut control = Hand::connect(server.port, &own);
+    let mut control = RawClient::connect(server.port, &own);
     control.hears(PARAM_EXCHANGE);
     control.say_json("{\"tcp\":true,\"time\":1}");
     control.hears(CREATE_STREAMS);
     // It begins a test of its own instead.
-    let mut stranger = Hand::connect(server.port, &cookie('x'));
+    let mut stranger = RawClient::connect(server.port, &cookie('x'));
     stranger.hears(PARAM_EXCHANGE);
-    let _garbage = Hand::connect(server.port, b"GET / HTTP/1.1\r\n\r\n");
-    let _data = Hand::connect(server.port, &own);
+    let _garbage = RawClient::connect(server.port, b"GET / HTTP/1.1\r\n\r\n");
+    let _data = RawClient::connect(server.port, &own);
     control.hears(TEST_START);
     control.hears(TEST_RUNNING);
     // The test has all its streams: one more of its name is turned away.
-    let mut late = Hand::connect(server.port, &own);
+    let mut late = RawClient::connect(server.port, &own);
     late.hears(ACCESS_DENIED);
     assert_eq!(late.rest(), b"");
     server.still_serves();
@@ -399,12 +399,12 @@ fn hellos_over_udp_reach_only_the_test_of_their_own_address_one_after_another() 
     socket.send_to(b"9876", ("127.0.0.1", server.port)).unwrap();
     let mut said = [0; 2000];
     assert!(socket.recv(&mut said).is_err());
-    let mut first = Hand::connect(server.port, &cookie('f'));
+    let mut first = RawClient::connect(server.port, &cookie('f'));
     first.hears(PARAM_EXCHANGE);
     first.say_json(parameters);
     first.hears(CREATE_STREAMS);
     // A second one from the same address waits until the first has its streams.
-    let mut second = Hand::connect(server.port, &cookie('s'));
+    let mut second = RawClient::connect(server.port, &cookie('s'));
     second.hears(PARAM_EXCHANGE);
     second.say_json(parameters);
     second
@@ -435,7 +435,7 @@ fn clients_that_vanish_anywhere_leave_the_server_as_it_was() {
     let server = Serve::start("--max-clients 3");
     for step in 0..6 {
         let cookie = cookie(char::from(b'a' + step));
-        let mut control = Hand::connect(server.port, &cookie);
+        let mut control = RawClient::connect(server.port, &cookie);
         control.hears(PARAM_EXCHANGE);
         if step == 0 {
             continue;
@@ -445,11 +445,11 @@ fn clients_that_vanish_anywhere_leave_the_server_as_it_was() {
         if step == 1 {
             continue;
         }
-        let _up = Hand::connect(server.port, &cookie);
+        let _up = RawClient::connect(server.port, &cookie);
         if step == 2 {
             continue;
         }
-        let _down = Hand::connect(server.port, &cookie);
+        let _down = RawClient::connect(server.port, &cookie);
         control.hears(TEST_START);
         control.hears(TEST_RUNNING);
         if step == 3 {
@@ -464,7 +464,7 @@ fn clients_that_vanish_anywhere_leave_the_server_as_it_was() {
         let _ = control.hears_json();
     }
     // A word that is none.
-    let mut control = Hand::connect(server.port, &cookie('q'));
+    let mut control = RawClient::connect(server.port, &cookie('q'));
     control.hears(PARAM_EXCHANGE);
     control.say_json("{\"tcp\":true}");
     control.hears(CREATE_STREAMS);
@@ -486,7 +486,9 @@ fn clients_that_vanish_anywhere_leave_the_server_as_it_was() {
 // Servers of other versions, and servers that break the rules, for our client.
 
 /// A server of one test that does as it is told.
-fn server(script: impl FnOnce(TcpListener, Hand, Value) + Send + 'static) -> (u16, JoinHandle<()>) {
+fn server(
+    script: impl FnOnce(TcpListener, RawClient, Value) + Send + 'static,
+) -> (u16, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = thread::spawn(move || {
@@ -494,7 +496,7 @@ fn server(script: impl FnOnce(TcpListener, Hand, Value) + Send + 'static) -> (u1
         stream.set_read_timeout(Some(SOON)).unwrap();
         let mut cookie = [0; 37];
         stream.read_exact(&mut cookie).unwrap();
-        let mut control = Hand(stream);
+        let mut control = RawClient(stream);
         control.say(&[PARAM_EXCHANGE]);
         let parameters = control.hears_json();
         script(listener, control, parameters);

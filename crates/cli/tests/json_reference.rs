@@ -237,7 +237,12 @@ impl Foreign {
 /// Tests with servers of other programs: what those cannot tell is not documented for such a run, so that
 /// it must not be there, and all else must be.
 #[track_caller]
-fn assert_told_by_another(server: &support::Serve, port: u16, words: &str, told: &[&str]) {
+fn assert_reported_by_foreign_server(
+    server: &support::Serve,
+    port: u16,
+    words: &str,
+    told: &[&str],
+) {
     let (transport, rest) = words.split_once(' ').unwrap();
     let arguments = format!("{transport} 127.0.0.1 -p {port} {rest} --time 0.5 --json");
     let foreign = if words.contains("-R") {
@@ -315,7 +320,7 @@ fn what_a_server_of_iperf3_cannot_tell_is_absent() {
         "udp --as iperf3 -b 2M -l 1000",
         "udp --as iperf3 -b 2M -l 1000 -R",
     ] {
-        assert_told_by_another(&server, server.port, words, &[]);
+        assert_reported_by_foreign_server(&server, server.port, words, &[]);
     }
 }
 
@@ -331,7 +336,7 @@ fn what_a_server_of_iperf2_cannot_tell_is_absent() {
         "udp --as iperf2 -b 2M -l 1000",
         "udp --as iperf2 -b 2M -l 1000 -R",
     ] {
-        assert_told_by_another(&server, port, words, &[".reordered"]);
+        assert_reported_by_foreign_server(&server, port, words, &[".reordered"]);
     }
 }
 

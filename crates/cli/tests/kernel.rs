@@ -191,7 +191,7 @@ fn bytes_are_the_sockets() {
         ("tcp -n 30M --json", 30_000_000),
         ("tcp -n 20M -R --json", 20_000_000),
     ] {
-        let run = network.client_says(words).done().json();
+        let run = network.run_client(words).done().json();
         let flow = &flows(&run)[0];
         assert_eq!(number(&flow["receiver"]["bytes"]), payload);
         let port = |end: &Value| end["granted"]["local"].as_str().unwrap().to_owned();
@@ -274,7 +274,7 @@ fn datagrams_are_the_kernels() {
                 ],
             );
         }
-        let run = network.client_says(words).done().json();
+        let run = network.run_client(words).done().json();
         let [at_client, at_server] = ends.map(|space| Network::counted(space));
         let count = |direction: &str, end: &str| -> u64 {
             let of = |flow: &&Value| flow["direction"] == direction;
@@ -334,7 +334,7 @@ fn goodput_is_in_the_capture() {
     thread::sleep(Duration::from_millis(1500));
     assert!(!tcpdump.is_over(), "tcpdump ended early");
     let run = network
-        .client_says("udp -t 3 -b 20M -l 1200 --json")
+        .run_client("udp -t 3 -b 20M -l 1200 --json")
         .done()
         .json();
     thread::sleep(Duration::from_millis(500));
@@ -400,7 +400,7 @@ fn losses_on_the_way() {
         let _server = network.serve("");
         Network::rules(&network.server, &[&format!("udp length 1008 {rule}")]);
         let run = network
-            .client_says("udp -n 4M -b 20M -l 1000 --json")
+            .run_client("udp -n 4M -b 20M -l 1000 --json")
             .done()
             .json();
         let dropped = Network::counted(&network.server)[0];
@@ -435,7 +435,7 @@ fn tcp_over_loss() {
         &network.server,
         &["tcp dport 5201 numgen random mod 200 0 counter drop"],
     );
-    let run = network.client_says("tcp -n 5M -b 40M --json").done().json();
+    let run = network.run_client("tcp -n 5M -b 40M --json").done().json();
     let dropped = Network::counted(&network.server)[0];
     let flow = &flows(&run)[0];
     assert_eq!(number(&flow["receiver"]["bytes"]), 5_000_000);
@@ -484,7 +484,7 @@ fn udp_behind_a_firewall() {
     let network = Network::build();
     let server = network.serve("");
     Network::rules(&network.server, &["meta l4proto udp counter drop"]);
-    let ended = network.client_says("udp -t 1");
+    let ended = network.run_client("udp -t 1");
     assert_eq!(ended.code, Some(3), "{ended:#?}");
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
     assert!(
@@ -492,7 +492,7 @@ fn udp_behind_a_firewall() {
         "{ended:#?}"
     );
     assert!(ended.took < Duration::from_secs(15), "{ended:#?}");
-    network.client_says("tcp -n 100K").done();
+    network.run_client("tcp -n 100K").done();
     drop(server);
 }
 
@@ -507,12 +507,7 @@ fn links_are_as_predicted() {
     let network = Network::build();
     network.shape("20mbit");
     let _server = network.serve("");
-    let says = |words: &str| {
-        network
-            .client_says(&format!("{words} --json"))
-            .done()
-            .json()
-    };
+    let says = |words: &str| network.run_client(&format!("{words} --json")).done().json();
     // A machine that stalls takes away; or it adds, when the stall is over the end of the warm-up, for then
     // the receiver reads inside the window what had arrived before it. Neither happens in every run.
     let holds = |words: &str, names: &[&str]| {
@@ -585,7 +580,7 @@ fn network_goes_away() {
         .args(["link", "set", "v0", "up"])
         .status();
     assert!(up.unwrap().success());
-    let again = network.client_says("tcp -n 100K --json").done().json();
+    let again = network.run_client("tcp -n 100K --json").done().json();
     assert_eq!(
         number(&flows(&again)[0]["receiver"]["bytes"]),
         100_000,

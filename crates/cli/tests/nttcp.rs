@@ -26,11 +26,11 @@ fn client(port: u16, words: &str) -> Ended {
 }
 
 /// A conversation with a server, as nttcp 1.47 holds it.
-struct Hand {
+struct RawClient {
     control: BufReader<TcpStream>,
 }
 
-impl Hand {
+impl RawClient {
     fn asks(port: u16, line: &str) -> Self {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
@@ -71,7 +71,7 @@ fn row(line: &str) -> (char, u64, u64) {
 #[test]
 fn a_sender_of_1_47_is_received_and_told_the_row() {
     let (server, port) = serve("");
-    let mut hand = Hand::asks(port, &format!("nttcp@-r@-l4096@-n2048@-f@{FORMAT}@-N1\n"));
+    let mut hand = RawClient::asks(port, &format!("nttcp@-r@-l4096@-n2048@-f@{FORMAT}@-N1\n"));
     let data = hand.data_port();
     assert!(data > 1024);
     let mut stream = TcpStream::connect(("127.0.0.1", data)).unwrap();
@@ -90,7 +90,7 @@ fn a_sender_of_1_47_is_received_and_told_the_row() {
 fn a_receiver_of_1_47_is_sent_to_at_the_port_it_names() {
     let (server, port) = serve("");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut hand = Hand::asks(port, &format!("nttcp@-t@-l1000@-n50@-f@{FORMAT}@-N2\n"));
+    let mut hand = RawClient::asks(port, &format!("nttcp@-t@-l1000@-n50@-f@{FORMAT}@-N2\n"));
     let named = format!("dataport: {}\n", listener.local_addr().unwrap().port());
     hand.control.get_mut().write_all(named.as_bytes()).unwrap();
     let (mut stream, _) = listener.accept().unwrap();
@@ -105,7 +105,7 @@ fn a_receiver_of_1_47_is_sent_to_at_the_port_it_names() {
 #[test]
 fn udp_goes_from_mark_to_mark_and_calls_count_as_in_1_47() {
     let (server, port) = serve("");
-    let mut hand = Hand::asks(port, &format!("nttcp@-r@-u@-l4096@-n20@-f@{FORMAT}@-N1\n"));
+    let mut hand = RawClient::asks(port, &format!("nttcp@-r@-u@-l4096@-n20@-f@{FORMAT}@-N1\n"));
     let data = hand.data_port();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(("127.0.0.1", data)).unwrap();
@@ -126,7 +126,7 @@ fn udp_goes_from_mark_to_mark_and_calls_count_as_in_1_47() {
     // And the other way round: the sender's calls are three more than its datagrams.
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(SOON)).unwrap();
-    let mut hand = Hand::asks(
+    let mut hand = RawClient::asks(
         port,
         &format!("nttcp@-t@-u@-l500@-n30@-g200@-f@{FORMAT}@-N1\n"),
     );
@@ -242,7 +242,7 @@ fn lies_and_silence_cost_the_liar_only() {
         ("GET / HTTP/1.0\n", "words of nttcp"),
         ("nttcp@\u{0}\n", "no option"),
     ] {
-        let mut hand = Hand::asks(port, line);
+        let mut hand = RawClient::asks(port, line);
         let said = hand.hears();
         assert!(
             said.starts_with("nttcp-1: ") && said.contains(word),
@@ -251,7 +251,7 @@ fn lies_and_silence_cost_the_liar_only() {
         assert_eq!(hand.hears(), "");
     }
     // A line without an end, longer than any.
-    let mut hand = Hand::asks(port, &"nttcp@-u".repeat(400));
+    let mut hand = RawClient::asks(port, &"nttcp@-u".repeat(400));
     assert!(hand.hears().contains("longer than 1023"));
     // A port of somebody's service, or none at all.
     for (named, word) in [
@@ -259,22 +259,22 @@ fn lies_and_silence_cost_the_liar_only() {
         ("dataport: -1\n", "no port"),
         ("hello\n", "was expected"),
     ] {
-        let mut hand = Hand::asks(port, "nttcp@-t@-N1\n");
+        let mut hand = RawClient::asks(port, "nttcp@-t@-N1\n");
         hand.control.get_mut().write_all(named.as_bytes()).unwrap();
         let said = hand.hears();
         assert!(said.contains(word), "{named:?}: {said:?}");
     }
     // A data connection that never comes, one that comes and says nothing, and one that says nothing at all.
-    let mut never = Hand::asks(port, "nttcp@-r@-N1\n");
+    let mut never = RawClient::asks(port, "nttcp@-r@-N1\n");
     let _ = never.data_port();
-    let mut silent = Hand::asks(port, "nttcp@-r@-N1\n");
+    let mut silent = RawClient::asks(port, "nttcp@-r@-N1\n");
     let held = TcpStream::connect(("127.0.0.1", silent.data_port())).unwrap();
-    let speechless = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let silent_clients = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let ended = client(port, "-n10 127.0.0.1").done();
     assert_eq!(ended.stdout.lines().count(), 2, "{ended:#?}");
     assert!(never.hears().contains("no data connection was made"));
     assert!(silent.hears().starts_with("nttcp-1: "));
-    drop((held, speechless));
+    drop((held, silent_clients));
     server.still_serves();
 }
 

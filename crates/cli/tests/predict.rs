@@ -4,12 +4,12 @@
 mod support;
 
 use serde_json::Value;
-use support::{Ended, caudal_says};
+use support::{Ended, run_caudal};
 
 const USAGE: i32 = 2;
 
 fn predict(words: &str) -> Ended {
-    caudal_says(&format!("predict {words}")).done()
+    run_caudal(&format!("predict {words}")).done()
 }
 
 /// The predictions of one answer by name.
@@ -231,7 +231,7 @@ fn a_sweep_can_be_drawn() {
     ] {
         assert!(svg.contains(words), "{words:?} is missing");
     }
-    caudal_says("predict link --rate 1G --mtu 576..9000 --svg /nowhere/at/all.svg")
+    run_caudal("predict link --rate 1G --mtu 576..9000 --svg /nowhere/at/all.svg")
         .failed(1, &["/nowhere/at/all.svg"]);
 }
 
@@ -279,7 +279,7 @@ fn an_invalid_command_line_is_refused_in_one_line_with_advice() {
         ("topology pair --time 0", &["more than zero"]),
         ("topology pair --time 87660h", &["lasts more than zero"]),
     ] {
-        caudal_says(&format!("predict {words}")).failed(USAGE, parts);
+        run_caudal(&format!("predict {words}")).failed(USAGE, parts);
     }
 }
 
@@ -344,10 +344,10 @@ fn the_names_of_predictions_are_stable() {
 
 #[test]
 fn a_run_over_loopback_has_no_prediction_from_a_link_rate() {
-    let run = |words: &str| caudal_says(&format!("{words} --json")).done().json();
+    let run = |words: &str| run_caudal(&format!("{words} --json")).done().json();
     let bare = run("tcp -t 0.3 -i 0.1");
     assert_eq!(bare["predictions"], serde_json::json!([]));
-    let text = caudal_says("rtt --count 20 --sizes 1,64").done().stdout;
+    let text = run_caudal("rtt --count 20 --sizes 1,64").done().stdout;
     assert!(
         text.contains("predicted: nothing, because a loopback has no wire"),
         "{text}"
@@ -367,7 +367,7 @@ fn a_run_over_loopback_has_no_prediction_from_a_link_rate() {
 
 #[test]
 fn a_goodput_above_the_given_link_rate_is_not_explained() {
-    let run = caudal_says("tcp -t 0.5 -i 0.1 --link-rate 1M --json")
+    let run = run_caudal("tcp -t 0.5 -i 0.1 --link-rate 1M --json")
         .done()
         .json();
     let last = run["predictions"]
@@ -460,7 +460,7 @@ fn a_topology_file_is_refused_with_line_and_key() {
     let text = "host = [{ name = \"a\" }, { name = \"b\" }]\n\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"10\"\n";
     std::fs::write(&place, text).unwrap();
     let name = place.display().to_string();
-    caudal_says(&format!("predict topology {name}")).failed(USAGE, &[&format!("{name}:5"), "rate"]);
+    run_caudal(&format!("predict topology {name}")).failed(USAGE, &[&format!("{name}:5"), "rate"]);
     std::fs::write(&place, text.replace("\"10\"", "\"10M\"")).unwrap();
     let right = predict(&format!("topology {name}")).stdout;
     std::fs::remove_file(&place).unwrap();

@@ -35,13 +35,13 @@ fn sql(at: &Path) -> rusqlite::Connection {
 
 /// The warning on standard error is one line with all of these words, and the run is whole all the same.
 #[track_caller]
-fn shown_but_not_kept(ended: &Ended, words: &[&str]) {
+fn shown_but_not_recorded(ended: &Ended, words: &[&str]) {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     assert_eq!(ended.stderr.lines().count(), 1, "{ended:#?}");
     assert!(
         ended
             .stderr
-            .starts_with("caudal: warning: the run is not kept: "),
+            .starts_with("caudal: warning: the run is not recorded: "),
         "{ended:#?}"
     );
     for word in words {
@@ -54,7 +54,7 @@ fn shown_but_not_kept(ended: &Ended, words: &[&str]) {
     assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
 }
 
-fn kept_and_shown() {
+fn recorded_and_shown() {
     let place = Place::new();
     let ended = place.says(QUICK).done();
     let note = ended.stdout.lines().last().unwrap();
@@ -392,7 +392,7 @@ fn no_home() {
         .env_remove("XDG_DATA_HOME")
         .env("HOME", "nowhere");
     let ended = run(&mut command, SOON);
-    shown_but_not_kept(&ended, &["no home directory", "--store FILE", "--no-store"]);
+    shown_but_not_recorded(&ended, &["no home directory", "--store FILE", "--no-store"]);
     let mut command = caudal(["report", "list"]);
     command
         .env_remove("CAUDAL_STORE")
@@ -449,7 +449,7 @@ fn damaged() {
     for (bytes, what, todo) in cases {
         fs::write(place.store(), bytes).unwrap();
         let ended = place.says(QUICK);
-        shown_but_not_kept(&ended, &[what]);
+        shown_but_not_recorded(&ended, &[what]);
         let _ = todo;
         let ended = place.says("report list");
         assert_eq!(ended.code, Some(1), "{ended:#?}");
@@ -471,7 +471,7 @@ fn newer() {
         .pragma_update(None, "user_version", 1000)
         .unwrap();
     let ended = place.says(QUICK);
-    shown_but_not_kept(&ended, &["has version 1000", "update this program"]);
+    shown_but_not_recorded(&ended, &["has version 1000", "update this program"]);
     place.says("report list").failed(
         1,
         &[
@@ -497,7 +497,7 @@ fn nowhere_to_write() {
     ] {
         let mut command = caudal(QUICK.split_whitespace());
         let ended = run(command.env("CAUDAL_STORE", at), SOON);
-        shown_but_not_kept(
+        shown_but_not_recorded(
             &ended,
             &[
                 &at.display().to_string(),
@@ -537,7 +537,7 @@ fn read_only() {
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{ended:#?}");
     assert!(
-        lines[0].contains("the run is not kept: the store")
+        lines[0].contains("the run is not recorded: the store")
             && lines[0].contains("cannot be written to"),
         "{lines:#?}"
     );
@@ -553,7 +553,7 @@ fn read_only() {
         &mut with_file_system(place.path(), "size=8m,mode=700", &script),
         SOON,
     );
-    shown_but_not_kept(&ended, &["cannot be opened: Read-only file system"]);
+    shown_but_not_recorded(&ended, &["cannot be opened: Read-only file system"]);
 }
 
 fn full_disk() {
@@ -655,7 +655,7 @@ impl Speaks {
 }
 
 /// What is kept of a client in the ways of another program: what it printed, its line of the list, its document.
-fn kept_of(words: &str) -> (Ended, Value, Value) {
+fn recorded_by(words: &str) -> (Ended, Value, Value) {
     let place = Place::new();
     let speaks = Speaks::start();
     let mut command = speaks.client(words);
@@ -715,7 +715,7 @@ fn close(kept: &Value, printed: &Value) {
 }
 
 fn iperf3_kept() {
-    let (ended, entry, document) = kept_of("iperf3 -n 2M -P 2 -J");
+    let (ended, entry, document) = recorded_by("iperf3 -n 2M -P 2 -J");
     let printed = ended.json();
     let direction = &document["summary"]["directions"][0];
     assert_eq!(
@@ -734,7 +734,7 @@ fn iperf3_kept() {
     assert_eq!(document["plan"]["end"]["bytes"], 2 << 20);
 
     // What arrives here is counted here, and both directions at once are told apart.
-    let (ended, entry, document) = kept_of("iperf3 -t 1 -i 0.25 -b 20M --bidir -J");
+    let (ended, entry, document) = recorded_by("iperf3 -t 1 -i 0.25 -b 20M --bidir -J");
     let printed = ended.json();
     let rates = [0, 1].map(|at| {
         let direction = &document["summary"]["directions"][at];
@@ -754,7 +754,7 @@ fn iperf3_kept() {
     let found = &down["intervals"][1]["goodput_bps"];
     close(found, &rows[1]["sum_bidir_reverse"]["bits_per_second"]);
 
-    let (ended, entry, document) = kept_of("iperf3 -u -t 1 -b 2M -J");
+    let (ended, entry, document) = recorded_by("iperf3 -u -t 1 -b 2M -J");
     let printed = ended.json();
     assert_eq!(entry["kind"], "udp");
     let receiver = &document["flows"][0]["receiver"];
@@ -772,7 +772,7 @@ fn iperf2_kept() {
     }
 
     // The sender's own count is not what arrived: a client of TCP does not learn that.
-    let (ended, entry, document) = kept_of("iperf -t 0.6 -i 0.2 -b 20M -y C");
+    let (ended, entry, document) = recorded_by("iperf -t 0.6 -i 0.2 -b 20M -y C");
     assert_eq!(entry["kind"], "tcp");
     assert!(entry["headline"]["goodput_bps"].is_null(), "{entry}");
     let direction = &document["summary"]["directions"][0];
@@ -786,7 +786,7 @@ fn iperf2_kept() {
     );
     assert_eq!(flow["intervals"][0].get("goodput_bps"), None);
 
-    let (ended, entry, document) = kept_of("iperf -t 0.6 -b 5M -R -y C");
+    let (ended, entry, document) = recorded_by("iperf -t 0.6 -b 5M -R -y C");
     assert!(
         entry["headline"]["goodput_bps"].as_f64() > Some(0.0),
         "{entry}"
@@ -795,7 +795,7 @@ fn iperf2_kept() {
     assert_eq!(flow["direction"], "down");
     assert_eq!(flow["receiver"]["bytes"], printed(&ended, 7));
 
-    let (ended, entry, document) = kept_of("iperf -u -t 0.6 -b 2M -y C");
+    let (ended, entry, document) = recorded_by("iperf -u -t 0.6 -b 2M -y C");
     assert_eq!(entry["kind"], "udp");
     let flow = &document["flows"][0];
     assert_eq!(flow["receiver"]["bytes"], printed(&ended, 7), "{ended:#?}");
@@ -803,7 +803,7 @@ fn iperf2_kept() {
     assert!(flow["sender"]["datagrams"].as_u64() > Some(0), "{flow}");
 
     // One direction after the other is not both at once.
-    let (_, entry, document) = kept_of(&format!("iperf -t 0.5 -b 5M -r -L {}", free_port()));
+    let (_, entry, document) = recorded_by(&format!("iperf -t 0.5 -b 5M -r -L {}", free_port()));
     let (up, down) = (&document["flows"][0], &document["flows"][1]);
     assert_eq!(
         (&up["direction"], &down["direction"]),
@@ -818,7 +818,7 @@ fn iperf2_kept() {
 }
 
 fn nttcp_kept() {
-    let (_, entry, document) = kept_of("nttcp -l 8192 -n 100");
+    let (_, entry, document) = recorded_by("nttcp -l 8192 -n 100");
     assert_eq!(entry["kind"], "tcp");
     assert!(
         entry["headline"]["goodput_bps"].as_f64() > Some(0.0),
@@ -830,7 +830,7 @@ fn nttcp_kept() {
         (&819_200.into(), &819_200.into())
     );
 
-    let (_, _, document) = kept_of("nttcp -r -u -l 1000 -n 50 -g 500");
+    let (_, _, document) = recorded_by("nttcp -r -u -l 1000 -n 50 -g 500");
     let flow = &document["flows"][0];
     assert_eq!(flow["direction"], "down");
     assert_eq!(flow["sender"]["datagrams"], 50);
@@ -863,7 +863,7 @@ fn other_ways_without_a_store() {
             panic!("{warned:#?}");
         };
         assert!(
-            line.starts_with("caudal: warning: the run is not kept: "),
+            line.starts_with("caudal: warning: the run is not recorded: "),
             "{line}"
         );
         assert!(line.contains("CAUDAL_STORE=FILE"), "{line}");
@@ -914,7 +914,7 @@ fn main() -> ExitCode {
         })
     };
     let trials = vec![
-        plain("a_run_is_kept_and_shown_as_it_closed", kept_and_shown),
+        plain("a_run_is_kept_and_shown_as_it_closed", recorded_and_shown),
         plain("the_kept_document_is_the_printed_one", document_unchanged),
         plain("every_sample_of_round_trips_is_kept", samples_kept),
         plain(

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
             "iperf_2_on_the_port_is_recognised",
             uninstalled("iperf"),
             || {
-                a_client_says_what_it_found("iperf", "does not speak caudal's protocol");
+                a_client_reports_the_program_it_found("iperf", "does not speak caudal's protocol");
             },
         ),
         trial(
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn a_client_says_what_it_found(program: &str, words: &str) {
+fn a_client_reports_the_program_it_found(program: &str, words: &str) {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

@@ -235,7 +235,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
 
 /// Runs `caudal` with these words, split at spaces, to its end.
 #[track_caller]
-pub fn caudal_says(words: &str) -> Ended {
+pub fn run_caudal(words: &str) -> Ended {
     run(&mut caudal(words.split_whitespace()), SOON)
 }
 

@@ -109,7 +109,7 @@ impl Network {
     }
 
     #[track_caller]
-    pub fn client_says(&self, words: &str) -> Ended {
+    pub fn run_client(&self, words: &str) -> Ended {
         run(&mut self.client(words), Duration::from_secs(60))
     }
 

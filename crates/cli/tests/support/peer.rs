@@ -11,12 +11,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// One end of a control connection, moved by hand.
-pub struct Hand {
+pub struct RawClient {
     pub stream: TcpStream,
     decoder: Decoder,
 }
 
-impl Hand {
+impl RawClient {
     pub fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(super::SOON)).unwrap();
         Self {
@@ -171,7 +171,7 @@ pub enum Instead {
     Late,
 }
 
-fn misbehave(hand: &mut Hand, step: Step, instead: Instead) {
+fn misbehave(hand: &mut RawClient, step: Step, instead: Instead) {
     match instead {
         Instead::Nothing | Instead::Late => {}
         Instead::Close => return,
@@ -246,7 +246,7 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
         return;
     }
     if let Ok(Purpose::Data { .. }) = Purpose::decode(&preamble) {
-        let mut hand = Hand::over(stream);
+        let mut hand = RawClient::over(stream);
         if step == Step::Attach && instead == Instead::Late {
             thread::sleep(Duration::from_millis(400));
         } else if step == Step::Attach {
@@ -256,7 +256,7 @@ fn serve(mut stream: TcpStream, step: Step, instead: Instead) {
         hand.until_gone();
         return;
     }
-    let mut hand = Hand::over(stream);
+    let mut hand = RawClient::over(stream);
     if step == Step::Preamble {
         return misbehave(&mut hand, step, instead);
     }
