@@ -101,7 +101,11 @@ fn not_recorded(error: &RecordingError) -> Failure {
         }
         RecordingError::Store(error) => store_advice(error),
     };
-    Failure::new(Exit::Done, format!("the run is not kept: {error}"), advice)
+    Failure::new(
+        Exit::Done,
+        format!("the run is not recorded: {error}"),
+        advice,
+    )
 }
 
 fn warn(failure: &Failure) {

@@ -82,6 +82,6 @@ fn testbed_text(prepared: &PreparedExperiment) -> String {
         Some(Testbed::Loopback) if labs == 0 => {
             format!("{THIS_MACHINE}, over its loopback interface")
         }
-        _ => "a lab on this machine, built anew for each trial".to_owned(),
+        _ => "a lab on this machine, built for each trial".to_owned(),
     }
 }

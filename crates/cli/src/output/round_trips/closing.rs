@@ -49,7 +49,7 @@ impl Closing<'_> {
             .as_ref()
             .filter(|_| !is_scheduled)
         {
-            push(format!("host and network not told apart: {why}"));
+            push(format!("host and network cannot be separated: {why}"));
         }
         self.losses(&mut push);
         self.predictions(&mut push);

@@ -166,7 +166,7 @@ fn the_closing_block_gives_losses_with_their_interval() {
         "{text}"
     );
     assert!(
-        text.contains("not told apart: the kernel stamped none"),
+        text.contains("cannot be separated: the kernel stamped none"),
         "{text}"
     );
     assert!(

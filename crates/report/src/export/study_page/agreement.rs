@@ -23,7 +23,7 @@ pub(super) fn agreement(findings: &Findings) -> Vec<Block> {
         parts.push(does(differ.len() as u64, "differ"));
     }
     if !open.is_empty() {
-        parts.push(format!("{} cannot be told", open.len()));
+        parts.push(format!("{} undecided", open.len()));
     }
     let mut blocks = vec![Block::Text(format!(
         "Of {}, {}.",

@@ -131,7 +131,7 @@ fn tally(findings: &Findings) -> Option<Block> {
             parts.push(does(failed, "fail"));
         }
         if open > 0 {
-            parts.push(format!("{open} cannot be told"));
+            parts.push(format!("{open} undecided"));
         }
         parts.push(does(held, "hold"));
         format!(
