@@ -106,12 +106,6 @@ impl FlowSet {
         Ok(())
     }
 
-    /// The counters of the flow that was added last, for a task that depends on them.
-    pub(crate) fn last_counters(&self) -> Option<Arc<FlowCounters>> {
-        let last = self.flows.last()?;
-        Some(Arc::clone(&last.context.counters))
-    }
-
     /// Lets the senders go: the clock of the flows runs from here.
     pub(crate) fn start(&mut self) {
         let start_ns = self.open_gate();
