@@ -48,8 +48,8 @@ fn main() -> ExitCode {
 #[derive(Clone, Copy)]
 struct Door {
     name: &'static str,
-    /// The bytes after which a client holds a place.
-    opening: fn() -> Vec<u8>,
+    /// The bytes after which a client, the one with that number, holds a place.
+    opening: fn(u32) -> Vec<u8>,
     /// The words of a client's command line.
     client: &'static [&'static str],
     /// The words before the port in the server's log.
@@ -59,25 +59,29 @@ struct Door {
 const DOORS: [Door; 4] = [
     Door {
         name: "native",
-        opening: || Purpose::Control.encode().to_vec(),
+        opening: |_| Purpose::Control.encode().to_vec(),
         client: &["tcp", "127.0.0.1", "-n", "100K"],
         listening: "",
     },
     Door {
         name: "iperf3",
-        opening: || b"abcdefghijklmnopqrstuvwxyz2345672345\0".to_vec(),
+        opening: |nth| {
+            // A cookie has letters and the digits 2 to 7.
+            let number = format!("{nth:06o}").replace('0', "a").replace('1', "b");
+            format!("abcdefghijklmnopqrstuvwxyzabcd{number}\0").into_bytes()
+        },
         client: &["iperf3", "-c", "127.0.0.1", "-n", "100K"],
         listening: "",
     },
     Door {
         name: "iperf2",
-        opening: || words(&[0, 1, 5001, 0, 0, 0xffff_fc18]),
-        client: &["iperf", "-c", "127.0.0.1", "-n", "100K"],
+        opening: |_| words(&[0, 1, 5001, 0, 0, 0xffff_fc18]),
+        client: &["iperf", "-c", "127.0.0.1", "-n", "100K", "-R"],
         listening: "iperf 2 on port ",
     },
     Door {
         name: "nttcp",
-        opening: || b"-r -l4096 -n10\n".to_vec(),
+        opening: |_| b"nttcp@-r@-l4096@-n10\n".to_vec(),
         client: &["nttcp", "-n10", "127.0.0.1"],
         listening: "nttcp on port ",
     },
@@ -108,8 +112,9 @@ fn connect_from(host: u8, port: u16) -> TcpStream {
 }
 
 fn client(door: &Door, port: u16) -> Ended {
-    let mut command = caudal(door.client);
-    command.args(["-p", &port.to_string()]);
+    let (program, rest) = door.client.split_first().unwrap();
+    let mut command = caudal([*program, "-p", port.to_string().as_str()]);
+    command.args(rest);
     run(&mut command, SOON)
 }
 
@@ -117,11 +122,11 @@ fn idle_connections(door: &Door) {
     let server = Serve::start("--iperf2-port 0 --nttcp-port 0");
     let port = port_after(&server, door.listening);
     // Of every second one the first bytes are complete.
-    let held: Vec<TcpStream> = (0..260)
+    let held: Vec<TcpStream> = (0..520)
         .map(|nth| {
             let mut stream = connect_from(2, port);
             if nth % 2 == 0 {
-                let _ = stream.write_all(&(door.opening)());
+                let _ = stream.write_all(&(door.opening)(nth));
             }
             stream
         })
@@ -130,10 +135,10 @@ fn idle_connections(door: &Door) {
     assert_eq!(ended.code, Some(0), "one source: {ended:#?}");
     // More sources than have room with all of their shares.
     let more: Vec<TcpStream> = (3..8)
-        .flat_map(|host| (0..66).map(move |_| host))
-        .map(|host| {
+        .flat_map(|host| (0..66).map(move |nth| (host, nth)))
+        .map(|(host, nth)| {
             let mut stream = connect_from(host, port);
-            let _ = stream.write_all(&(door.opening)());
+            let _ = stream.write_all(&(door.opening)(1000 * u32::from(host) + nth));
             stream
         })
         .collect();
@@ -224,9 +229,9 @@ fn nothing_for_third_parties() {
     let network = Network::build();
     let server = network.serve("--no-nttcp --iperf2-port 5001");
     server.running.line_with("iperf 2 on port ");
-    // Both at once, and one after the other; to port 9000 at 65 507 bytes a datagram, without an end.
+    // Both at once, and one after the other; to port 9000 at 65 507 bytes a datagram, for 10 ms.
     for flags in [0x8000_0001, 0x8000_0000_u32] {
-        let datagram = words(&[0, 7, 8, flags, 1, 9000, 65_507, 1 << 30, 0]);
+        let datagram = words(&[0, 7, 8, flags, 1, 9000, 65_507, 1 << 30, u32::MAX]);
         let bytes: String = datagram
             .iter()
             .map(|byte| format!("\\x{byte:02x}"))

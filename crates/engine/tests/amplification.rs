@@ -90,7 +90,7 @@ fn header() -> impl Strategy<Value = TestHeader> {
         TestAmount::Bytes(0),
         TestAmount::Bytes(1000),
         TestAmount::Bytes(0x7fff_ffff),
-        TestAmount::Hundredths(50),
+        TestAmount::Hundredths(1),
         TestAmount::Hundredths(0x7fff_ffff),
     ]);
     let extended = HeaderExtension {
@@ -252,7 +252,7 @@ fn a_header_that_names_a_third_party_draws_nothing() {
                 port: 0,
                 length,
                 window_or_rate: 1 << 30,
-                amount: TestAmount::Bytes(0),
+                amount: TestAmount::Hundredths(1),
                 wide_ids: false,
                 detect: false,
                 extended: None,
