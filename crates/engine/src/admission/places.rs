@@ -262,7 +262,7 @@ mod tests {
         let held: Vec<Place> = (0..3).map(|_| take(&places, 1).unwrap()).collect();
         held[0].activity().test_begins();
         let newcomer = take(&places, 2).unwrap();
-        let given_up: Vec<bool> = held.iter().map(|place| is_given_up(place)).collect();
+        let given_up: Vec<bool> = held.iter().map(is_given_up).collect();
         assert_eq!(given_up, [false, true, false]);
         drop(held);
         assert_eq!(places.in_use(), 1);
