@@ -154,6 +154,7 @@ impl From<RunError> for Failure {
                 "see whether the peer was stopped, and try again",
             ),
             RunError::Protocol(_) => (Exit::Peer, "is the peer caudal, of this version?"),
+            RunError::Acceptance(_) => (Exit::Peer, "measure with a server that keeps to the plan"),
             RunError::Local { .. } => (Exit::NotPermitted, "ask for something this machine has"),
             RunError::Forbidden { .. } => (
                 Exit::NotPermitted,

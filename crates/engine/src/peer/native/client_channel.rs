@@ -9,7 +9,7 @@ use crate::socket::connect;
 use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
-use caudal_core::plan::Plan;
+use caudal_core::plan::{Plan, check_accepted};
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
@@ -151,10 +151,7 @@ impl ClientChannel {
                 accepted.check().map_err(|error| {
                     RunError::Protocol(format!("it accepted a plan in which {error}"))
                 })?;
-                if std::mem::discriminant(&accepted) != std::mem::discriminant(plan) {
-                    let message = "it accepted a plan of another workload".to_owned();
-                    return Err(RunError::Protocol(message));
-                }
+                check_accepted(plan, &accepted)?;
                 let token = TestToken::from_hex(&token)
                     .ok_or_else(|| RunError::Protocol("a malformed token".to_owned()))?;
                 Ok(AcceptedPlan {
