@@ -142,6 +142,7 @@ impl From<RunError> for Failure {
                     Exit::Peer,
                     "ask without that option, or change the server's host",
                 ),
+                Refusal::Authentication => (Exit::Peer, "give both ends the same --token-file"),
                 Refusal::Stopping => (Exit::Peer, "start it again"),
                 Refusal::Protocol | Refusal::Other => (Exit::Peer, "see the server's log"),
             },

@@ -91,7 +91,11 @@ fn check_bulk(offered: &BulkPlan, accepted: &BulkPlan) -> Result<(), AcceptanceE
     same("length", &offered.length, length)?;
     same("window", &offered.window, window)?;
     same("DSCP", &offered.dscp, dscp)?;
-    same("placement of both ends", &offered.same_machine, same_machine)
+    same(
+        "placement of both ends",
+        &offered.same_machine,
+        same_machine,
+    )
 }
 
 /// Checks the end of a test and its warm-up, which a server leaves out when its time is too short for it.
@@ -270,7 +274,10 @@ mod tests {
             assert_eq!(check_bulk(&bulk(), &changed(&bulk(), change)), Ok(()));
         }
         let unlimited = changed(&bulk(), |plan| plan.rate = Rate::Max);
-        assert_eq!(check_bulk(&unlimited, &bulk_without_time(5)), different_end());
+        assert_eq!(
+            check_bulk(&unlimited, &bulk_without_time(5)),
+            different_end()
+        );
         assert_eq!(check_bulk(&unlimited, &bulk()), Ok(()));
         assert_eq!(
             check_bulk(&bulk_without_time(5), &bulk_without_time(4)),
