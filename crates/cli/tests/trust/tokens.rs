@@ -156,17 +156,17 @@ fn an_altered_dialogue_is_refused() {
         ended.failed(PEER, words);
     };
     // The hello: its proof is over the bytes that the client sent.
-    let hello = |_, message: &mut [u8]| replace(message, "\"tool\":\"caudal", "\"tool\":\"CAUDAL");
+    let hello = |_: Way, message: &mut [u8]| replace(message, "\"tool\":\"caudal", "\"tool\":\"CAUDAL");
     altered(hello, &["the client's token is not one of its own"]);
     // The plan, on its way to the server and back.
     let altered_code = "a message was altered, repeated or forged";
-    let offer = |way, message: &mut [u8]| {
+    let offer = |way: Way, message: &mut [u8]| {
         if way == Way::ToServer {
             replace(message, "\"parallel\":1", "\"parallel\":9");
         }
     };
     altered(offer, &[altered_code]);
-    let accepted = |way, message: &mut [u8]| {
+    let accepted = |way: Way, message: &mut [u8]| {
         if way == Way::ToClient {
             replace(message, "\"bytes\":10000", "\"bytes\":99999");
         }
