@@ -3,6 +3,7 @@
 //! A [`TopologyFile`] is what a user wrote; [`Topology::resolve`] fills in every default and refuses what cannot be built.
 #![forbid(unsafe_code)]
 
+mod description;
 mod driver;
 mod error;
 mod file;
