@@ -503,7 +503,9 @@ fn datagrams_in_a_token_bucket() {
     // Ethernet, IP and UDP headers, check sequence, preamble and interframe gap.
     const FRAMING: f64 = 28.0 + 38.0;
     let place = Place::of("");
-    place.says("lab up pair -q --set h1-h2.rate=20M --set h1-h2.driver=kernel").done();
+    place
+        .says("lab up pair -q --set h1-h2.rate=20M --set h1-h2.driver=kernel")
+        .done();
     let mut server = place.command("lab exec h2 --");
     server.args([env!("CARGO_BIN_EXE_caudal"), "serve"]);
     let _server = Serve::of(&mut server);

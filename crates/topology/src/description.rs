@@ -122,7 +122,7 @@ mod tests {
                 "loss = \"1%\", jitter = { distribution = \"uniform\", low = \"0ms\", high = \"3ms\" }",
                 "jitter 0 s to 3 ms; loss 1 %",
             ),
-            ("corrupt_silently = 0.001", "damaged undetected 0.1 %"),
+            ("corrupt_silently = 0.02", "damaged undetected 2 %"),
             (
                 "policer = { rate = \"15M\", burst = \"64k\" }",
                 "policer 15 Mbit/s, bucket 64 kB",

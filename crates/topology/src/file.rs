@@ -133,6 +133,10 @@ pub struct LinkFile {
     /// The handling of frames that collide after the slot time, at half-duplex ends. Default `drop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_collision: Option<LateCollision>,
+    /// The time that hosts and routers at half-duplex ends need after each frame before they can send the next; without
+    /// effect in full duplex. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness: Option<ReadinessFile>,
     /// The driver: emulator or kernel. Default `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
@@ -275,6 +279,18 @@ pub enum DuplexFile {
     HalfFull,
     /// A duplex mismatch: the first end is full duplex, the second half.
     FullHalf,
+}
+
+/// The time that a half-duplex station needs after each frame before it can send the next, in bit times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadinessFile {
+    /// The constant part. Default 0.
+    #[serde(default)]
+    pub constant: u32,
+    /// The maximum of the random part, drawn for each frame, uniform from 0. Default 0.
+    #[serde(default)]
+    pub random: u32,
 }
 
 /// The handling of a frame that collided after the slot time.

@@ -28,7 +28,7 @@ pub use impairments::{
     BucketSetup, BurstLossSetup, DelayDistribution, Discipline, FrameOrder, Impairments,
     JitterSetup, QueueLimit, QueueSetup, RateSetup, ReorderSetup,
 };
-pub use link::{Duplex, Endpoint, Link, LinkEnd, StationDuplex};
+pub use link::{Duplex, Endpoint, Link, LinkEnd, Readiness, StationDuplex};
 pub use link_override::{LinkOverrideError, parse_value};
 pub use node::{HostSetup, Node, NodeRole, PauseThresholds, SwitchSetup};
 pub use path::Hop;
