@@ -1,7 +1,7 @@
 //! Threads that are short of processor time.
 
 use super::evidence::{Evidence, percent};
-use super::limit::{Bottleneck, LimitedBy};
+use super::limit::{Bottleneck, Cause, LimitedBy};
 
 /// The share of a thread's time on a processor from which it counts as out of CPU.
 pub const CPU_BOUND: f64 = 0.85;
@@ -24,27 +24,24 @@ pub(super) fn thread_cpu(used: f64, waited: f64) -> (bool, String) {
     (used + waited >= CPU_BOUND, text)
 }
 
-/// The end that was short of processor time, if one was.
-pub(super) fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+/// The same of the receiving thread.
+pub(super) fn receiver_cpu(evidence: &Evidence<'_>) -> (bool, String) {
     let measured = evidence.measured;
-    let (sender_bound, sender) =
-        thread_cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
-    let (receiver_bound, receiver) = thread_cpu(
+    thread_cpu(
         measured.receiver_cpu.unwrap_or(0.0),
         measured.receiver_cpu_wait,
-    );
-    let (limit, evidence) = if sender_bound {
-        (Bottleneck::Sender, sender)
-    } else if receiver_bound {
-        (Bottleneck::Receiver, receiver)
-    } else if evidence.machine_busy {
-        let busy = "all processors of the machine both ends share were busy";
-        (Bottleneck::Sender, busy.to_owned())
-    } else {
-        return None;
+    )
+}
+
+/// The sender, or the machine that both ends share, where it was short of processor time. A receiver is the limit only where
+/// payload waited for it, however busy it was.
+pub(super) fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+    let measured = evidence.measured;
+    let (is_bound, text) = thread_cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    let text = match (is_bound, evidence.machine_busy) {
+        (true, _) => text,
+        (false, true) => "all processors of the machine both ends share were busy".to_owned(),
+        (false, false) => return None,
     };
-    Some(LimitedBy {
-        out_of_cpu: true,
-        ..LimitedBy::new(limit, evidence)
-    })
+    Some(LimitedBy::because(Cause::Cpu, Bottleneck::Sender, text))
 }

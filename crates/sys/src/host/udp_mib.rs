@@ -17,6 +17,8 @@ pub struct UdpMib {
     pub rcvbuf_errors: u64,
     /// Datagrams dropped because the send buffer was full.
     pub sndbuf_errors: u64,
+    /// Datagrams dropped on receive because their checksum was wrong.
+    pub checksum_errors: u64,
     /// Datagrams to a port without a listener.
     pub no_ports: u64,
 }
@@ -29,9 +31,27 @@ pub fn udp_counters() -> Option<UdpMib> {
     parse_udp_counters(&v4, &v6)
 }
 
+/// TCP segments dropped on receive because their checksum was wrong, in the network namespace of the calling thread, over IPv4
+/// and IPv6; `None` where the kernel does not count them.
+pub fn tcp_checksum_errors() -> Option<u64> {
+    parse_tcp_checksum_errors(&fs::read_to_string("/proc/thread-self/net/snmp").ok()?)
+}
+
+fn parse_tcp_checksum_errors(snmp: &str) -> Option<u64> {
+    let (names, values) = group(snmp, "Tcp: ")?;
+    let mut both = names.split_whitespace().zip(values.split_whitespace());
+    let (_, value) = both.find(|(name, _)| *name == "InCsumErrors")?;
+    value.parse().ok()
+}
+
+/// The names and values of a group of counters.
+fn group<'a>(snmp: &'a str, prefix: &str) -> Option<(&'a str, &'a str)> {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix(prefix));
+    Some((lines.next()?, lines.next()?))
+}
+
 fn parse_udp_counters(v4: &str, v6: &str) -> Option<UdpMib> {
-    let mut lines = v4.lines().filter_map(|line| line.strip_prefix("Udp: "));
-    let (names, values) = (lines.next()?, lines.next()?);
+    let (names, values) = group(v4, "Udp: ")?;
     let v6: Vec<_> = v6
         .lines()
         .filter_map(|line| line.strip_prefix("Udp6")?.split_once(' '))
@@ -49,6 +69,7 @@ fn parse_udp_counters(v4: &str, v6: &str) -> Option<UdpMib> {
         in_errors: sum("InErrors"),
         rcvbuf_errors: sum("RcvbufErrors"),
         sndbuf_errors: sum("SndbufErrors"),
+        checksum_errors: sum("InCsumErrors"),
         no_ports: sum("NoPorts"),
     })
 }
