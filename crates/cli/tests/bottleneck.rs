@@ -118,11 +118,12 @@ fn main() -> ExitCode {
             Situation {
                 link: long.to_owned(),
                 // The server of iperf 2 reads at this rate.
-                foreign_server: Some("iperf -s -p 5201 -b 4m"),
+                server: "sysctl -q -w net.ipv4.tcp_rmem='4096 262144 262144'",
+                foreign_server: Some("stdbuf -oL iperf -s -p 5201 -b 10m"),
                 options: "--as iperf2 -p 5201",
                 expect: ("receiver", Some("application")),
                 evidence: "below half of its maximum",
-                programs: &["sysctl", "bash", "iperf"],
+                programs: &["sysctl", "bash", "iperf", "stdbuf"],
                 ..pair
             },
         ),

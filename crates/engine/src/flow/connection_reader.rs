@@ -185,6 +185,8 @@ impl SenderState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::net::{Shutdown, TcpListener};
 
     fn info() -> TcpInfo {
         TcpInfo {
@@ -247,6 +249,24 @@ mod tests {
         assert_eq!(last.max_burst_segments, 46);
         assert!((last.max_burst_share - 0.25).abs() < 1e-9, "{last:?}");
         assert_eq!(last.at_losses.count, 2, "the first loss is left out");
+    }
+
+    #[test]
+    fn a_buffer_that_nobody_reads_shows_and_one_that_is_read_does_not() -> io::Result<()> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let near = TcpStream::connect(listener.local_addr()?)?;
+        let (far, _) = listener.accept()?;
+        near.set_nonblocking(true)?;
+        while (&near).write(&[0; 65_536]).is_ok() {}
+        let mut full = ReceiverReadings::default();
+        read_receiver(&far, &mut full);
+        assert_eq!((full.count, full.unread), (1, 1), "{full:?}");
+        near.shutdown(Shutdown::Write)?;
+        io::copy(&mut &far, &mut io::sink())?;
+        let mut empty = ReceiverReadings::default();
+        read_receiver(&far, &mut empty);
+        assert_eq!((empty.unread, empty.unread_sum_bytes), (0, 0));
+        Ok(())
     }
 
     #[test]
