@@ -52,7 +52,7 @@ fn rate_found() {
         "rate = \"12M\"\ndelay = \"1ms\"\nqueue = { frames = 50 }",
         "udp h2 --find-rate 0 -t 0.3 --json",
     );
-    let found = &run["search"]["found"];
+    let found = &run["search"];
     // 1472 bytes of payload in a frame of 1538 bytes on the wire.
     let link = 12e6 * 1472.0 / 1538.0;
     let share = found["rate_bps"].as_f64().unwrap() / link;

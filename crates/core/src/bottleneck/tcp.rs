@@ -25,7 +25,7 @@ pub(super) fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         .or_else(|| limited_by_source(evidence))
         .or_else(|| limited_by_receiver(evidence, &shares, &last))
         .or_else(|| out_of_cpu(evidence))
-        .or_else(|| limited_by_send_buffer(evidence, &shares))
+        .or_else(|| limited_by_send_buffer(evidence, &shares, &last))
         .or_else(|| limited_by_idle_sender(evidence, &shares))
         .or_else(|| limited_by_pacing(evidence, &last))
         .unwrap_or_else(|| limited_by_network(evidence, &shares, &first, &last))
@@ -56,7 +56,11 @@ fn limited_by_source(evidence: &Evidence<'_>) -> Option<LimitedBy> {
 /// A send buffer too small to keep the path full: the sender is ahead of the network and waits for room in it, and still the
 /// connection runs out of data. The kernel's own account of it often stays at 0: it is kept only
 /// where the write queue is empty as the buffer fills (`tcp_write_xmit`, net/ipv4/tcp_output.c).
-fn limited_by_send_buffer(evidence: &Evidence<'_>, shares: &TimeShares) -> Option<LimitedBy> {
+fn limited_by_send_buffer(
+    evidence: &Evidence<'_>,
+    shares: &TimeShares,
+    last: &TcpSnapshot,
+) -> Option<LimitedBy> {
     if let Some(share) = shares.send_buffer.filter(|share| *share >= MIN_SHARE) {
         return Some(LimitedBy::new(
             Bottleneck::SendBuffer,
@@ -67,7 +71,9 @@ fn limited_by_send_buffer(evidence: &Evidence<'_>, shares: &TimeShares) -> Optio
     let readings = measured.sender_readings.filter(|all| all.count > 0)?;
     let short = readings.share(readings.out_of_data);
     let waited = measured.send_wait().filter(|share| *share >= MIN_SHARE)?;
-    (short >= SHORT_OF_DATA).then(|| {
+    let in_flight = readings.mean(readings.in_flight_sum_bytes);
+    // A sender waits for room only where something is outstanding.
+    (short >= SHORT_OF_DATA && in_flight >= f64::from(last.mss)).then(|| {
         let set_by = if evidence.window_set {
             " (set by hand)"
         } else {
@@ -81,7 +87,7 @@ fn limited_by_send_buffer(evidence: &Evidence<'_>, shares: &TimeShares) -> Optio
                 percent(waited),
                 percent(short),
                 readings.count,
-                readings.mean(readings.in_flight_sum_bytes),
+                in_flight,
                 readings.mean(readings.cwnd_sum_bytes)
             ),
         )
@@ -99,8 +105,8 @@ fn limited_by_idle_sender(evidence: &Evidence<'_>, shares: &TimeShares) -> Optio
             ),
         )
     } else {
-        LimitedBy::because(
-            Cause::Application,
+        // Payload that needs no source is there whenever the thread runs.
+        LimitedBy::new(
             Bottleneck::Sender,
             format!(
                 "the connection had nothing to send {} of the time",

@@ -334,7 +334,15 @@ fn a_sender_is_the_limit_where_it_had_no_data_or_no_processor() {
     );
     assert_eq!(
         found(|all| all.last.busy_us = Some(300_000)),
-        (sender, application)
+        (sender, None)
+    );
+    // A sender with nothing in flight does not wait for room in its buffer.
+    assert_eq!(
+        found(|all| {
+            all.sender.out_of_data = 100;
+            all.last.busy_us = Some(300_000);
+        }),
+        (sender, None)
     );
 }
 
