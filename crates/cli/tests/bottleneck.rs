@@ -5,11 +5,11 @@ mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
-use support::network::{Network, inside, missing};
+use support::network::{Network, missing};
 use support::pair::Pair;
-use support::{Ended, Running, Serve, run, trial};
+use support::{Ended, Running, run, trial};
 
 /// The time a test takes; long enough for slow start to end on every path here.
 const TIME: &str = "-t 2 -i 0.5 --json";
@@ -132,11 +132,6 @@ fn main() -> ExitCode {
             missing(&[]),
             sender_without_cpu,
         ),
-        trial(
-            "the_processor_of_the_receiver_is_named",
-            missing_processors(),
-            receiver_without_cpu,
-        ),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -219,54 +214,10 @@ fn assert_limited_by(ended: &Ended, expect: (&str, Option<&str>), evidence: &str
     );
 }
 
-/// The processes that share processor 0 with a server.
-const BUSY: usize = 6;
-
-/// Processes that leave a program on processor 0 a small part of it; ended when dropped.
-struct BusyProcessor(Vec<Child>);
-
-impl BusyProcessor {
-    fn start() -> Self {
-        let busy = |_| {
-            Command::new("taskset")
-                .args(["-c", "0", "sh", "-c", "while :; do :; done"])
-                .stdin(Stdio::null())
-                .spawn()
-                .unwrap()
-        };
-        Self((0..BUSY).map(busy).collect())
-    }
-}
-
-impl Drop for BusyProcessor {
-    fn drop(&mut self) {
-        for process in &mut self.0 {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
-}
-
-/// What stands in the way of a thread on a busy processor and another on an idle one; `None` for nothing.
-fn missing_processors() -> Option<String> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    missing(&["taskset"]).or_else(|| (processors < 2).then(|| "it takes two processors".to_owned()))
-}
-
 fn sender_without_cpu() {
     let network = Network::build();
     let _server = network.serve("");
     // A call for every 16 bytes costs the sender far more than the receiver.
     let ended = network.run_client(&format!("tcp -C cubic -l 16 {TIME}"));
     assert_limited_by(&ended, ("sender", Some("cpu")), "on a processor");
-}
-
-fn receiver_without_cpu() {
-    let network = Network::build();
-    let mut server = inside(&network.server, "taskset");
-    let caudal = env!("CARGO_BIN_EXE_caudal");
-    let _server = Serve::of(server.args(["-c", "0", caudal, "serve", "-p", "5201"]));
-    let _busy = BusyProcessor::start();
-    let ended = network.run_client(&format!("tcp -C cubic -A 1 {TIME}"));
-    assert_limited_by(&ended, ("receiver", Some("cpu")), "unread payload");
 }

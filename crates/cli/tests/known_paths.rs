@@ -52,15 +52,21 @@ fn rate_found() {
         "rate = \"12M\"\ndelay = \"1ms\"\nqueue = { frames = 50 }",
         "udp h2 --find-rate 0 -t 0.3 --json",
     );
-    let found = &run["search"];
+    let search = &run["search"];
     // 1472 bytes of payload in a frame of 1538 bytes on the wire.
     let link = 12e6 * 1472.0 / 1538.0;
-    let share = found["rate_bps"].as_f64().unwrap() / link;
-    assert!((0.95..1.01).contains(&share), "{share}: {}", run["search"]);
+    let trials = search["trials"].as_array().unwrap();
     assert!(
-        found["failed_bps"].as_f64().unwrap() > link * 0.97,
-        "{found}"
+        trials[0]["rate_bps"].as_f64().unwrap() > 2.0 * link,
+        "{search}"
     );
+    let found = search["rate_bps"].as_f64().unwrap();
+    assert!(found < 1.01 * link, "more than the link carries: {search}");
+    // A machine too busy to send at a rate says so: then the link was not what was found.
+    let was_sent = |trial: &Value| trial["outcome"] != "unreached";
+    if trials.iter().all(was_sent) {
+        assert!(found > 0.95 * link, "{found}: {search}");
+    }
 }
 
 fn one_way_delays() {
