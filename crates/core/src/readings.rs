@@ -14,6 +14,8 @@ pub struct SenderReadings {
     pub count: u64,
     /// Of these, readings with nothing left to send and room in the congestion window and the receiver's.
     pub out_of_data: u64,
+    /// Readings of these in which the sending thread ran or waited for a processor.
+    pub runnable: u64,
     /// Readings with data to send, room in both windows, and pacing in use.
     pub paced: u64,
     /// Readings in slow start, before the first retransmission.
@@ -46,6 +48,7 @@ impl SenderReadings {
         Self {
             count: self.count.saturating_sub(earlier.count),
             out_of_data: self.out_of_data.saturating_sub(earlier.out_of_data),
+            runnable: self.runnable.saturating_sub(earlier.runnable),
             paced: self.paced.saturating_sub(earlier.paced),
             slow_start: self.slow_start.saturating_sub(earlier.slow_start),
             queued: self.queued.saturating_sub(earlier.queued),
@@ -144,6 +147,8 @@ pub struct ReceiverReadings {
     pub count: u64,
     /// Of these, readings in which payload that nobody had read took at least half of the receive buffer.
     pub unread: u64,
+    /// Readings of these in which the receiving thread ran or waited for a processor.
+    pub runnable: u64,
     /// The sum of the payload received and not read, bytes.
     pub unread_sum_bytes: u64,
 }
@@ -155,6 +160,7 @@ impl ReceiverReadings {
         Self {
             count: self.count.saturating_sub(earlier.count),
             unread: self.unread.saturating_sub(earlier.unread),
+            runnable: self.runnable.saturating_sub(earlier.runnable),
             unread_sum_bytes: self
                 .unread_sum_bytes
                 .saturating_sub(earlier.unread_sum_bytes),

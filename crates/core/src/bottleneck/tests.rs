@@ -218,6 +218,13 @@ fn an_application_that_does_not_read_is_told_from_a_small_window() {
         }),
         (Bottleneck::Receiver, Some(Cause::Cpu))
     );
+    assert_eq!(
+        found(|all| {
+            unread(all);
+            all.receiver.runnable = 80;
+        }),
+        (Bottleneck::Receiver, Some(Cause::Cpu))
+    );
     // A receiver that does not report its buffer shows it by the window it advertises.
     assert_eq!(
         found(|all| {
@@ -318,6 +325,15 @@ fn a_sender_is_the_limit_where_it_had_no_data_or_no_processor() {
         }),
         (sender, cpu),
         "a thread that waits for a processor is out of CPU too"
+    );
+    assert_eq!(
+        found(|all| {
+            all.sender.out_of_data = 96;
+            all.sender.runnable = 90;
+            all.last.busy_us = Some(300_000);
+        }),
+        (sender, cpu),
+        "a wait that lasts is not in the kernel's account of the thread"
     );
     assert_eq!(found(|all| all.machine_busy = true), (sender, cpu));
     assert_eq!(

@@ -78,13 +78,21 @@ fn read_all(flows: Vec<(Role, FlowContext)>, is_over: &AtomicBool) {
                 Role::Sender => {
                     if let Ok(info) = tcp_info(stream) {
                         let elapsed_ns = monotonic_ns().saturating_sub(start_ns);
-                        let readings = state.add(&info, elapsed_ns as f64 / 1e9);
+                        let short_before = state.readings.out_of_data;
+                        state.add(&info, elapsed_ns as f64 / 1e9);
+                        if state.readings.out_of_data > short_before {
+                            state.readings.runnable += u64::from(flow.counters.is_runnable());
+                        }
+                        let readings = state.readings;
                         flow.counters
                             .with_readings(|all| all.sender = Some(readings));
                     }
                 }
                 Role::Receiver => flow.counters.with_readings(|all| {
-                    read_receiver(stream, all.receiver.get_or_insert_default());
+                    let readings = all.receiver.get_or_insert_default();
+                    if read_receiver(stream, readings) {
+                        readings.runnable += u64::from(flow.counters.is_runnable());
+                    }
                 }),
             }
         }
@@ -97,10 +105,10 @@ fn is_running(role: Role, flow: &FlowContext) -> bool {
     !has_sent_all && !flow.signals.is_stopped() && flow.counters.ended_ns().is_none()
 }
 
-/// Reads how much of a receive buffer is taken by payload that was not read.
-fn read_receiver(stream: &TcpStream, readings: &mut ReceiverReadings) {
+/// Reads how much of a receive buffer is taken by payload that was not read; `true` when it is half of it.
+fn read_receiver(stream: &TcpStream, readings: &mut ReceiverReadings) -> bool {
     let Ok(unread) = in_queue(stream) else {
-        return;
+        return false;
     };
     readings.count += 1;
     readings.unread_sum_bytes += u64::from(unread);
@@ -112,7 +120,9 @@ fn read_receiver(stream: &TcpStream, readings: &mut ReceiverReadings) {
             buffers::receive_buffer(stream).unwrap_or(u32::MAX) / 2,
         ),
     };
-    readings.unread += u64::from(unread > 0 && held >= room / 2);
+    let is_unread = unread > 0 && held >= room / 2;
+    readings.unread += u64::from(is_unread);
+    is_unread
 }
 
 /// The states of a sender so far, and what the next reading is compared with.

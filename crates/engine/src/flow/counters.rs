@@ -90,6 +90,13 @@ impl FlowCounters {
         Some(self.ended_ns.load(Relaxed)).filter(|at| *at != 0)
     }
 
+    /// `true` when the flow's thread runs or waits for a processor now.
+    pub(super) fn is_runnable(&self) -> bool {
+        self.cpu
+            .get()
+            .is_some_and(|clock| clock.is_runnable() == Some(true))
+    }
+
     fn cpu_ns(&self) -> u64 {
         let time = self.cpu.get().and_then(|clock| clock.read());
         latest(time, &self.cpu_last_ns)

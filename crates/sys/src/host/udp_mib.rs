@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn udp_counters_are_summed_over_both_families() {
-        let v4 = "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors\n\
-                  Udp: 10 20 30 40 50 60\nUdpLite: InDatagrams\nUdpLite: 1000\n";
+        let v4 = "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors\n\
+                  Udp: 10 20 30 40 50 60 70\nUdpLite: InDatagrams\nUdpLite: 1000\n";
         let v6 =
             "Udp6InDatagrams                 \t1\nUdp6RcvbufErrors   \t5\nUdpLite6InDatagrams 9\n";
         let expected = UdpMib {
@@ -91,9 +91,13 @@ mod tests {
             out_datagrams: 40,
             rcvbuf_errors: 55,
             sndbuf_errors: 60,
+            checksum_errors: 70,
         };
         assert_eq!(parse_udp_counters(v4, v6), Some(expected));
         assert_eq!(parse_udp_counters("", v6), None);
         assert!(udp_counters().is_some());
+        let tcp = "Tcp: RtoMin InCsumErrors\nTcp: 200 4\n";
+        assert_eq!(parse_tcp_checksum_errors(tcp), Some(4));
+        assert_eq!(parse_tcp_checksum_errors(v4), None);
     }
 }

@@ -258,7 +258,7 @@ fn exchange_hosts(
     interrupt: UserInterrupt,
 ) -> Result<Host, RunError> {
     channel.send(&ToServer::Hello {
-        host: client.clone(),
+        host: Box::new(client.clone()),
         required: Vec::new(),
     })?;
     let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
