@@ -72,9 +72,10 @@ fn summarise_direction(
     );
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
-    let limited_by = limited_by(context, &flows, loss.as_ref());
-    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let records = &flows.records;
+    let ceiling = ceiling(context, records, goodput_mean);
+    let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
+    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let received = records.iter().filter_map(|record| record.received());
     DirectionSummary {
         direction,
@@ -90,7 +91,7 @@ fn summarise_direction(
             .iter()
             .map(|record| Some(record.sent()?.bytes))
             .sum(),
-        ceiling: Some(ceiling(context, records, goodput_mean)),
+        ceiling: Some(ceiling),
         limited_by: Some(limited_by),
         sender_cpu: flows.measured.iter().map(|flow| flow.sender_cpu).sum(),
         receiver_cpu: flows.measured.iter().map(|flow| flow.receiver_cpu).sum(),

@@ -112,11 +112,17 @@ impl TcpSender {
                 break;
             }
             if let Some(pacer) = &mut pacer
-                && !wait_for_turn(pacer, sent, claimed as u64, signals)
+                && !wait_for_turn(pacer, sent, claimed as u64, flow)
             {
                 break;
             }
-            let mut left = match self.payload.prepare(claimed, &self.budget)? {
+            let source_ns = self.payload.is_read().then(monotonic_ns);
+            let block = self.payload.prepare(claimed, &self.budget)?;
+            if let Some(began_ns) = source_ns {
+                let waited_ns = monotonic_ns().saturating_sub(began_ns);
+                counters.source_wait_ns.fetch_add(waited_ns, Relaxed);
+            }
+            let mut left = match block {
                 NextBlock::Ready(left) => left,
                 NextBlock::Again => continue,
                 NextBlock::End => break,
@@ -172,16 +178,21 @@ impl TcpSender {
 }
 
 /// Waits until the next block may be written; `false` when the flow is stopped meanwhile.
-fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, signals: &FlowSignals) -> bool {
+fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, flow: &FlowContext) -> bool {
+    let mut before = None;
     loop {
         let now = monotonic_ns();
+        if let Some(before) = before.replace(now) {
+            let waited_ns = now.saturating_sub(before);
+            flow.counters.pace_wait_ns.fetch_add(waited_ns, Relaxed);
+        }
         let wait_ns = pacer.wait_ns(now, sent, next);
         if wait_ns == 0 {
             pacer.written(now);
             return true;
         }
         sleep_until(now + wait_ns.min(MAX_SLEEP_NS));
-        if signals.is_stopped() {
+        if flow.signals.is_stopped() {
             return false;
         }
     }
