@@ -82,6 +82,9 @@ impl View for SessionPrinter<'_> {
             Event::NotReported { flow, attempts } => {
                 printer.not_reported(self.session, *flow, *attempts);
             }
+            Event::ReportDiscarded { flow, report } => {
+                printer.warn(self.session, *flow, &report.to_string());
+            }
             _ => {}
         }
     }
@@ -361,11 +364,14 @@ impl Iperf2Printer {
     }
 
     fn not_reported(&mut self, session: &Iperf2Session, flow: u32, attempts: u32) {
+        let text = format!("did not receive ack of last datagram after {attempts} tries.");
+        self.warn(session, flow, &text);
+    }
+
+    /// Prints a warning about a flow that ended without the other end's report.
+    fn warn(&mut self, session: &Iperf2Session, flow: u32, text: &str) {
         if let Some(open) = self.flows.remove(&(session.number, flow)) {
-            let line = format!(
-                "[{:>3}] WARNING: did not receive ack of last datagram after {attempts} tries.",
-                open.flow.number
-            );
+            let line = format!("[{:>3}] WARNING: {text}", open.flow.number);
             self.text.line(&line);
         }
     }
