@@ -79,6 +79,7 @@ impl<'a> Iperf2ServerSession<'a> {
                     .filter(|tos| *tos != 0)
                     .or(state.options.tos)
                     .unwrap_or(0),
+                bounceback: None,
             },
             answers,
             arrived_answers,
