@@ -173,11 +173,12 @@ impl Timeline {
             .collect()
     }
 
-    /// The latest counters of a flow's receiver.
+    /// The latest counters of a flow's receiver; `None` where nothing was read of it after the start.
     #[must_use]
     pub fn last_received(&self, flow: u32) -> Option<&ReceiverCounters> {
         let at = self.flows.iter().position(|known| known.id == flow)?;
-        self.receivers[at].last().map(|reading| &reading.counters)
+        let later = self.receivers[at].get(1..)?;
+        later.last().map(|reading| &reading.counters)
     }
 
     /// Removes the server's readings of a flow.
@@ -433,6 +434,16 @@ mod tests {
             .map(|interval| interval.omitted)
             .collect();
         assert_eq!(omitted, [true, true, false, false]);
+    }
+
+    #[test]
+    fn a_receiver_that_was_read_at_the_start_only_is_unknown() {
+        let mut timeline =
+            Timeline::new([flow()], &ticks(0.0), Transport::Udp, ServerAccount::Full);
+        timeline.push(&received(0, 0));
+        assert!(timeline.last_received(0).is_none());
+        timeline.push(&received(1, 10));
+        assert!(timeline.last_received(0).is_some());
     }
 
     #[test]
