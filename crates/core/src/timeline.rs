@@ -175,11 +175,20 @@ impl Timeline {
             .collect()
     }
 
-    /// The latest counters of a flow's receiver.
+    /// The latest counters of a flow's receiver; `None` where nothing was read of it after the start.
     #[must_use]
     pub fn last_received(&self, flow: u32) -> Option<&ReceiverCounters> {
         let at = self.flows.iter().position(|known| known.id == flow)?;
-        self.receivers[at].last().map(|reading| &reading.counters)
+        let later = self.receivers[at].get(1..)?;
+        later.last().map(|reading| &reading.counters)
+    }
+
+    /// Removes the server's readings of a flow.
+    fn forget_server(&mut self, at: usize, direction: Direction) {
+        match direction {
+            Direction::Up => self.receivers[at].clear(),
+            Direction::Down => self.senders[at].clear(),
+        }
     }
 
     /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
@@ -189,6 +198,9 @@ impl Timeline {
         let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
             return;
         };
+        if record.implausible.is_some() {
+            self.forget_server(at, record.flow.direction);
+        }
         let Some(received) = record.received() else {
             return;
         };
@@ -453,6 +465,16 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_was_read_at_the_start_only_is_unknown() {
+        let mut timeline =
+            Timeline::new([flow()], &ticks(0.0), Transport::Udp, ServerAccount::Full);
+        timeline.push(&received(0, 0));
+        assert!(timeline.last_received(0).is_none());
+        timeline.push(&received(1, 10));
+        assert!(timeline.last_received(0).is_some());
+    }
+
+    #[test]
     fn a_flow_that_ends_before_its_time_is_closed_at_its_last_byte_and_no_other() {
         let record = |bytes, last_ns| {
             let counters = Counters::Receiver(ReceiverCounters {
@@ -469,11 +491,7 @@ mod tests {
                 delay: None,
                 failure: None,
             };
-            FlowRecord {
-                flow: flow(),
-                sender: None,
-                receiver: Some(receiver),
-            }
+            FlowRecord::new(flow(), None, Some(receiver))
         };
         let mut early = Timeline::new([flow()], &ticks(0.0), Transport::Tcp, ServerAccount::Full);
         early.push(&received(0, 0));

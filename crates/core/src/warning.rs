@@ -70,6 +70,8 @@ pub enum WarningCode {
     NotSteady,
     /// Too little was measured.
     TooShort,
+    /// The server's count of datagrams cannot be true.
+    ImplausibleCount,
     /// Multipath TCP fell back to TCP.
     MptcpNotUsed,
     /// The server allowed less than was asked for.
@@ -117,6 +119,7 @@ impl WarningCode {
         Self::PacedLoopback,
         Self::NotSteady,
         Self::TooShort,
+        Self::ImplausibleCount,
         Self::MptcpNotUsed,
         Self::ServerChangedPlan,
         Self::FewRepeats,
@@ -151,6 +154,7 @@ impl WarningCode {
             Self::PacedLoopback => "paced_loopback",
             Self::NotSteady => "not_steady",
             Self::TooShort => "too_short",
+            Self::ImplausibleCount => "implausible_count",
             Self::MptcpNotUsed => "mptcp_not_used",
             Self::ServerChangedPlan => "server_changed_plan",
             Self::FewRepeats => "few_repeats",
@@ -201,6 +205,9 @@ impl WarningCode {
             }
             Self::NotSteady => "the rate was still changing over the test",
             Self::TooShort => "the test is too short for the precision of its mean to be known",
+            Self::ImplausibleCount => {
+                "the server reported more datagrams lost than there were: its report was discarded"
+            }
             Self::MptcpNotUsed => "Multipath TCP was asked for and fell back to TCP",
             Self::ServerChangedPlan => "the server allowed less than was asked for",
             Self::FewRepeats => {
@@ -261,6 +268,9 @@ impl WarningCode {
             Self::PacedLoopback => "use cubic to see what this machine's TCP can do",
             Self::NotSteady => "measure longer, or exclude warm-up",
             Self::TooShort => "measure longer",
+            Self::ImplausibleCount => {
+                "check the version of the server's program; `caudal serve` there counts exactly"
+            }
             Self::MptcpNotUsed => "enable net.mptcp.enabled on both hosts",
             Self::ServerChangedPlan => "ask for less, or ask the server's administrator for more",
             Self::FewRepeats => "allow more repetitions, or measure longer each time",

@@ -30,6 +30,7 @@ mod udp_acceptor;
 mod udp_session;
 mod wall_clock;
 
+pub use bounceback::BouncebackTest;
 pub use client::{Iperf2Client, Iperf2Failure, Iperf2Outcome};
 pub use iperf2::Iperf2Peer;
 pub use request::Iperf2Request;

@@ -3,6 +3,7 @@
 use super::control::Iperf3Control;
 use super::plan::{MAX_DURATION, plan_from_parameters};
 use super::registered_test::RegisteredTest;
+use super::reverse_amount::ReverseAmount;
 use super::session::ServerSession;
 use super::session_error::SessionError;
 use super::session_streams::StreamCollector;
@@ -72,6 +73,11 @@ fn carry_out(session: &mut ServerSession<'_>, slot: &ClientSlot) -> Result<(), S
     run(session, &parameters, plan, streams)
 }
 
+/// `true` when the server sends.
+const fn sends(parameters: &Parameters) -> bool {
+    parameters.reverse || parameters.bidirectional
+}
+
 /// Runs the test whose streams are open.
 fn run(
     session: &mut ServerSession<'_>,
@@ -79,8 +85,8 @@ fn run(
     mut plan: Plan,
     streams: Vec<Iperf3Stream>,
 ) -> Result<(), SessionError> {
-    if let Some(bulk) = plan.bulk_mut().filter(|bulk| bulk.bytes().is_none()) {
-        // The client ends the test, by its own clock.
+    if let Some(bulk) = plan.bulk_mut() {
+        // The client ends the test, by its own clock or count.
         bulk.end = TestEnd::Time(MAX_DURATION);
     }
     let options = LocalOptions {
@@ -92,7 +98,8 @@ fn run(
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
-    let mut set = StreamTasks::new(parameters, &plan, false).spawn(streams, &options)?;
+    let tasks = StreamTasks::new(parameters, &plan, false);
+    let mut set = tasks.spawn(streams, &options)?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }
@@ -100,10 +107,14 @@ fn run(
     session
         .control
         .send(&[ControlState::TestStart, ControlState::TestRunning])?;
-    set.start();
+    set.start_senders();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage);
+    let amount = ReverseAmount::new(
+        parameters.end_bytes().filter(|_| sends(parameters)),
+        tasks.budget(),
+    );
+    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage, amount);
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {

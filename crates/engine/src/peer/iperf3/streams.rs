@@ -1,6 +1,7 @@
 //! The data connections of a test: their settings, their tasks, and how they are shown.
 
 use super::datagrams::Iperf3Format;
+use super::reverse_amount::reverse_budget;
 use crate::error::RunError;
 use crate::flow::{
     ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
@@ -176,9 +177,18 @@ impl<'a> StreamTasks<'a> {
             parameters,
             plan,
             is_client,
-            budget: ByteBudget::new(parameters.end_bytes()),
+            budget: if is_client {
+                ByteBudget::new(parameters.end_bytes())
+            } else {
+                reverse_budget(parameters)
+            },
             block: Arc::new(block),
         }
+    }
+
+    /// The bytes that TCP senders have to send.
+    pub(super) fn budget(&self) -> Arc<ByteBudget> {
+        Arc::clone(&self.budget)
     }
 
     /// Starts the threads of all streams.
@@ -256,12 +266,15 @@ impl<'a> StreamTasks<'a> {
             length,
             pace: self.rate().map(|rate| WritePace {
                 burst: self.burst(),
-                ..WritePace::from_rate(rate)
+                ..WritePace::in_whole_blocks(rate)
             }),
             budget: Arc::clone(&self.budget),
-            // The client's report counts what was acknowledged; a server ends with its client.
-            close: TcpClose::KeepOpen {
-                drain: self.is_client,
+            // The client's report counts what was acknowledged, and a block that is not whole is counted, or read at all by
+            // the first versions, when the stream ends. A server ends with its client.
+            close: if self.is_client {
+                TcpClose::HalfClose
+            } else {
+                TcpClose::KeepOpen
             },
             peer_may_close: false,
             bytes_before: 0,
