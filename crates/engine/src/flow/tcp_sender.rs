@@ -24,7 +24,7 @@ const STALLED_NS: u64 = 10_000_000_000;
 /// The time a stopped sender waits longer for its data to be acknowledged, ns.
 const STOPPED_NS: u64 = 1_000_000_000;
 /// The maximum sleep before the signals are looked at again, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
+const MAX_SLEEP_NS: u64 = 10_000_000;
 /// The interval at which a sender looks whether a budget that is used up was extended, ns.
 const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.

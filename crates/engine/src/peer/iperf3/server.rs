@@ -10,7 +10,7 @@ use super::session_streams::StreamCollector;
 use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
 use crate::flow::role;
-use crate::options::LocalOptions;
+use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
 use crate::server::ServerState;
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
@@ -69,11 +69,6 @@ fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
     run(session, &parameters, plan, streams)
 }
 
-/// `true` when the server sends.
-const fn sends(parameters: &Parameters) -> bool {
-    parameters.reverse || parameters.bidirectional
-}
-
 /// Runs the test whose streams are open.
 fn run(
     session: &mut ServerSession<'_>,
@@ -90,6 +85,9 @@ fn run(
             .server_affinity
             .map(|cpu| vec![cpu as usize])
             .unwrap_or_default(),
+        tcp: TcpLocalOptions {
+            file: session.state.options.iperf3.file.clone(),
+        },
         ..LocalOptions::default()
     };
     let congestion = congestion(&streams);
@@ -106,10 +104,7 @@ fn run(
     set.start_senders();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let amount = ReverseAmount::new(
-        parameters.end_bytes().filter(|_| sends(parameters)),
-        tasks.budget(),
-    );
+    let amount = ReverseAmount::new(parameters, tasks.budget());
     let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage, amount);
     let ending = test.carry_out();
     let totals = test.finish();
