@@ -169,7 +169,13 @@ impl TcpSender {
         }
         let is_complete =
             |state: &TcpSnapshot| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
-        tcp_state(stream).filter(is_complete).or(before)
+        let after = tcp_state(stream).filter(is_complete).or(before)?;
+        // The last acknowledgements may be delayed: the round-trip time is that of the payload, not of the end.
+        Some(before.map_or(after, |before| TcpSnapshot {
+            rtt_us: before.rtt_us,
+            rttvar_us: before.rttvar_us,
+            ..after
+        }))
     }
 }
 
