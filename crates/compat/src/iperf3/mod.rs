@@ -19,4 +19,5 @@ mod transferred_file;
 mod units;
 
 pub use command::main;
+pub use options::absent_options;
 pub use server_view::transcripts;
