@@ -61,7 +61,10 @@ pub fn write(root: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The generated sections of documents: the document, and the section.
 fn sections() -> Vec<(&'static str, String)> {
-    vec![("docs/iperf2.md", caudal_compat::iperf2::absent_options())]
+    vec![
+        ("docs/iperf2.md", caudal_compat::iperf2::absent_options()),
+        ("docs/iperf3.md", caudal_compat::iperf3::absent_options()),
+    ]
 }
 
 /// The metrics of studies.

@@ -38,9 +38,9 @@ impl ByteBudget {
         self.left.load(Relaxed) == 0
     }
 
-    /// Takes the end away.
-    pub(crate) fn extend(&self) {
-        self.left.store(u64::MAX, Relaxed);
+    /// Adds bytes to a budget that has an end.
+    pub(crate) fn extend(&self, bytes: u64) {
+        self.refund(bytes);
     }
 
     /// Takes up to `wanted` bytes; 0 when the budget is used up.
@@ -86,8 +86,11 @@ mod tests {
         let budget = ByteBudget::extensible(10);
         assert_eq!((budget.claim(10), budget.claim(1)), (10, 0));
         assert!(budget.is_used_up() && budget.may_grow());
-        budget.extend();
-        assert_eq!(budget.claim(1 << 20), 1 << 20);
+        budget.extend(7);
+        assert_eq!(
+            (budget.claim(5), budget.claim(5), budget.claim(5)),
+            (5, 2, 0)
+        );
         assert!(!ByteBudget::new(Some(10)).may_grow());
     }
 }

@@ -24,7 +24,9 @@ const STALLED_NS: u64 = 10_000_000_000;
 /// The time a stopped sender waits longer for its data to be acknowledged, ns.
 const STOPPED_NS: u64 = 1_000_000_000;
 /// The maximum sleep before the signals are looked at again, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
+const MAX_SLEEP_NS: u64 = 10_000_000;
+/// The part of the queue that the end of the stream is, which follows all data: its acknowledgement may be delayed.
+const FIN_BYTES: u32 = 1;
 /// The interval at which a sender looks whether a budget that is used up was extended, ns.
 const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
@@ -235,7 +237,8 @@ fn drain_or_reset(stream: &TcpStream, signals: &FlowSignals) {
     }
 }
 
-/// Waits until everything that was handed over has been acknowledged; `true` when it has.
+/// Waits until everything that was handed over to a connection, which is half-closed, has been acknowledged; `true` when it
+/// has.
 fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> bool {
     let (DrainPatience::Fixed(max_ns) | DrainPatience::WhileShrinking(max_ns)) = patience;
     let mut until_ns = monotonic_ns() + max_ns;
@@ -243,7 +246,7 @@ fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> 
     let mut pause_ns = 20_000;
     loop {
         let queued = match kernel::out_queue(stream) {
-            Ok(0) => return true,
+            Ok(0..=FIN_BYTES) => return true,
             Ok(queued) => queued,
             Err(_) => return false,
         };

@@ -5,8 +5,9 @@ use caudal_core::sample::Counters;
 use caudal_wire::iperf3::Parameters;
 use std::sync::Arc;
 
-/// The time a client may take to end the test once its kernel has everything, before more is sent, ns.
-const HOLD_NS: u64 = 200_000_000;
+/// The time a client may take to end the test once its kernel has everything, before more is sent, ns: versions from 3.16 on
+/// look for the end once a second.
+const HOLD_NS: u64 = 1_500_000_000;
 
 /// The bytes that a server's TCP senders send before they wait for their client: whole blocks, as clients from 3.16 on count
 /// nothing else. After a warm-up the client counts anew, so that no amount ends it.
@@ -24,15 +25,19 @@ pub(super) fn reverse_budget(parameters: &Parameters) -> Arc<ByteBudget> {
 pub(super) struct ReverseAmount {
     /// The bytes the client waits for, where an amount ends its test.
     amount: Option<u64>,
+    /// The bytes that are sent more, again and again, where the client has not ended its test: a block of each stream.
+    more_bytes: u64,
     budget: Arc<ByteBudget>,
     /// The time since which the client's kernel has everything, ns.
     acknowledged_ns: Option<u64>,
 }
 
 impl ReverseAmount {
-    pub(super) const fn new(amount: Option<u64>, budget: Arc<ByteBudget>) -> Self {
+    pub(super) fn new(parameters: &Parameters, budget: Arc<ByteBudget>) -> Self {
+        let sends = parameters.reverse || parameters.bidirectional;
         Self {
-            amount,
+            amount: parameters.end_bytes().filter(|_| sends),
+            more_bytes: u64::from(parameters.length) * u64::from(parameters.parallel),
             budget,
             acknowledged_ns: None,
         }
@@ -70,7 +75,7 @@ impl ReverseAmount {
         if !is_acknowledged {
             self.acknowledged_ns = None;
         } else if now_ns >= *self.acknowledged_ns.get_or_insert(now_ns) + HOLD_NS {
-            self.budget.extend();
+            self.budget.extend(self.more_bytes);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
 use crate::admission::ClientSlot;
 use crate::flow::role;
-use crate::options::LocalOptions;
+use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
 use crate::server::ServerState;
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
@@ -73,11 +73,6 @@ fn carry_out(session: &mut ServerSession<'_>, slot: &ClientSlot) -> Result<(), S
     run(session, &parameters, plan, streams)
 }
 
-/// `true` when the server sends.
-const fn sends(parameters: &Parameters) -> bool {
-    parameters.reverse || parameters.bidirectional
-}
-
 /// Runs the test whose streams are open.
 fn run(
     session: &mut ServerSession<'_>,
@@ -94,6 +89,9 @@ fn run(
             .server_affinity
             .map(|cpu| vec![cpu as usize])
             .unwrap_or_default(),
+        tcp: TcpLocalOptions {
+            file: session.state.options.iperf3.file.clone(),
+        },
         ..LocalOptions::default()
     };
     let congestion = congestion(&streams);
@@ -110,10 +108,7 @@ fn run(
     set.start_senders();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let amount = ReverseAmount::new(
-        parameters.end_bytes().filter(|_| sends(parameters)),
-        tasks.budget(),
-    );
+    let amount = ReverseAmount::new(parameters, tasks.budget());
     let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage, amount);
     let ending = test.carry_out();
     let totals = test.finish();

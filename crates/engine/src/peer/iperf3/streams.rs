@@ -19,6 +19,7 @@ use caudal_sys::{buffers, options as socket_options, tcp, udp};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::iperf2::fill_pattern;
 use caudal_wire::iperf3::{Iperf3ErrorCode, Parameters};
+use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -226,7 +227,7 @@ impl<'a> StreamTasks<'a> {
         let flow = stream.flow.id;
         let task = match (&stream.socket, role) {
             (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender(options)?.into_task(),
-            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
+            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver(options)?.into_task(),
             (DataSocket::Udp(_), Role::Sender) => self.datagram_sender(flow).into_task(),
             (DataSocket::Udp(_), Role::Receiver) => {
                 DatagramReceiver::new(Iperf3Format::from(parameters))
@@ -281,15 +282,22 @@ impl<'a> StreamTasks<'a> {
         })
     }
 
-    fn tcp_receiver(&self) -> TcpReceiver {
-        TcpReceiver::new(if self.parameters.skip_rx_copy {
+    fn tcp_receiver(&self, options: &LocalOptions) -> Result<TcpReceiver, RunError> {
+        let sink = options.tcp.file.as_ref().map(|path| {
+            File::create(path)
+                .map_err(|cause| RunError::local(format!("creating {}", path.display()), cause))
+        });
+        let sink = sink.transpose()?;
+        let is_dropped = self.parameters.skip_rx_copy && sink.is_none();
+        let receiver = TcpReceiver::new(if is_dropped {
             ReceiveMode::Discard
         } else {
             ReceiveMode::Copy {
                 buffer: receive_buffer(self.parameters.length),
                 coalesce: self.parameters.window.is_none(),
             }
-        })
+        });
+        Ok(TcpReceiver { sink, ..receiver })
     }
 
     fn datagram_sender(&self, flow: u32) -> DatagramSender<Iperf3Format> {
