@@ -2,8 +2,10 @@
 
 use super::counters::FlowCounters;
 use super::gate::StartGate;
+use super::test_limit::{LimitReached, TestLimit};
 use super::thread::{FlowContext, FlowTask, FlowThread};
 use crate::error::RunError;
+use crate::memory::MemoryReservation;
 use crate::socket::DataSocket;
 use crate::wakeup::Wakeup;
 use caudal_core::plan::{Direction, PlannedFlow};
@@ -56,6 +58,9 @@ pub(crate) struct FlowSet {
     start_ns: Option<u64>,
     ended: Wakeup,
     stop_action: StopAction,
+    limit: Option<Arc<TestLimit>>,
+    /// The memory of the flows' buffers.
+    memory: Vec<MemoryReservation>,
 }
 
 impl FlowSet {
@@ -64,21 +69,49 @@ impl FlowSet {
     /// # Errors
     /// When the kernel gives no pipe.
     pub(crate) fn new(stop_action: StopAction) -> Result<Self, RunError> {
+        Self::limited(stop_action, None)
+    }
+
+    /// A set without flows, for those of a test within these limits.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn limited(
+        stop_action: StopAction,
+        limit: Option<TestLimit>,
+    ) -> Result<Self, RunError> {
         Ok(Self {
             flows: Vec::new(),
             gate: Arc::default(),
             start_ns: None,
             ended: Wakeup::new().map_err(|cause| RunError::local("opening a pipe", cause))?,
             stop_action,
+            limit: limit.map(Arc::new),
+            memory: Vec::new(),
         })
+    }
+
+    /// Reserves `bytes` for a buffer that flows share, as long as the set is there.
+    ///
+    /// # Errors
+    /// When the memory for clients is used up.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), RunError> {
+        if let Some(limit) = &self.limit {
+            self.memory.push(limit.server().memory.reserve(bytes)?);
+        }
+        Ok(())
     }
 
     /// Adds a flow and starts its thread: a receiver begins at once, a sender when the set is [started](Self::start). A flow
     /// that is added later has a start of its own.
     ///
     /// # Errors
-    /// When the kernel gives no pipe or thread.
+    /// When the kernel gives no pipe or thread, or the memory for clients is used up.
     pub(crate) fn add(&mut self, spec: NewFlow) -> Result<(), RunError> {
+        self.reserve(spec.task.buffer_bytes)?;
+        if let (Some(limit), Role::Receiver) = (&self.limit, spec.role) {
+            limit.add_receiver();
+        }
         let waker = self
             .ended
             .waker()
@@ -88,6 +121,7 @@ impl FlowSet {
             counters: Arc::new(FlowCounters::default()),
             signals: Arc::default(),
             gate: Arc::clone(&self.gate),
+            limit: self.limit.clone(),
         };
         let mut thread = FlowThread::spawn(
             spec.flow,
@@ -138,6 +172,9 @@ impl FlowSet {
     /// Lets the senders go: the present, or the arrival of the first payload.
     fn open_gate(&self) -> u64 {
         let now_ns = monotonic_ns();
+        if let Some(limit) = &self.limit {
+            limit.start(now_ns);
+        }
         self.gate.open();
         self.flows
             .iter()
@@ -145,6 +182,16 @@ impl FlowSet {
             // Payload that arrived before this thread was scheduled belongs to the test.
             .filter(|first_ns| *first_ns != 0)
             .fold(now_ns, u64::min)
+    }
+
+    /// The limit of the server that the test has reached at `now_ns`.
+    pub(crate) fn limit_reached(&self, now_ns: u64) -> Option<LimitReached> {
+        self.limit.as_ref()?.reached(now_ns)
+    }
+
+    /// The time at which a limit of the server ends the test, ns of the monotonic clock.
+    pub(crate) fn limit_due_ns(&self) -> Option<u64> {
+        self.limit.as_ref()?.due_ns()
     }
 
     /// The start, ns of the monotonic clock; 0 before.

@@ -41,6 +41,21 @@ pub(crate) enum ReceiveMode {
     Discard,
 }
 
+impl ReceiveMode {
+    /// `true` when a fast flow's reader may be woken less often.
+    const fn coalesces(self) -> bool {
+        matches!(self, Self::Copy { coalesce: true, .. })
+    }
+
+    /// The size of the buffer, bytes.
+    const fn buffer(self) -> usize {
+        match self {
+            Self::Copy { buffer, .. } | Self::CountReads { buffer } => buffer,
+            Self::Discard => 0,
+        }
+    }
+}
+
 /// The receiving end of a TCP flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TcpReceiver {
@@ -61,7 +76,7 @@ impl TcpReceiver {
 
     /// The task of the flow's thread.
     pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.tcp() {
+        FlowTask::new(self.mode.buffer(), move |flow| match flow.socket.tcp() {
             Some(stream) => TaskOutcome::from_result(self.receive(stream, flow)),
             None => TaskOutcome::default(),
         })
@@ -71,13 +86,10 @@ impl TcpReceiver {
     fn receive(self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
         let (counters, signals) = (&flow.counters, &flow.signals);
         let fd = stream.as_fd();
-        let (room, coalesce) = match self.mode {
-            ReceiveMode::Copy { buffer, coalesce } => (buffer, coalesce),
-            ReceiveMode::CountReads { buffer } => (buffer, false),
-            ReceiveMode::Discard => (0, false),
-        };
+        let limit = flow.amount_limit();
+        let room = self.mode.buffer();
         let mut buffer = vec![0; room];
-        let mut threshold = WakeupThreshold::new(coalesce);
+        let mut threshold = WakeupThreshold::new(self.mode.coalesces());
         let read_sizes = match self.mode {
             ReceiveMode::CountReads { .. } => {
                 Some(counters.read_sizes.get_or_init(Default::default))
@@ -87,10 +99,14 @@ impl TcpReceiver {
         counters.bytes.store(self.bytes_before, Relaxed);
         let (mut received, mut calls) = (0_u64, 0_u64);
         loop {
-            let outcome = if self.mode == ReceiveMode::Discard {
-                tcp::discard_some(fd, DISCARD_BLOCK)
-            } else {
-                tcp::receive_some(fd, &mut buffer)
+            let outcome = match limit {
+                None if self.mode == ReceiveMode::Discard => tcp::discard_some(fd, DISCARD_BLOCK),
+                None => tcp::receive_some(fd, &mut buffer),
+                Some(limit) if !limit.wait_to_read(signals) => return Ok(()),
+                Some(limit) if self.mode == ReceiveMode::Discard => {
+                    tcp::discard_some(fd, limit.max_read(DISCARD_BLOCK))
+                }
+                Some(limit) => tcp::receive_some(fd, &mut buffer[..limit.max_read(room)]),
             };
             calls += 1;
             match outcome {
@@ -106,6 +122,11 @@ impl TcpReceiver {
                     counters.calls.store(calls, Relaxed);
                     if let Some(sizes) = read_sizes {
                         count_read(sizes, count, room);
+                    }
+                    if let Some(limit) = limit {
+                        limit
+                            .take_stream(count as u64, now)
+                            .map_err(io::Error::other)?;
                     }
                     threshold.adapt(fd, now, received);
                 }

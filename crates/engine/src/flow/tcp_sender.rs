@@ -63,9 +63,11 @@ pub(crate) struct TcpSender {
 impl TcpSender {
     /// The task of the flow's thread.
     pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.tcp() {
-            Some(stream) => self.run(stream, flow),
-            None => TaskOutcome::default(),
+        FlowTask::new(self.payload.own_bytes(), move |flow| {
+            match flow.socket.tcp() {
+                Some(stream) => self.run(stream, flow),
+                None => TaskOutcome::default(),
+            }
         })
     }
 
@@ -106,10 +108,15 @@ impl TcpSender {
             _ => self.length,
         };
         let (mut sent, mut calls) = (0_u64, 0_u64);
+        let limit = flow.amount_limit();
         while !signals.is_stopped() {
-            let claimed = self.budget.claim(max as u64) as usize;
+            let mut claimed = self.budget.claim(max as u64) as usize;
             if claimed == 0 {
                 break;
+            }
+            if let Some(limit) = limit {
+                let room = limit.room_to_send().map_err(io::Error::other)?;
+                claimed = claimed.min(usize::try_from(room).unwrap_or(usize::MAX));
             }
             if let Some(pacer) = &mut pacer
                 && !wait_for_turn(pacer, sent, claimed as u64, signals)
@@ -134,6 +141,9 @@ impl TcpSender {
                         sent += count as u64;
                         counters.bytes.store(self.bytes_before + sent, Relaxed);
                         counters.calls.store(calls, Relaxed);
+                        if let Some(limit) = limit {
+                            limit.add_sent(count as u64);
+                        }
                     }
                     Err(_) if signals.is_stopped() => return Ok(()),
                     Err(cause) if is_retryable(&cause) => {}

@@ -2,7 +2,7 @@
 
 use super::datagram_format::Iperf2Format;
 use crate::flow::{
-    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowTask,
+    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowTask, MAX_BATCH,
     SendGrouping, TaskOutcome, UnsentDatagrams,
 };
 use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM};
@@ -92,7 +92,7 @@ impl Iperf2DatagramSender {
 
     /// The task of the flow's thread.
     pub(super) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| {
+        FlowTask::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };

@@ -4,9 +4,11 @@ use super::address_proofs::AddressProofs;
 use super::server_options::Iperf2Options;
 use super::session_groups::SessionGroups;
 use crate::admission::Admission;
+use crate::flow::PlannedEnd;
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::stop::StopSignal;
+use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::TestAmount;
@@ -91,7 +93,8 @@ impl Iperf2State {
 
     /// The rate within the limit, bit/s.
     pub(super) fn limited_rate(&self, rate: Option<u64>) -> Option<u64> {
-        match (rate, self.options.max_rate) {
+        let max = self.options.limits.max_rate.map(BitRate::bps);
+        match (rate, max) {
             (Some(rate), Some(max)) => Some(rate.min(max)),
             (rate, max) => rate.or(max),
         }
@@ -106,11 +109,23 @@ impl Iperf2State {
             TestAmount::Bytes(0) => (None, None),
             TestAmount::Bytes(bytes) => (None, Some(u64::from(bytes))),
         };
-        let time = match (time, self.options.max_time) {
+        let time = match (time, self.options.limits.max_time) {
             (Some(time), Some(max)) => Some(time.min(max)),
             (time, max) => time.or(max),
         };
         (time, bytes)
+    }
+
+    /// The end of a test for which a client asks, as far as it tells.
+    pub(super) fn planned_end(&self, amount: Option<TestAmount>) -> PlannedEnd {
+        match (amount, self.options.limits.max_time) {
+            (Some(TestAmount::Hundredths(time)), Some(max))
+                if Duration::from_millis(u64::from(time) * 10) > max =>
+            {
+                PlannedEnd::Unknown
+            }
+            _ => PlannedEnd::ByItself,
+        }
     }
 
     /// Waits until a listening socket is readable, or for a while: `true` when it is.

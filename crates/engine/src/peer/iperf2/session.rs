@@ -5,7 +5,7 @@ use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use crate::error::RunError;
-use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
+use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
@@ -19,8 +19,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// The time after the end of a test within the server's limit at which its last payload may arrive.
-const LATE: Duration = Duration::from_secs(2);
 /// The minimum interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -111,7 +109,7 @@ impl<'a> Iperf2ServerSession<'a> {
     pub(super) fn end(&self) -> (Option<Duration>, Option<u64>) {
         match self.header {
             Some(header) => self.state.limited_end(header.amount),
-            None => (self.state.options.max_time, None),
+            None => (self.state.options.limits.max_time, None),
         }
     }
 
@@ -154,9 +152,12 @@ impl<'a> Iperf2ServerSession<'a> {
         })
     }
 
-    /// An empty set of flows.
-    pub(super) fn new_set() -> Result<FlowSet, RunError> {
-        FlowSet::new(StopAction::HalfClose)
+    /// An empty set of flows, within the limits of the server.
+    pub(super) fn new_set(&self) -> Result<FlowSet, RunError> {
+        let state = self.state;
+        let end = state.planned_end(self.header.map(|header| header.amount));
+        let limit = TestLimit::new(&state.options.limits, end);
+        FlowSet::limited(StopAction::HalfClose, Some(limit))
     }
 
     /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`.
@@ -178,7 +179,6 @@ impl<'a> Iperf2ServerSession<'a> {
                 .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
             sampled: SampledFlows::Running,
             send_time: time,
-            total_time: options.max_time.map(|max_time| max_time + LATE),
             idle_timeout: Some(idle_timeout),
             stop: vec![state.stop.fd()],
             ..FlowLimits::none()

@@ -147,7 +147,7 @@ impl TcpTest<'_> {
         } = self;
         drop(socket);
         if mode == TestMode::Tradeoff && !state.is_stopping() {
-            let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+            let mut set = session.new_set().map_err(|error| error.to_string())?;
             if session.connect_back(&mut set, BackTransport::Tcp) {
                 session.run(set, time, idle_timeout);
             }
@@ -161,7 +161,7 @@ impl TcpTest<'_> {
     /// The flows of the test.
     fn flows(&mut self) -> Result<FlowSet, crate::error::RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
+        let mut set = self.session.new_set()?;
         if let TcpOpening::Bounceback = self.opening {
             let task = bounce_task(std::mem::take(&mut self.bytes));
             self.add(&mut set, Role::Receiver, task)?;

@@ -121,7 +121,7 @@ impl UdpTest<'_> {
         } else {
             DatagramLimit::Bytes(received.sum())
         };
-        let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+        let mut set = self.session.new_set().map_err(|error| error.to_string())?;
         let back = BackTransport::Udp(self.first.layout, limit);
         if !self.session.connect_back(&mut set, back) {
             return Ok(None);
@@ -136,7 +136,7 @@ impl UdpTest<'_> {
         strays: &mut Option<Receiver<(Vec<u8>, u64)>>,
     ) -> Result<FlowSet, RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
+        let mut set = self.session.new_set()?;
         // An address that is not proven is sent no more than arrived from it.
         let mut limit = match self.is_proven {
             true => DatagramLimit::Unlimited,

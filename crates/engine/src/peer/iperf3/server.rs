@@ -88,7 +88,11 @@ fn run(
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
-    let mut set = StreamTasks::new(parameters, &plan, false).spawn(streams, &options)?;
+    let mut set = StreamTasks::new(parameters, &plan, false).spawn(
+        streams,
+        &options,
+        Some(session.test_limit(parameters)),
+    )?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }

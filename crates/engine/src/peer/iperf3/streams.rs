@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::flow::{
     ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
     NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
-    UnsentDatagrams, WritePace, receive_buffer, role,
+    TestLimit, UnsentDatagrams, WritePace, receive_buffer, role,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, UDP_BUFFER, canonical, granted_batched_udp, granted_tcp};
@@ -181,7 +181,7 @@ impl<'a> StreamTasks<'a> {
         }
     }
 
-    /// Starts the threads of all streams.
+    /// Starts the threads of all streams, at a server within its limits.
     ///
     /// # Errors
     /// When this machine does not grant what they need.
@@ -189,8 +189,10 @@ impl<'a> StreamTasks<'a> {
         &self,
         streams: Vec<Iperf3Stream>,
         options: &LocalOptions,
+        limit: Option<TestLimit>,
     ) -> Result<FlowSet, RunError> {
-        let mut set = FlowSet::new(StopAction::KeepOpen)?;
+        let mut set = FlowSet::limited(StopAction::KeepOpen, limit)?;
+        set.reserve(self.block.len() as u64)?;
         for (nth, stream) in streams.into_iter().enumerate() {
             let role = role(stream.flow.direction, self.is_client);
             let (granted, task) = self.task(&stream, role, options)?;

@@ -68,11 +68,17 @@ impl Workload for UdpWorkload {
         &self,
         flows: Vec<OpenFlow>,
         token: TestToken,
-        _limits: &ServerLimits,
+        limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
         let mut tasks = UdpTasks::new(&self.plan, tag(token), true);
         let options = LocalOptions::default();
-        let flows = BulkFlows::spawn(&self.plan.bulk, flows, false, &mut tasks, &options)?;
+        let flows = BulkFlows::spawn_limited(
+            &self.plan.bulk,
+            flows,
+            &mut tasks,
+            &options,
+            &limits.session,
+        )?;
         Ok(Box::new(BulkServerHalf::new(flows, true)))
     }
 }
