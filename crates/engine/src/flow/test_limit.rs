@@ -18,9 +18,7 @@ const READ_NS: u64 = 10_000_000;
 const MIN_READ: u64 = 1448;
 /// The part of the rate, in tenths, at which the datagrams of a test may arrive for long.
 const DATAGRAM_TENTHS: u64 = 12;
-/// The time whose worth of datagrams may arrive at once, ns.
-const DATAGRAM_BURST_NS: u64 = 1_000_000_000;
-/// Datagrams that may arrive at once however low the rate, bytes.
+/// Datagrams that may arrive at once besides a second's worth of the rate, bytes.
 const DATAGRAM_BURST_BYTES: u64 = 64 << 10;
 /// The amount by which each flow that is received may exceed the maximum: its sender counts whole blocks, bytes.
 const LAST_BLOCK_BYTES: u64 = 128 << 10;
@@ -209,7 +207,8 @@ impl TestLimit {
         if let Some(rate) = self.limits.max_rate {
             let tolerated = (rate.bps() / 10).saturating_mul(DATAGRAM_TENTHS).max(1);
             let within_ns = self.charge(bytes, tolerated, now_ns);
-            let burst_ns = DATAGRAM_BURST_NS + transmission_ns(DATAGRAM_BURST_BYTES, tolerated);
+            let burst_bytes = rate.bps() / 8 + DATAGRAM_BURST_BYTES;
+            let burst_ns = transmission_ns(burst_bytes, tolerated);
             if within_ns > now_ns.saturating_add(burst_ns) {
                 return Err(self.reach(LimitReached::Rate(rate)));
             }
@@ -261,4 +260,132 @@ impl TestLimit {
 fn transmission_ns(bytes: u64, bps: u64) -> u64 {
     let ns = u128::from(bytes) * 8_000_000_000 / u128::from(bps.max(1));
     u64::try_from(ns).unwrap_or(u64::MAX / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn limit_of(limits: SessionLimits) -> TestLimit {
+        let limit = TestLimit::new(&limits, PlannedEnd::ByItself);
+        limit.add_receiver();
+        limit
+    }
+
+    fn rate_limit(bps: u64) -> TestLimit {
+        limit_of(SessionLimits {
+            max_rate: Some(BitRate::from_bps(bps)),
+            ..SessionLimits::default()
+        })
+    }
+
+    /// Offers datagrams of 1000 bytes at `bps` for `s` seconds: the bytes that were taken, and the limit that was reached.
+    fn offer(limit: &TestLimit, bps: u64, s: u64) -> (u64, Option<LimitReached>) {
+        let gap_ns = 8_000_000_000_000 / bps;
+        let mut taken = 0;
+        for nth in 0..s * 1_000_000_000 / gap_ns {
+            if let Err(reached) = limit.take_datagrams(1000, 1000, 1 + nth * gap_ns) {
+                return (taken, Some(reached));
+            }
+            taken += 1000;
+        }
+        (taken, None)
+    }
+
+    #[test]
+    fn datagrams_far_beyond_the_rate_end_a_test_and_a_little_beyond_do_not() {
+        let rate = BitRate::from_bps(8_000_000);
+        for tenths in [5, 10, 11, 12] {
+            let (_, reached) = offer(&rate_limit(rate.bps()), rate.bps() / 10 * tenths, 20);
+            assert_eq!(reached, None, "{tenths} tenths");
+        }
+        for times in [2, 10, 1000] {
+            let (taken, reached) = offer(&rate_limit(rate.bps()), rate.bps() * times, 20);
+            assert_eq!(reached, Some(LimitReached::Rate(rate)), "{times} times");
+            assert!(
+                (1_000_000..3_000_000).contains(&taken),
+                "{times} times: {taken}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_byte_beyond_the_amount_and_the_last_block_ends_a_test() {
+        let max = ByteCount::new(1_000_000);
+        let limit = limit_of(SessionLimits {
+            max_bytes: Some(max),
+            ..SessionLimits::default()
+        });
+        let mut received = 0;
+        let reached = loop {
+            let read = limit.max_read(1 << 20) as u64;
+            received += read;
+            if let Err(reached) = limit.take_stream(read, 1) {
+                break reached;
+            }
+        };
+        assert_eq!(reached, LimitReached::Bytes(max));
+        assert_eq!(received, 1_000_000 + LAST_BLOCK_BYTES + 1);
+        assert_eq!(limit.reached(1), Some(reached));
+    }
+
+    #[test]
+    fn the_amount_that_is_sent_is_exact() {
+        let limit = limit_of(SessionLimits {
+            max_bytes: Some(ByteCount::new(1_000_000)),
+            ..SessionLimits::default()
+        });
+        assert_eq!(limit.room_to_send(), Ok(1_000_000));
+        limit.add_sent(999_999);
+        assert_eq!(limit.room_to_send(), Ok(1));
+        limit.add_sent(1);
+        assert!(limit.room_to_send().is_err());
+        assert!(limit.reached(1).is_some());
+    }
+
+    #[test]
+    fn the_time_counts_from_the_start_with_a_grace_where_the_test_ends_by_itself() {
+        let limits = SessionLimits {
+            max_time: Some(Duration::from_nanos(500)),
+            ..SessionLimits::default()
+        };
+        for (end, due_ns) in [
+            (PlannedEnd::Unknown, 1500),
+            (PlannedEnd::ByItself, 1500 + GRACE_NS),
+        ] {
+            let limit = TestLimit::new(&limits, end);
+            assert_eq!(limit.reached(u64::MAX), None, "it has not begun");
+            limit.start(1000);
+            limit.start(2000);
+            assert_eq!(limit.due_ns(), Some(due_ns));
+            assert_eq!(limit.reached(due_ns - 1), None);
+            assert_eq!(limit.reached(due_ns), Some(LimitReached::Time));
+        }
+    }
+
+    proptest! {
+        /// A reader that waits as told takes no more than the rate, however irregularly it is scheduled.
+        #[test]
+        fn a_reader_that_waits_keeps_the_rate(
+            bps in 1000_u64..10_000_000_000,
+            pauses in prop::collection::vec(0_u64..300_000_000, 1..200),
+        ) {
+            let limit = rate_limit(bps);
+            let begin_ns = 1_000_000_000;
+            let (mut now_ns, mut received) = (begin_ns, 0);
+            let mut largest = 0;
+            for pause_ns in pauses {
+                now_ns += limit.wait_ns(now_ns) + pause_ns;
+                let read = limit.max_read(1 << 20) as u64;
+                largest = largest.max(read);
+                limit.take_stream(read, now_ns).unwrap();
+                received += read;
+            }
+            let elapsed_s = (now_ns - begin_ns + CATCH_UP_NS) as f64 / 1e9;
+            let max = elapsed_s * bps as f64 / 8.0 + 2.0 * largest as f64;
+            prop_assert!(received as f64 <= max, "{received} of {max}");
+        }
+    }
 }

@@ -41,6 +41,8 @@ pub(super) struct Iperf2ServerSession<'a> {
 /// The outcome of the flows of a session.
 pub(super) struct SessionOutcome {
     pub(super) ends: Vec<FlowEnd>,
+    /// The reason why they were stopped.
+    pub(super) reason: Option<StopReason>,
     pub(super) failure: Option<String>,
 }
 
@@ -189,7 +191,11 @@ impl<'a> Iperf2ServerSession<'a> {
         let failure = reason
             .map(|reason: StopReason| reason.to_string())
             .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
-        SessionOutcome { ends, failure }
+        SessionOutcome {
+            ends,
+            reason,
+            failure,
+        }
     }
 
     fn send_end_reports(&mut self) {

@@ -1,6 +1,7 @@
 //! A session over UDP.
 
 use super::connect_back::BackTransport;
+use super::cut_off::CutOff;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::{EndReply, Iperf2Reader};
 use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
@@ -9,8 +10,10 @@ use super::session::Iperf2ServerSession;
 use crate::error::RunError;
 use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowTask};
 use crate::socket::DataSocket;
+use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
 use caudal_core::sample::{Counters, FlowEnd, Role};
+use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, TestMode};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -33,6 +36,8 @@ pub(super) struct FirstContact {
     pub(super) strays: Receiver<(Vec<u8>, u64)>,
     /// Held as long as the session.
     pub(super) session: Arc<()>,
+    /// Set when a limit of the server ends the test.
+    pub(super) cut_off: CutOff,
 }
 
 /// Serves a client over UDP.
@@ -47,6 +52,7 @@ pub(super) fn serve(state: &Iperf2State, contact: FirstContact) -> Result<(), St
         first,
         strays,
         session: _alive,
+        cut_off,
     } = contact;
     let mut session = Iperf2ServerSession::new(state, first.header, Transport::Udp, local, peer);
     session.test.no_udp_fin = matches!(session.test.mode, TestMode::Reverse | TestMode::FullDuplex)
@@ -68,6 +74,7 @@ pub(super) fn serve(state: &Iperf2State, contact: FirstContact) -> Result<(), St
         first,
         is_group: local.ip().is_multicast(),
         is_proven,
+        cut_off,
     };
     test.run(strays)
 }
@@ -81,6 +88,7 @@ struct UdpTest<'a> {
     is_group: bool,
     /// `true` when the client has proved to receive what is sent to it.
     is_proven: bool,
+    cut_off: CutOff,
 }
 
 impl UdpTest<'_> {
@@ -96,6 +104,9 @@ impl UdpTest<'_> {
         }
         let send_time = time.filter(|_| mode != TestMode::Up);
         let outcome = self.session.run(set, send_time, idle_timeout);
+        if matches!(outcome.reason, Some(StopReason::Limit(_))) {
+            self.cut_off.set(monotonic_ns());
+        }
         let mut failure = outcome.failure;
         if mode == TestMode::Tradeoff && failure.is_none() && !state.is_stopping() {
             failure = self.run_back(&outcome.ends, time)?;
