@@ -82,7 +82,8 @@ fn a_test_that_asks_for_more_than_is_allowed_is_refused_beforehand() {
         (("nttcp", "-l 1000 -n 1001"), "limit of 1 MB"),
     ] {
         let ended = asks(&server, client);
-        assert!(ended.stderr.contains(expected), "{client:?}: {ended:#?}");
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(text.contains(expected), "{client:?}: {ended:#?}");
     }
     let log = server.running.said();
     assert!(!log.contains("\"started\""), "{log}");

@@ -73,7 +73,7 @@ impl LimitedServer {
 }
 
 /// Runs `case` for each of `cases` at once.
-fn at_once<T: Copy + Send>(cases: &[T], case: impl Fn(T) + Sync) {
+fn at_once<T: Copy + Sync>(cases: &[T], case: impl Fn(T) + Sync) {
     std::thread::scope(|scope| {
         for one in cases {
             scope.spawn(|| case(*one));

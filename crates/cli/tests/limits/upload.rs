@@ -231,7 +231,7 @@ fn iperf3(port: u16, kind: Kind) -> (Payload, Option<TcpStream>, u32) {
         stream
     };
     let mut control = connect();
-    let mut hear = |control: &mut TcpStream, states: usize| {
+    let hear = |control: &mut TcpStream, states: usize| {
         control.read_exact(&mut [0; 4][..states]).unwrap();
     };
     hear(&mut control, 1);

@@ -116,10 +116,10 @@ impl Iperf2State {
         (time, bytes)
     }
 
-    /// The end of a test for which a client asks, as far as it tells.
-    pub(super) fn planned_end(&self, amount: Option<TestAmount>) -> PlannedEnd {
+    /// The end of a client's upload of this amount.
+    pub(super) fn planned_end(&self, amount: TestAmount) -> PlannedEnd {
         match (amount, self.options.limits.max_time) {
-            (Some(TestAmount::Hundredths(time)), Some(max))
+            (TestAmount::Hundredths(time), Some(max))
                 if Duration::from_millis(u64::from(time) * 10) > max =>
             {
                 PlannedEnd::Unknown

@@ -5,7 +5,7 @@ use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use crate::error::RunError;
-use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction, TestLimit};
+use crate::flow::{FlowSet, FlowTask, NewFlow, PlannedEnd, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
@@ -157,7 +157,11 @@ impl<'a> Iperf2ServerSession<'a> {
     /// An empty set of flows, within the limits of the server.
     pub(super) fn new_set(&self) -> Result<FlowSet, RunError> {
         let state = self.state;
-        let end = state.planned_end(self.header.map(|header| header.amount));
+        let end = match self.header {
+            // This end sends, and ends by itself within the limit.
+            Some(header) if header.mode == TestMode::Up => state.planned_end(header.amount),
+            _ => PlannedEnd::ByItself,
+        };
         let limit = TestLimit::new(&state.options.limits, end);
         FlowSet::limited(StopAction::HalfClose, Some(limit))
     }
