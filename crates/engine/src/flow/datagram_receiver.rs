@@ -4,7 +4,7 @@ use super::datagram_account::{DatagramAccount, DatagramRun, ExpectedDatagrams};
 use super::datagram_format::SenderClock;
 use super::datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
 use super::test_limit::TestLimit;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::socket::is_no_datagram;
 use caudal_core::plan::DatagramSizes;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -54,8 +54,8 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
     }
 
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        FlowTask::new(SLOTS * MAX_MESSAGE, move |flow| match flow.socket.udp() {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(SLOTS * MAX_MESSAGE, move |flow| match flow.socket.udp() {
             Some(socket) => self.run(socket, flow),
             None => TaskOutcome::default(),
         })

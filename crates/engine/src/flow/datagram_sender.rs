@@ -5,7 +5,7 @@ use super::credit::{CreditId, CreditWindow};
 use super::datagram_format::DatagramFormat;
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
@@ -171,8 +171,8 @@ enum SendResult {
 
 impl<F: DatagramFormat + Send + 'static> DatagramSender<F> {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        FlowTask::new(MAX_BATCH, move |flow| {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };

@@ -43,5 +43,5 @@ pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
 pub use test_limit::LimitReached;
 
 pub(crate) use test_limit::{PlannedEnd, TestLimit};
-pub(crate) use thread::{FlowContext, FlowTask, TaskOutcome};
+pub(crate) use thread::{FlowContext, FlowWork, TaskOutcome};
 pub(crate) use write_pacer::WritePace;

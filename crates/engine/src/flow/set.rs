@@ -3,7 +3,7 @@
 use super::counters::FlowCounters;
 use super::gate::StartGate;
 use super::test_limit::{LimitReached, TestLimit};
-use super::thread::{FlowContext, FlowTask, FlowThread};
+use super::thread::{FlowContext, FlowThread, FlowWork};
 use crate::error::RunError;
 use crate::memory::MemoryReservation;
 use crate::socket::DataSocket;
@@ -48,7 +48,7 @@ pub(crate) struct NewFlow {
     /// The processor its thread is pinned to.
     pub(crate) cpu: Option<usize>,
     /// The work of its thread.
-    pub(crate) task: FlowTask,
+    pub(crate) task: FlowWork,
 }
 
 /// One end's flows that start together, each with its thread; stopped when dropped.

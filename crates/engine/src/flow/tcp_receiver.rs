@@ -1,6 +1,6 @@
 //! The receiving end of a TCP flow.
 
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
@@ -75,8 +75,8 @@ impl TcpReceiver {
     }
 
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        FlowTask::new(self.mode.buffer(), move |flow| match flow.socket.tcp() {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(self.mode.buffer(), move |flow| match flow.socket.tcp() {
             Some(stream) => TaskOutcome::from_result(self.receive(stream, flow)),
             None => TaskOutcome::default(),
         })

@@ -4,7 +4,7 @@ use super::budget::ByteBudget;
 use super::payload::{NextBlock, Payload};
 use super::signals::FlowSignals;
 use super::tcp_state::tcp_state;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::write_pacer::{WritePace, WritePacer, paced_block};
 use crate::socket::is_retryable;
 use caudal_core::sample::TcpSnapshot;
@@ -62,8 +62,8 @@ pub(crate) struct TcpSender {
 
 impl TcpSender {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        FlowTask::new(self.payload.own_bytes(), move |flow| {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(self.payload.own_bytes(), move |flow| {
             match flow.socket.tcp() {
                 Some(stream) => self.run(stream, flow),
                 None => TaskOutcome::default(),

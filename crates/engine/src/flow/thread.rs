@@ -21,13 +21,13 @@ use std::thread::{self, JoinHandle};
 const STACK_BYTES: usize = 512 << 10;
 
 /// The work of a flow's thread.
-pub(crate) struct FlowTask {
+pub(crate) struct FlowWork {
     /// The size of its buffers, bytes.
     pub(super) buffer_bytes: u64,
     run: Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>,
 }
 
-impl FlowTask {
+impl FlowWork {
     /// The work of `run`, which has buffers of `buffer_bytes` of its own.
     pub(crate) fn new(
         buffer_bytes: usize,
@@ -104,7 +104,7 @@ impl FlowThread {
         granted: Granted,
         cpu: Option<usize>,
         waker: Waker,
-        task: FlowTask,
+        task: FlowWork,
     ) -> io::Result<Self> {
         let inner = context.clone();
         let thread = thread::Builder::new()
@@ -204,7 +204,7 @@ impl FlowThread {
     }
 }
 
-fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowTask) -> TaskOutcome {
+fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowWork) -> TaskOutcome {
     flow.counters.attach_thread();
     if let Some(cpu) = cpu {
         // A processor that does not exist was refused when the plan was made.

@@ -1,7 +1,7 @@
 //! Requests that are sent back as they arrive (2.2).
 
 use super::wall_clock::wall_clock;
-use crate::flow::{FlowContext, FlowTask, TaskOutcome};
+use crate::flow::{FlowContext, FlowWork, TaskOutcome};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::tcp;
 use caudal_wire::iperf2::{BOUNCEBACK_BYTES, Bounceback};
@@ -16,8 +16,8 @@ const MAX_HOLD_US: u32 = 1_000_000;
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The task of a flow that sends requests back, of the first of which `read` has been read.
-pub(super) fn bounce_task(read: Vec<u8>) -> FlowTask {
-    FlowTask::new(PIECE_BYTES, move |flow| match flow.socket.tcp() {
+pub(super) fn bounce_task(read: Vec<u8>) -> FlowWork {
+    FlowWork::new(PIECE_BYTES, move |flow| match flow.socket.tcp() {
         Some(stream) => TaskOutcome::from_result(bounce(stream, read, flow)),
         None => TaskOutcome::default(),
     })

@@ -5,7 +5,7 @@ use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use crate::error::RunError;
-use crate::flow::{FlowSet, FlowTask, NewFlow, PlannedEnd, StopAction, TestLimit};
+use crate::flow::{FlowSet, FlowWork, NewFlow, PlannedEnd, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
@@ -135,7 +135,7 @@ impl<'a> Iperf2ServerSession<'a> {
         flow: PlannedFlow,
         number: u32,
         socket: &Arc<DataSocket>,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let role = crate::flow::role(flow.direction, false);
         let peer = socket.peer_address().map_or(self.test.peer, canonical);

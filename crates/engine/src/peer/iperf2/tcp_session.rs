@@ -6,7 +6,7 @@ use super::server_state::{Iperf2State, MAX_BLOCK, TCP_LENGTH};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
-use crate::flow::{FlowSet, FlowTask, TcpClose, await_close};
+use crate::flow::{FlowSet, FlowWork, TcpClose, await_close};
 use crate::socket::DataSocket;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
@@ -185,14 +185,14 @@ impl TcpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         role: Role,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), crate::error::RunError> {
         let flow = self.session.next_flow(role);
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
     }
 
-    fn receiver(&self) -> FlowTask {
+    fn receiver(&self) -> FlowWork {
         let options = &self.session.state.options;
         let length = options.length.unwrap_or(TCP_LENGTH) as usize;
         let read = ReadOptions {
@@ -204,7 +204,7 @@ impl TcpTest<'_> {
         receiver.into_task()
     }
 
-    fn sender(&self) -> FlowTask {
+    fn sender(&self) -> FlowWork {
         let session = &self.session;
         if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
             && extended.tos != 0

@@ -8,7 +8,7 @@ use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
 use super::server_state::{Iperf2State, UDP_RATE};
 use super::session::Iperf2ServerSession;
 use crate::error::RunError;
-use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowTask};
+use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowWork};
 use crate::socket::DataSocket;
 use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
@@ -178,7 +178,7 @@ impl UdpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         flow: PlannedFlow,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
@@ -200,7 +200,7 @@ impl UdpTest<'_> {
         reader
     }
 
-    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowTask {
+    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowWork {
         let session = &self.session;
         let rate = match session.extension() {
             Some(_) => session.requested_rate(),

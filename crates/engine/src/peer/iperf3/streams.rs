@@ -3,7 +3,7 @@
 use super::datagrams::Iperf3Format;
 use crate::error::RunError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
+    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowWork,
     NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
     TestLimit, UnsentDatagrams, WritePace, receive_buffer, role,
 };
@@ -213,7 +213,7 @@ impl<'a> StreamTasks<'a> {
         stream: &Iperf3Stream,
         role: Role,
         options: &LocalOptions,
-    ) -> Result<(Granted, FlowTask), RunError> {
+    ) -> Result<(Granted, FlowWork), RunError> {
         let parameters = self.parameters;
         let flow = stream.flow.id;
         let task = match (&stream.socket, role) {

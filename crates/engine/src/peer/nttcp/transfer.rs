@@ -4,7 +4,7 @@ use super::datagram_sender::{END_MARKS, datagram_task};
 use super::datagrams::{FILL, MarkTimes, NttcpFormat, NttcpReader};
 use super::error::NttcpError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
+    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowWork,
     LimitReached, NewFlow, Payload, PlannedEnd, ReceiveMode, SendGrouping, StopAction, TcpClose,
     TcpReceiver, TcpSender, TestLimit, UnsentDatagrams, WritePace, await_close,
 };
@@ -210,7 +210,7 @@ impl Transfer<'_> {
         }
     }
 
-    fn task(&self, socket: &DataSocket, marks: &Arc<MarkTimes>) -> FlowTask {
+    fn task(&self, socket: &DataSocket, marks: &Arc<MarkTimes>) -> FlowWork {
         match (socket, self.role()) {
             (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender().into_task(),
             (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
