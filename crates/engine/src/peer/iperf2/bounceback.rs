@@ -18,12 +18,12 @@ const PIECE_BYTES: usize = 64 << 10;
 /// The task of a flow that sends requests back, of the first of which `read` has been read.
 pub(super) fn bounce_task(read: Vec<u8>) -> FlowWork {
     FlowWork::new(PIECE_BYTES, move |flow| match flow.socket.tcp() {
-        Some(stream) => TaskOutcome::from_result(bounce(stream, read, flow)),
+        Some(stream) => TaskOutcome::from_result(bounce(stream, &read, flow)),
         None => TaskOutcome::default(),
     })
 }
 
-fn bounce(mut stream: &TcpStream, read: Vec<u8>, flow: &FlowContext) -> io::Result<()> {
+fn bounce(mut stream: &TcpStream, read: &[u8], flow: &FlowContext) -> io::Result<()> {
     let _ = stream.set_nodelay(true);
     let mut piece = vec![0; PIECE_BYTES];
     let mut held = read.len().min(BOUNCEBACK_BYTES);

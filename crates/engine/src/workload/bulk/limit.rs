@@ -6,11 +6,11 @@ use caudal_core::plan::{BulkPlan, Omit, Rate, TestEnd};
 /// Changes a plan to fit a server's limits: the changes, as text for the client.
 pub(crate) fn limit(plan: &mut BulkPlan, limits: &ServerLimits) -> Vec<String> {
     let mut changed = Vec::new();
-    if let Some(max) = limits.session.rate_per_flow(plan.parallel) {
-        if plan.rate.limit().is_none_or(|asked| asked > max) {
-            plan.rate = Rate::Limit(max);
-            changed.push(format!("the server allows {max} a flow"));
-        }
+    if let Some(max) = limits.session.rate_per_flow(plan.parallel)
+        && plan.rate.limit().is_none_or(|asked| asked > max)
+    {
+        plan.rate = Rate::Limit(max);
+        changed.push(format!("the server allows {max} a flow"));
     }
     if let (Some(max), TestEnd::Time(time)) = (limits.session.max_time, plan.end) {
         let omitted = plan.omitted();
