@@ -268,14 +268,14 @@ mod tests {
     use proptest::prelude::*;
     use std::time::Duration;
 
-    fn limit_of(limits: SessionLimits) -> TestLimit {
-        let limit = TestLimit::new(&limits, PlannedEnd::ByItself);
+    fn limit_of(limits: &SessionLimits) -> TestLimit {
+        let limit = TestLimit::new(limits, PlannedEnd::ByItself);
         limit.add_receiver();
         limit
     }
 
     fn rate_limit(bps: u64) -> TestLimit {
-        limit_of(SessionLimits {
+        limit_of(&SessionLimits {
             max_rate: Some(BitRate::from_bps(bps)),
             ..SessionLimits::default()
         })
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn one_byte_beyond_the_amount_and_the_last_block_ends_a_test() {
         let max = ByteCount::new(1_000_000);
-        let limit = limit_of(SessionLimits {
+        let limit = limit_of(&SessionLimits {
             max_bytes: Some(max),
             ..SessionLimits::default()
         });
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_amount_that_is_sent_is_exact() {
-        let limit = limit_of(SessionLimits {
+        let limit = limit_of(&SessionLimits {
             max_bytes: Some(ByteCount::new(1_000_000)),
             ..SessionLimits::default()
         });
