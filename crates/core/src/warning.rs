@@ -102,7 +102,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
