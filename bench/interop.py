@@ -400,16 +400,17 @@ def judge_direction(case, sender, receiver, sent, received):
         yield f"not counted: sent {sent.sent}, received {received.received}"
         return
     lost = (received.lost or 0) * DATAGRAM if case.protocol == "udp" else 0
+    datagrams = 2 * DATAGRAM * case.parallel if case.protocol == "udp" else 0
     # Some versions of iperf 2 count what comes before the payload, and not at both ends; a real sender does not count the
     # block that it has not finished at the end.
-    over = BLOCK if case.kind == "iperf3" and sender == "theirs" else 128
-    slack = case.parallel * (2 * DATAGRAM if case.protocol == "udp" else over)
+    uncounted = case.parallel * (BLOCK if case.kind == "iperf3" and sender == "theirs" else 128)
+    arrived = received.received + lost
     if sent.sent == 0 or received.received == 0:
         yield f"nothing: sent {sent.sent}, received {received.received}"
-    elif differ(sent.sent, received.received + lost, max(slack, unread(case, receiver))):
-        yield f"sent {sent.sent}, received {received.received} + {lost} lost: {(received.received + lost) / sent.sent - 1:+.2%}"
-    if received.received > sent.sent + slack:
-        yield f"received {received.received} of {sent.sent} sent"
+    elif sent.sent - arrived > max(TOLERANCE * sent.sent, datagrams, unread(case, receiver)):
+        yield f"sent {sent.sent}, received {received.received} + {lost} lost: {arrived / sent.sent - 1:+.2%}"
+    if arrived - sent.sent > max(TOLERANCE * sent.sent, datagrams, 0 if lost else uncounted):
+        yield f"received {received.received} + {lost} lost of {sent.sent} sent"
     if lost > sent.sent:
         yield f"lost {lost} B of {sent.sent} B sent"
 
