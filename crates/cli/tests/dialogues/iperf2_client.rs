@@ -203,7 +203,16 @@ impl Player<'_> {
                 (End::Server, Step::Datagrams { flow, count, .. }) if *count > 2 => {
                     flows += u64::from(!opened.contains(flow));
                 }
-                (End::Client, Step::Datagrams { flow, count: 1, last, length, .. }) => {
+                (
+                    End::Client,
+                    Step::Datagrams {
+                        flow,
+                        count: 1,
+                        last,
+                        length,
+                        ..
+                    },
+                ) => {
                     opened.push(*flow);
                     let mut datagram = last.clone();
                     datagram.resize(*length, 0);

@@ -2,7 +2,7 @@
 
 use super::support::SOON;
 use std::collections::BTreeMap;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,29 +101,36 @@ fn ask_for_report<'a>(flow: &DatagramFlow, last: &[u8], answer: &'a mut [u8]) ->
     }
 }
 
-/// Receives flows at a socket until the last datagram of each has come, and answers that with `report`: their bytes.
+/// Receives flows at a socket until the last datagram of each has come, and answers that with `report`, filled in with what
+/// came: the bytes of all.
 pub fn receive_flows(socket: &UdpSocket, flows: u64, report: Option<Vec<u8>>) -> u64 {
     let socket = socket.try_clone().unwrap();
     socket.set_read_timeout(Some(SOON)).unwrap();
     let mut datagram = vec![0; 64 << 10];
-    let mut ended = BTreeMap::new();
-    let mut bytes = 0;
-    while (ended.len() as u64) < flows {
+    // The bytes and datagrams of each flow, and whether its last one has come.
+    let mut seen: BTreeMap<SocketAddr, (u64, u32, bool)> = BTreeMap::new();
+    while seen.values().filter(|(.., is_over)| *is_over).count() < flows as usize {
         let (length, peer) = socket.recv_from(&mut datagram).unwrap();
-        if length < 12 || ended.contains_key(&peer) {
+        let (bytes, datagrams, is_over) = seen.entry(peer).or_default();
+        if length < 16 || *is_over {
             continue;
         }
-        bytes += length as u64;
+        *bytes += length as u64;
+        *datagrams += 1;
         if word(&datagram, 0) & 0x8000_0000 == 0 {
             continue;
         }
-        ended.insert(peer, ());
+        *is_over = true;
         if let Some(mut report) = report.clone() {
+            // Until 2.0.13 the report begins as the datagram that it answers.
             if report[0] != 0 {
                 report[..16].copy_from_slice(&datagram[..16]);
             }
+            report[24..28].copy_from_slice(&(*bytes as u32).to_be_bytes());
+            report[36..40].fill(0);
+            report[44..48].copy_from_slice(&datagrams.to_be_bytes());
             socket.send_to(&report, peer).unwrap();
         }
     }
-    bytes
+    seen.values().map(|(bytes, ..)| bytes).sum()
 }

@@ -2,9 +2,7 @@
 
 use super::iperf3_results::{assert_has_keys_of, filled_in};
 use super::support::{SOON, Serve};
-use super::traffic::{
-    DatagramLayout, Transfer, receive, receive_datagrams, send, send_datagrams,
-};
+use super::traffic::{DatagramLayout, Transfer, receive, receive_datagrams, send, send_datagrams};
 use super::transcript::{Dialogue, End, Step};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -230,7 +228,11 @@ impl Player<'_> {
                 assert!(told >= *bytes, "{results}");
             }
             if let (Some(datagrams), true) = (datagrams, *sends) {
-                assert_eq!(stream["packets"].as_f64(), Some(*datagrams as f64), "{results}");
+                assert_eq!(
+                    stream["packets"].as_f64(),
+                    Some(*datagrams as f64),
+                    "{results}"
+                );
                 assert_eq!(stream["errors"].as_f64(), Some(0.0), "{results}");
             }
         }

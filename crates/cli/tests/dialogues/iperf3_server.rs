@@ -182,7 +182,11 @@ impl Player<'_> {
                 let udp = &stream["udp"];
                 let lost = udp["lost_packets"].as_u64().unwrap();
                 if *sender == End::Client {
-                    assert_eq!((udp["packets"].as_u64(), lost), (Some(*datagrams), 0), "{context}");
+                    assert_eq!(
+                        (udp["packets"].as_u64(), lost),
+                        (Some(*datagrams), 0),
+                        "{context}"
+                    );
                     assert_eq!(udp["bytes"].as_u64(), Some(*bytes), "{context}");
                 } else {
                     let seen = udp["packets"].as_u64().unwrap();

@@ -4,6 +4,7 @@
 
 mod iperf2_client;
 mod iperf2_datagrams;
+mod iperf2_server;
 mod iperf3_client;
 mod iperf3_results;
 mod iperf3_server;
@@ -31,7 +32,12 @@ fn main() -> ExitCode {
                 plays("client", iperf3_client::play);
                 plays("server", iperf3_server::play);
             }
-            _ => plays("client", iperf2_client::play),
+            _ => {
+                plays("client", iperf2_client::play);
+                if iperf2_server::is_playable(&dialogue) {
+                    plays("server", iperf2_server::play);
+                }
+            }
         }
     }
     let mut arguments = Arguments::from_args();

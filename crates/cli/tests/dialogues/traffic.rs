@@ -67,7 +67,8 @@ pub fn send(
             if bytes.is_none() && over.load(Ordering::Relaxed) {
                 break;
             }
-            let is_due = |rate: u64| began.elapsed().as_secs_f64() * rate as f64 >= sent as f64 * 8.0;
+            let is_due =
+                |rate: u64| began.elapsed().as_secs_f64() * rate as f64 >= sent as f64 * 8.0;
             if rate.is_some_and(|rate| !is_due(rate)) {
                 thread::sleep(Duration::from_millis(1));
                 continue;
