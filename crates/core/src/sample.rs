@@ -1,6 +1,7 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
-use crate::plan::PlannedFlow;
+use crate::loss::ImplausibleLoss;
+use crate::plan::{Direction, PlannedFlow};
 use crate::sequence::SequenceCounts;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
@@ -281,9 +282,42 @@ pub struct FlowRecord {
     pub sender: Option<FlowEnd>,
     /// The receiving end; `None` when it could not report.
     pub receiver: Option<FlowEnd>,
+    /// The account of datagrams for which the server's report was discarded.
+    pub implausible: Option<ImplausibleLoss>,
 }
 
 impl FlowRecord {
+    /// The record of a flow. Where both reports cannot be true, the server's is discarded.
+    #[must_use]
+    pub fn new(flow: PlannedFlow, sender: Option<FlowEnd>, receiver: Option<FlowEnd>) -> Self {
+        let mut record = Self {
+            flow,
+            sender,
+            receiver,
+            implausible: None,
+        };
+        if let Err(implausible) = record.check_loss() {
+            match flow.direction {
+                Direction::Up => record.receiver = None,
+                Direction::Down => record.sender = None,
+            }
+            record.implausible = Some(implausible);
+        }
+        record
+    }
+
+    fn check_loss(&self) -> Result<(), ImplausibleLoss> {
+        let sequence = self.receiver.as_ref().and_then(|end| end.sequence.as_ref());
+        let Some(sequence) = sequence else {
+            return Ok(());
+        };
+        let sent = self
+            .sent()
+            .map(|sent| sent.datagrams)
+            .filter(|sent| *sent > 0);
+        ImplausibleLoss::check(sequence.expected, sequence.lost, sent)
+    }
+
     /// The sender's last counters.
     #[must_use]
     pub fn sent(&self) -> Option<&SenderCounters> {
@@ -299,6 +333,52 @@ impl FlowRecord {
         match &self.receiver.as_ref()?.counters {
             Counters::Receiver(counters) => Some(counters),
             Counters::Sender(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(direction: Direction, sent: u64, accounted: u64, lost: u64) -> FlowRecord {
+        let sender = SenderCounters {
+            datagrams: sent,
+            ..SenderCounters::default()
+        };
+        let receiver = FlowEnd {
+            sequence: Some(SequenceCounts::from_totals(accounted, lost)),
+            ..FlowEnd::from_counters(0, Counters::Receiver(ReceiverCounters::default()))
+        };
+        let sender = FlowEnd::from_counters(0, Counters::Sender(sender));
+        FlowRecord::new(
+            PlannedFlow { id: 0, direction },
+            Some(sender),
+            Some(receiver),
+        )
+    }
+
+    #[test]
+    fn the_report_of_a_server_that_cannot_be_true_is_discarded() {
+        let upload = record(Direction::Up, 350, 2_147_483_306, 2_147_482_957);
+        assert!(upload.receiver.is_none() && upload.sender.is_some());
+        let implausible = upload.implausible.unwrap().to_string();
+        assert!(
+            implausible.contains("2147482957 of 2147483306") && implausible.contains("350 sent")
+        );
+        let download = record(Direction::Down, 3, 100, 50);
+        assert!(download.sender.is_none() && download.receiver.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_is_lost_than_was_sent(sent in 1_u64..5000, accounted in 0_u64..5000, lost in 0_u64..6000) {
+            let record = record(Direction::Up, sent, accounted, lost);
+            if let Some(end) = &record.receiver {
+                prop_assert!(end.sequence.as_ref().is_none_or(|counts| counts.lost <= sent));
+            }
+            prop_assert_eq!(record.receiver.is_some(), lost <= accounted.min(sent));
         }
     }
 }

@@ -180,6 +180,14 @@ impl Timeline {
         self.receivers[at].last().map(|reading| &reading.counters)
     }
 
+    /// Removes the server's readings of a flow.
+    fn forget_server(&mut self, at: usize, direction: Direction) {
+        match direction {
+            Direction::Up => self.receivers[at].clear(),
+            Direction::Down => self.senders[at].clear(),
+        }
+    }
+
     /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
     ///
     /// Where the flow was completed, readings after the last byte of a flow that ends by bytes are dropped.
@@ -187,6 +195,9 @@ impl Timeline {
         let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
             return;
         };
+        if record.implausible.is_some() {
+            self.forget_server(at, record.flow.direction);
+        }
         let Some(received) = record.received() else {
             return;
         };
@@ -441,11 +452,7 @@ mod tests {
                 delay: None,
                 failure: None,
             };
-            FlowRecord {
-                flow: flow(),
-                sender: None,
-                receiver: Some(receiver),
-            }
+            FlowRecord::new(flow(), None, Some(receiver))
         };
         let mut early = Timeline::new([flow()], &ticks(0.0), Transport::Tcp, ServerAccount::Full);
         early.push(&received(0, 0));

@@ -68,6 +68,8 @@ pub enum WarningCode {
     NotSteady,
     /// Too little was measured.
     TooShort,
+    /// The server's count of datagrams cannot be true.
+    ImplausibleCount,
     /// Multipath TCP fell back to TCP.
     MptcpNotUsed,
     /// The server allowed less than was asked for.
@@ -98,7 +100,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -114,6 +116,7 @@ impl WarningCode {
         Self::PacedLoopback,
         Self::NotSteady,
         Self::TooShort,
+        Self::ImplausibleCount,
         Self::MptcpNotUsed,
         Self::ServerChangedPlan,
         Self::FewRepeats,
@@ -147,6 +150,7 @@ impl WarningCode {
             Self::PacedLoopback => "paced_loopback",
             Self::NotSteady => "not_steady",
             Self::TooShort => "too_short",
+            Self::ImplausibleCount => "implausible_count",
             Self::MptcpNotUsed => "mptcp_not_used",
             Self::ServerChangedPlan => "server_changed_plan",
             Self::FewRepeats => "few_repeats",
@@ -194,6 +198,9 @@ impl WarningCode {
             }
             Self::NotSteady => "the rate was still changing over the test",
             Self::TooShort => "the test is too short for the precision of its mean to be known",
+            Self::ImplausibleCount => {
+                "the server reported more datagrams lost than there were: its report was discarded"
+            }
             Self::MptcpNotUsed => "Multipath TCP was asked for and fell back to TCP",
             Self::ServerChangedPlan => "the server allowed less than was asked for",
             Self::FewRepeats => {
@@ -251,6 +258,9 @@ impl WarningCode {
             Self::PacedLoopback => "use cubic to see what this machine's TCP can do",
             Self::NotSteady => "measure longer, or exclude warm-up",
             Self::TooShort => "measure longer",
+            Self::ImplausibleCount => {
+                "check the version of the server's program; `caudal serve` there counts exactly"
+            }
             Self::MptcpNotUsed => "enable net.mptcp.enabled on both hosts",
             Self::ServerChangedPlan => "ask for less, or ask the server's administrator for more",
             Self::FewRepeats => "allow more repetitions, or measure longer each time",

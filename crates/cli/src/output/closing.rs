@@ -222,6 +222,13 @@ fn cpu_line(summary: &DirectionSummary) -> Option<String> {
 fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    if !loss.is_complete() && loss.received.is_none() {
+        push(format!(
+            "  datagrams: {} sent; how many arrived is unknown: the receiver did not report it",
+            count(loss.sent)
+        ));
+        return;
+    }
     if !loss.is_complete() {
         push(format!(
             "  datagrams: {} sent, at least {} received; loss unknown: the receiver's final report did not arrive",

@@ -15,6 +15,7 @@ mod report;
 mod server;
 mod server_view;
 mod text;
+mod transferred_file;
 mod units;
 
 pub use command::main;

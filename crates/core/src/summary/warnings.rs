@@ -45,6 +45,12 @@ fn flow_warnings(context: &Context<'_>, flows: &DirectionFlows<'_>, warnings: &m
                 ));
             }
         }
+        if let Some(implausible) = record.implausible {
+            warnings.push(Warning::new(
+                WarningCode::ImplausibleCount,
+                format!("flow {id} ({direction}): {implausible}"),
+            ));
+        }
         let fell_back = record
             .sender
             .as_ref()

@@ -135,6 +135,21 @@ impl FlowSet {
         self.start_ns = Some(start_ns);
     }
 
+    /// Lets the senders go: the clock of the test and of its senders runs from here, that of a receiver from its first
+    /// payload where that has arrived already.
+    pub(crate) fn start_senders(&mut self) {
+        let now_ns = monotonic_ns();
+        self.gate.open();
+        for flow in &mut self.flows {
+            let first_ns = flow.context.counters.first_ns.load(Relaxed);
+            flow.start_ns = match flow.role {
+                Role::Receiver if first_ns != 0 => now_ns.min(first_ns),
+                _ => now_ns,
+            };
+        }
+        self.start_ns = Some(now_ns);
+    }
+
     /// Lets the senders go: the present, or the arrival of the first payload.
     fn open_gate(&self) -> u64 {
         let now_ns = monotonic_ns();

@@ -24,7 +24,9 @@ const STALLED_NS: u64 = 10_000_000_000;
 /// The time a stopped sender waits longer for its data to be acknowledged, ns.
 const STOPPED_NS: u64 = 1_000_000_000;
 /// The maximum sleep before the signals are looked at again, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
+const MAX_SLEEP_NS: u64 = 10_000_000;
+/// The interval at which a sender looks whether a budget that is used up was extended, ns.
+const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
 const ACKNOWLEDGED_CLOSE: Duration = Duration::from_secs(2);
 
@@ -34,10 +36,7 @@ pub(crate) enum TcpClose {
     /// Half-close, then wait until all data has been acknowledged.
     HalfClose,
     /// Leave the connection open until both ends have exchanged their results.
-    KeepOpen {
-        /// `true` to wait until all data has been acknowledged.
-        drain: bool,
-    },
+    KeepOpen,
     /// Half-close, then wait until the other end has closed; `None` where another thread reads from the connection.
     AwaitClose(Option<Duration>),
 }
@@ -72,7 +71,7 @@ impl TcpSender {
     fn run(mut self, stream: &TcpStream, flow: &FlowContext) -> TaskOutcome {
         flow.counters.bytes.store(self.bytes_before, Relaxed);
         flow.gate.wait(&flow.signals);
-        if let Some(rate) = self.pace.and_then(|pace| pace.rate) {
+        if let Some(rate) = self.pace.and_then(WritePace::kernel_rate) {
             // The kernel spreads the segments of one send; a little above the rate, so that the pacer here sets the mean.
             let bytes = rate.bps() / 8;
             let _ = kernel::set_pacing_rate(stream, bytes + bytes / 50 + 1);
@@ -109,6 +108,10 @@ impl TcpSender {
         while !signals.is_stopped() {
             let claimed = self.budget.claim(max as u64) as usize;
             if claimed == 0 {
+                if self.budget.may_grow() {
+                    sleep_until(monotonic_ns() + BUDGET_CHECK_NS);
+                    continue;
+                }
                 break;
             }
             if let Some(pacer) = &mut pacer
@@ -156,8 +159,7 @@ impl TcpSender {
                 let _ = kernel::shutdown_write(stream);
                 drain_or_reset(stream, &flow.signals);
             }
-            TcpClose::KeepOpen { drain: true } => drain_or_reset(stream, &flow.signals),
-            TcpClose::KeepOpen { drain: false } => {}
+            TcpClose::KeepOpen => {}
             TcpClose::AwaitClose(patience) => {
                 let _ = kernel::shutdown_write(stream);
                 if let Some(patience) = patience {
@@ -167,7 +169,13 @@ impl TcpSender {
         }
         let is_complete =
             |state: &TcpSnapshot| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
-        tcp_state(stream).filter(is_complete).or(before)
+        let after = tcp_state(stream).filter(is_complete).or(before)?;
+        // The last acknowledgements may be delayed: the round-trip time is that of the payload, not of the end.
+        Some(before.map_or(after, |before| TcpSnapshot {
+            rtt_us: before.rtt_us,
+            rttvar_us: before.rttvar_us,
+            ..after
+        }))
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) fn write_line(
     // One-way times are shown where there are any: a server reports them, or does not.
     let is_enhanced = match counts.received {
         Some(received) if options.host.is_some() && !flow.is_starred => received.transit.count > 0,
-        _ => options.enhanced,
+        // A client that measures trip times has its server show them.
+        _ => options.enhanced || flow.trip_times && options.server && flow.is_udp(),
     };
     let (header, more) = match (flow.is_udp(), flow.role, counts.received) {
         (true, Role::Receiver, Some(received)) if is_enhanced => {

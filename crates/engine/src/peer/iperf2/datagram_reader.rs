@@ -18,8 +18,10 @@ const MAX_ANSWERS: u32 = 40;
 const REQUEST_NS: u64 = 20_000_000;
 /// The maximum number of requests.
 const MAX_REQUESTS: u32 = 500;
-/// The maximum number by which the last datagram of a flow may exceed the ones that arrived.
-const MAX_MISSING: u64 = 1 << 32;
+/// The number of datagrams that may be missing at the end of a flow of any length.
+const MAX_MISSING: u64 = 10_000;
+/// The minimum time between datagrams of a sender, ns: frames of minimum length at 100 Gbit/s.
+const MIN_GAP_NS: u64 = 6;
 
 /// The answer to the end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,20 +90,27 @@ impl Iperf2Reader {
         }
     }
 
-    /// Takes a last datagram. Since 2.0.10 it counts like any other, when it arrives for the first time.
-    fn take_last(&mut self, number: i64, due: u64) -> Option<Stamp> {
+    /// Takes a last datagram. Where numbers begin with 1, since 2.1, it counts like any other when it arrives for the first
+    /// time.
+    fn take_last(&mut self, header: Iperf2Datagram, due: u64) -> Option<Stamp> {
         let progress = &mut self.progress;
         progress.last_datagrams += 1;
         if progress.announced.is_some() {
             return None;
         }
-        let sequence = number
-            .unsigned_abs()
-            .saturating_sub(self.first.unsigned_abs());
-        let counts = self.layout != HeaderLayout::Twelve;
+        let first = self.first.unsigned_abs();
+        let last = header.last_number(self.is_wide, due + first);
+        if last.has_sign_bit && self.layout == HeaderLayout::Twelve {
+            // Without a test header the versions differ in their last datagram only.
+            self.layout = HeaderLayout::SixteenOld;
+        }
+        let sequence = last.number.saturating_sub(first);
+        let counts = self.layout != HeaderLayout::Twelve && first > 0;
         let all = sequence.saturating_add(u64::from(counts));
-        // A number that no sender could have reached since is not believed.
-        if all > due.saturating_add(MAX_MISSING) {
+        // A number that no sender can have reached is not believed.
+        let elapsed_ns = monotonic_ns().saturating_sub(progress.start_ns);
+        let possible = due.saturating_add(MAX_MISSING + elapsed_ns / MIN_GAP_NS);
+        if all > possible {
             progress.announced = Some(due);
             return None;
         }
@@ -197,7 +206,7 @@ impl DatagramReader for Iperf2Reader {
         self.progress.bytes += datagram.len() as u64;
         let header = Iperf2Datagram::read(datagram, self.layout, self.is_wide)?;
         if header.id < 0 {
-            return self.take_last(header.id, due);
+            return self.take_last(header, due);
         }
         let sequence = header.id.checked_sub(self.first)?;
         Some(Stamp {
@@ -290,6 +299,16 @@ mod tests {
             None
         );
         assert_eq!(reader.announced(), Some(9));
+    }
+
+    #[test]
+    fn a_sign_bit_is_no_two_thousand_million_datagrams() {
+        let mut reader = Iperf2Reader::new(HeaderLayout::Twelve, false, 0);
+        let mut last = datagram(HeaderLayout::Twelve, 0);
+        last[..4].copy_from_slice(&0x8000_0013_u32.to_be_bytes());
+        assert_eq!(reader.read(&last, 18, 0), None);
+        assert_eq!(reader.announced(), Some(19));
+        assert_eq!(reader.layout, HeaderLayout::SixteenOld);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(super) enum EndAnnouncement {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndAnswer {
     pub(super) flow: u32,
+    /// The datagrams that were sent.
+    pub(super) sent: u64,
     /// The report; otherwise the number of attempts.
     pub(super) report: Result<ServerReport, u32>,
 }
@@ -136,9 +138,12 @@ impl Iperf2DatagramSender {
             }
             EndAnnouncement::UntilReported(answers) => {
                 let report = self.await_report(socket, &mut last, number)?;
-                let flow = self.flow;
                 // The test may have been given up meanwhile.
-                let _ = answers.send(EndAnswer { flow, report });
+                let _ = answers.send(EndAnswer {
+                    flow: self.flow,
+                    sent: flow.counters.datagrams.load(Relaxed),
+                    report,
+                });
             }
         }
         Ok(())

@@ -74,7 +74,11 @@ impl<'a> Iperf2ServerSession<'a> {
                 version: extended.and_then(|extended| extended.version_text()),
                 no_udp_fin: false,
                 trip_times: extended.is_some_and(|extended| extended.trip_times),
-                tos: state.options.tos.unwrap_or(0),
+                tos: extended
+                    .map(|extended| extended.tos as u8)
+                    .filter(|tos| *tos != 0)
+                    .or(state.options.tos)
+                    .unwrap_or(0),
             },
             answers,
             arrived_answers,

@@ -172,7 +172,8 @@ impl TcpTest<'_> {
             self.add(&mut set, Role::Receiver, task)?;
         }
         if matches!(mode, TestMode::Reverse | TestMode::FullDuplex) {
-            let task = self.sender();
+            let header_bytes = self.send_header()?;
+            let task = self.sender(header_bytes);
             self.add(&mut set, Role::Sender, task)?;
         }
         if mode == TestMode::Dual {
@@ -204,7 +205,30 @@ impl TcpTest<'_> {
         receiver.into_task()
     }
 
-    fn sender(&self) -> FlowTask {
+    /// Sends the header that a client expects before bursts with times: its length.
+    fn send_header(&self) -> Result<u64, crate::error::RunError> {
+        let asked = self.session.header.filter(|_| self.session.test.trip_times);
+        let (Some(mut header), Some(mut stream)) = (asked, self.socket.tcp()) else {
+            return Ok(0);
+        };
+        if header.mode == TestMode::Reverse {
+            header.mode = TestMode::Up;
+        }
+        if let Some(extended) = &mut header.extended {
+            extended.version = VERSION;
+            extended.rate = 0;
+        }
+        let bytes = header.encode_tcp(wall_clock());
+        stream
+            .write_all(&bytes)
+            .map_err(|cause| crate::error::RunError::Lost {
+                doing: "answering a test header",
+                cause,
+            })?;
+        Ok(bytes.len() as u64)
+    }
+
+    fn sender(&self, header_bytes: u64) -> FlowTask {
         let session = &self.session;
         if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
             && extended.tos != 0
@@ -218,11 +242,14 @@ impl TcpTest<'_> {
         } as usize;
         let rate = session.state.limited_rate(session.requested_rate());
         let (_, bytes) = session.end();
+        let bytes = bytes.map(|bytes| bytes.saturating_sub(header_bytes));
         let close = TcpClose::AwaitClose(match session.test.mode {
             TestMode::Reverse => Some(CLOSE_TIMEOUT),
             _ => None,
         });
         let payload = pattern_payload(length, session.test.trip_times);
-        tcp_sender(payload, length, rate, bytes, close).into_task()
+        let mut sender = tcp_sender(payload, length, rate, bytes, close);
+        sender.bytes_before = header_bytes;
+        sender.into_task()
     }
 }

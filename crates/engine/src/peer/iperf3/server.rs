@@ -3,13 +3,14 @@
 use super::control::Iperf3Control;
 use super::plan::{MAX_DURATION, plan_from_parameters};
 use super::registered_test::RegisteredTest;
+use super::reverse_amount::ReverseAmount;
 use super::session::ServerSession;
 use super::session_error::SessionError;
 use super::session_streams::StreamCollector;
 use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
 use crate::flow::role;
-use crate::options::LocalOptions;
+use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
 use crate::server::ServerState;
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
@@ -75,8 +76,8 @@ fn run(
     mut plan: Plan,
     streams: Vec<Iperf3Stream>,
 ) -> Result<(), SessionError> {
-    if let Some(bulk) = plan.bulk_mut().filter(|bulk| bulk.bytes().is_none()) {
-        // The client ends the test, by its own clock.
+    if let Some(bulk) = plan.bulk_mut() {
+        // The client ends the test, by its own clock or count.
         bulk.end = TestEnd::Time(MAX_DURATION);
     }
     let options = LocalOptions {
@@ -84,11 +85,15 @@ fn run(
             .server_affinity
             .map(|cpu| vec![cpu as usize])
             .unwrap_or_default(),
+        tcp: TcpLocalOptions {
+            file: session.state.options.iperf3.file.clone(),
+        },
         ..LocalOptions::default()
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
-    let mut set = StreamTasks::new(parameters, &plan, false).spawn(streams, &options)?;
+    let tasks = StreamTasks::new(parameters, &plan, false);
+    let mut set = tasks.spawn(streams, &options)?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }
@@ -96,10 +101,11 @@ fn run(
     session
         .control
         .send(&[ControlState::TestStart, ControlState::TestRunning])?;
-    set.start();
+    set.start_senders();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage);
+    let amount = ReverseAmount::new(parameters, tasks.budget());
+    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage, amount);
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {

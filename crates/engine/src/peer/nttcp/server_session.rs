@@ -14,6 +14,7 @@ use caudal_core::plan::{
 use caudal_core::sample::Role;
 use caudal_core::units::ByteCount;
 use caudal_wire::nttcp::{ResultRow, TransferRequest};
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::Ordering::Relaxed;
@@ -99,7 +100,12 @@ impl NttcpSession<'_> {
         }));
         let number = u32::from(request.number.unwrap_or(1));
         let mark = char::from_digit(number, 10).unwrap_or('1');
-        Ok(row.show(mark, &request.format))
+        let row = row.show(mark, &request.format);
+        Ok(match request.verbose {
+            // A verbose client waits for this line and the empty one.
+            true => format!("{row}\nnttcp-{mark}: exiting\n"),
+            false => row,
+        })
     }
 
     fn transfer(&self, request: &TransferRequest) -> Result<ResultRow, NttcpError> {
@@ -116,6 +122,7 @@ impl NttcpSession<'_> {
             peer: self.peer.ip(),
             request,
             limits: &limits,
+            notes: RefCell::default(),
         };
         let socket = if request.transmit {
             let patience = DATA_TIMEOUT.min(options.idle_timeout);
