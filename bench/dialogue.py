@@ -178,16 +178,15 @@ def iperf3_control(to, back):
             yield back.nth(begin), f"s state {seen}"
 
 
-def iperf3_dialogue(packets):
+def iperf3_dialogue(packets, words):
     all_of = connections(packets)
     lines = list(iperf3_control(all_of[0][2], all_of[0][3]))
     running = next(nth for nth, line in lines if line == "s state 2") + 0.5
     for number, (_, _, to, back, when) in enumerate(all_of[1:], 1):
         lines.append((when, f"c open {number}"))
-        if to.bytes > 37:
-            lines.append((running, f"c data {number} {to.bytes - 37}"))
-        if back.bytes:
-            lines.append((running, f"s data {number} {back.bytes}"))
+        # The first half of the flows of a test in both directions sends to the server.
+        is_down = "--bidir" in words and number > (len(all_of) - 1) // 2 or "-R" in words
+        lines.append((running, f"s data {number} {back.bytes}" if is_down else f"c data {number} {to.bytes - 37}"))
     flows = {}
     for packet in packets:
         if packet.protocol != "udp":
@@ -248,7 +247,7 @@ def iperf2_dialogue(packets):
 def main():
     tool, path, version, *words = sys.argv[1:]
     packets = run(tool, path, words)
-    lines = iperf3_dialogue(packets) if tool == "iperf3" else iperf2_dialogue(packets)
+    lines = iperf3_dialogue(packets, words) if tool == "iperf3" else iperf2_dialogue(packets)
     print(f"## {tool} {version}: {' '.join(words)}")
     print("\n".join(lines) + "\n")
 

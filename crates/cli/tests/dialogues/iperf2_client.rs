@@ -3,7 +3,7 @@
 use super::iperf2_datagrams::{DatagramFlow, Sent, receive_flows, request_flow, send_flow};
 use super::support::port::free_port;
 use super::support::{Running, SOON, caudal};
-use super::traffic::{Transfer, receive, send};
+use super::traffic::{Leftover, Transfer, receive, send};
 use super::transcript::{Dialogue, End, Step};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -114,10 +114,10 @@ impl Player<'_> {
     fn datagram_flow(&mut self, step: &Step) -> DatagramFlow {
         let Step::Datagrams {
             flow,
-            count,
             length,
             first,
             last,
+            ..
         } = step
         else {
             panic!("no datagrams: {step:?}");
@@ -128,7 +128,6 @@ impl Player<'_> {
         self.sockets.insert(*flow, socket.try_clone().unwrap());
         DatagramFlow {
             socket,
-            count: *count,
             length: *length,
             first: self.begin(first),
             last: self.begin(last),
@@ -180,7 +179,7 @@ impl Player<'_> {
                     assert_eq!(answer[..8], begin[..8], "kind and length of the answer");
                     return;
                 }
-                self.receivers.push(receive(stream, None, None));
+                self.receivers.push(receive(stream, None, None, Leftover::Read));
             }
             Step::Datagrams { flow, count, .. } => {
                 if let (Some(socket), true) = (self.sockets.get(flow), *count > 2) {

@@ -16,7 +16,6 @@ const MIN_REPORT: usize = 128;
 /// A flow as it was recorded.
 pub struct DatagramFlow {
     pub socket: UdpSocket,
-    pub count: u64,
     pub length: usize,
     /// What the first datagram begins with.
     pub first: Vec<u8>,

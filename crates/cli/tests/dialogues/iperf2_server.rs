@@ -3,7 +3,7 @@
 use super::iperf2_datagrams::receive_flows;
 use super::support::port::free_port;
 use super::support::{Ended, Running, SOON, caudal};
-use super::traffic::{receive, send};
+use super::traffic::{Leftover, receive, send};
 use super::transcript::{Dialogue, End, Step};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -149,7 +149,7 @@ fn serve_connection(mut stream: TcpStream, behaviour: &Behaviour) -> u64 {
         back.shutdown(Shutdown::Write).unwrap();
         sent
     };
-    let receiving = receive(stream.try_clone().unwrap(), None, None);
+    let receiving = receive(stream.try_clone().unwrap(), None, None, Leftover::Read);
     match behaviour.sends {
         None => receiving.counted() + begin.len() as u64,
         Some((bytes, Sends::Here)) => {

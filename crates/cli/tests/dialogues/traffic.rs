@@ -89,14 +89,29 @@ pub fn send(
     })
 }
 
-/// Receives until `bytes` have come, the connection ends, or the test is over and nothing comes any more. With `whole`,
-/// what is no whole block of that size does not count, as for iperf3 from 3.16 on.
-pub fn receive(mut stream: TcpStream, bytes: Option<u64>, whole: Option<u64>) -> Transfer {
+/// What a receiver does with what comes after the end of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftover {
+    /// It reads until nothing comes any more.
+    Read,
+    /// It stops at once.
+    Leave,
+}
+
+impl Leftover {
+    fn is_left(self, over: &AtomicBool) -> bool {
+        self == Self::Leave && over.load(Ordering::Relaxed)
+    }
+}
+
+/// Receives until `bytes` have come, the connection ends, or the test is over. With `whole`, what is no whole block of that
+/// size does not count, as for iperf3 from 3.16 on.
+pub fn receive(mut stream: TcpStream, bytes: Option<u64>, whole: Option<u64>, leftover: Leftover) -> Transfer {
     Transfer::start(move |over| {
         stream.set_read_timeout(Some(GLANCE)).unwrap();
         let mut chunk = vec![0; 64 << 10];
         let mut received = 0;
-        while bytes.is_none_or(|bytes| received < bytes) {
+        while bytes.is_none_or(|bytes| received < bytes) && !leftover.is_left(over) {
             match stream.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(count) => received += count as u64,
@@ -157,13 +172,13 @@ pub fn send_datagrams(
     })
 }
 
-/// Receives datagrams of a length until `count` have come, or the test is over and nothing comes any more.
+/// Receives datagrams of a length until `count` have come, or the test is over.
 pub fn receive_datagrams(socket: UdpSocket, length: usize, count: Option<u64>) -> Transfer {
     Transfer::start(move |over| {
         socket.set_read_timeout(Some(GLANCE)).unwrap();
         let mut datagram = vec![0; 64 << 10];
         let mut received = 0;
-        while count.is_none_or(|count| received < count) {
+        while count.is_none_or(|count| received < count) && !Leftover::Leave.is_left(over) {
             match socket.recv(&mut datagram) {
                 Ok(size) => received += u64::from(size == length),
                 Err(error) if is_timeout(&error) => {

@@ -160,10 +160,11 @@ impl Case {
 /// The end, the flows and whether there is a rate: every pair of two of them is met.
 fn shapes(transport: Transport, is_iperf3: bool) -> Vec<(Until, u64, Option<u64>)> {
     let blocks = |rate: Option<u64>| match (transport, rate) {
-        (Transport::Tcp, Some(_)) => 10,
-        (Transport::Tcp, None) => 100,
+        // Multiples of three: the amount is each flow's share in some protocols.
+        (Transport::Tcp, Some(_)) => 12,
+        (Transport::Tcp, None) => 99,
         (Transport::Udp, Some(_)) => 600,
-        (Transport::Udp, None) => 50,
+        (Transport::Udp, None) => 51,
     };
     let unit = match transport {
         Transport::Tcp => BLOCK,
@@ -224,7 +225,12 @@ fn between(tool: Tool, client: Command, server: Command, cases: &mut Vec<Case>) 
         }
     }
     // A block is a quarter of a second and more: whether blocks are whole is seen in the bytes.
-    for (directions, rate) in [(Directions::Up, 4_000_000), (Directions::Down, 1_000_000)] {
+    // iperf 2 refuses a rate of less than a block in a second.
+    let slow = match tool {
+        Tool::Iperf3 => 1_000_000,
+        Tool::Iperf2 => 4_000_000,
+    };
+    for (directions, rate) in [(Directions::Up, 4_000_000), (Directions::Down, slow)] {
         let shape = (Until::OneSecond, 1, Some(rate));
         cases.push(case(Transport::Tcp, directions, shape));
     }

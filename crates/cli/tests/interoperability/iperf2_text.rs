@@ -55,16 +55,17 @@ pub fn read(text: &str, end: End, directions: Directions, port: u16) -> Account 
         else {
             continue;
         };
+        let number = id.trim_start_matches('*');
         if rest.trim_start().starts_with("local ") {
             let ports: Vec<&str> = rest.split(" port ").skip(1).collect();
             let of_server = match end {
                 End::Client => ports.get(1),
                 End::Server => ports.first(),
             };
-            let number = of_server.and_then(|words| words.split_whitespace().next());
-            opened_back.insert(id.to_owned(), number != Some(&port.to_string()));
+            let of_server = of_server.and_then(|words| words.split_whitespace().next());
+            opened_back.insert(number.to_owned(), of_server != Some(&port.to_string()));
         } else if rest.contains("Server Report") {
-            reported = Some(id.to_owned());
+            reported = Some(number.to_owned());
         } else if let Some(line) = FiguresLine::parse(id, rest) {
             let is_report = reported.as_deref() == Some(line.id);
             let is_down = match directions {
