@@ -179,7 +179,8 @@ impl Player<'_> {
                     assert_eq!(answer[..8], begin[..8], "kind and length of the answer");
                     return;
                 }
-                self.receivers.push(receive(stream, None, None, Leftover::Read));
+                self.receivers
+                    .push(receive(stream, None, None, Leftover::Read));
             }
             Step::Datagrams { flow, count, .. } => {
                 if let (Some(socket), true) = (self.sockets.get(flow), *count > 2) {

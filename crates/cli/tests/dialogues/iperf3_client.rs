@@ -2,7 +2,9 @@
 
 use super::iperf3_results::{assert_has_keys_of, filled_in};
 use super::support::{SOON, Serve};
-use super::traffic::{DatagramLayout, Leftover, Transfer, receive, receive_datagrams, send, send_datagrams};
+use super::traffic::{
+    DatagramLayout, Leftover, Transfer, receive, receive_datagrams, send, send_datagrams,
+};
 use super::transcript::{Dialogue, End, Step};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -157,7 +159,11 @@ impl Player<'_> {
             }
             Step::Data { flow, bytes } => {
                 let amount = self.awaited(*bytes);
-                self.start(*flow, receive(self.stream(*flow), amount, None, Leftover::Leave), false);
+                self.start(
+                    *flow,
+                    receive(self.stream(*flow), amount, None, Leftover::Leave),
+                    false,
+                );
             }
             Step::Datagrams {
                 flow,

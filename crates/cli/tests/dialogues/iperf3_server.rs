@@ -144,8 +144,10 @@ impl Player<'_> {
                 // From 3.16 on the server reads whole blocks, and what is less does not count.
                 let whole = (self.dialogue.version_numbers() >= vec![3, 16])
                     .then(|| self.parameters["len"].as_u64().unwrap());
-                self.transfers
-                    .insert(*flow, (receive(stream, None, whole, Leftover::Read), End::Client));
+                self.transfers.insert(
+                    *flow,
+                    (receive(stream, None, whole, Leftover::Read), End::Client),
+                );
             }
             Step::Datagrams { flow, length, .. } => self.udp.receive(*flow, *length),
             Step::Stream { .. } => panic!("no step of iperf3: {step:?}"),

@@ -106,7 +106,12 @@ impl Leftover {
 
 /// Receives until `bytes` have come, the connection ends, or the test is over. With `whole`, what is no whole block of that
 /// size does not count, as for iperf3 from 3.16 on.
-pub fn receive(mut stream: TcpStream, bytes: Option<u64>, whole: Option<u64>, leftover: Leftover) -> Transfer {
+pub fn receive(
+    mut stream: TcpStream,
+    bytes: Option<u64>,
+    whole: Option<u64>,
+    leftover: Leftover,
+) -> Transfer {
     Transfer::start(move |over| {
         stream.set_read_timeout(Some(GLANCE)).unwrap();
         let mut chunk = vec![0; 64 << 10];

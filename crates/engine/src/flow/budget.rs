@@ -87,7 +87,10 @@ mod tests {
         assert_eq!((budget.claim(10), budget.claim(1)), (10, 0));
         assert!(budget.is_used_up() && budget.may_grow());
         budget.extend(7);
-        assert_eq!((budget.claim(5), budget.claim(5), budget.claim(5)), (5, 2, 0));
+        assert_eq!(
+            (budget.claim(5), budget.claim(5), budget.claim(5)),
+            (5, 2, 0)
+        );
         assert!(!ByteBudget::new(Some(10)).may_grow());
     }
 }
