@@ -457,15 +457,18 @@ def judge_kernel(case, ends, kernel):
         if total("received") > kernel["IpExt:InOctets"]:
             yield f"{total('received')} received, the kernel has seen {kernel['IpExt:InOctets']}"
         return
-    # The rest are hellos, acknowledgements and last datagrams, which may be repeated.
+    # The rest are hellos, acknowledgements and last datagrams, which may be repeated. A batch that caudal hands over at once
+    # is one datagram to the kernel, so that only a real sender's count is held against it; and what a real receiver has
+    # not read at the end, 20 ms and more, it takes for received or for lost.
     slack = 25 * case.parallel
     sent, received = total("sent") // DATAGRAM, total("received") // DATAGRAM
-    if not -2 * case.parallel <= kernel["Udp:OutDatagrams"] - sent <= TOLERANCE * sent + slack:
+    senders = {case.client if case.direction != "down" else case.server, case.server if case.direction != "up" else case.client}
+    if senders == {"theirs"} and not -2 * case.parallel <= kernel["Udp:OutDatagrams"] - sent <= TOLERANCE * sent + slack:
         yield f"{sent} datagrams sent, the kernel has {kernel['Udp:OutDatagrams']}"
-    if not -2 * case.parallel <= kernel["Udp:InDatagrams"] - received <= TOLERANCE * received + slack:
+    if case.server != case.client and received - kernel["Udp:InDatagrams"] > max(2 * case.parallel, 0.03 * received):
         yield f"{received} datagrams received, the kernel has {kernel['Udp:InDatagrams']}"
-    dropped = kernel["Udp:OutDatagrams"] - kernel["Udp:InDatagrams"]
-    if total("lost") > dropped + TOLERANCE * sent + slack:
+    dropped = kernel["Udp:InErrors"]
+    if total("lost") > dropped + 0.03 * sent + slack:
         yield f"{total('lost')} called lost, the kernel lost {dropped}"
 
 
