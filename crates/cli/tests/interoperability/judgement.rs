@@ -70,9 +70,12 @@ fn hold_ends(
         panic!("an end has not counted: {what}");
     };
     assert!(sent > 0 && arrived > 0, "nothing was counted: {what}");
+    // A client of iperf3's protocol ends a download by its own clock, whatever is still to come.
+    let is_left_by_client =
+        case.tool == Tool::Iperf3 && case.directions == Directions::Both && case.rate.is_none();
     match case.transport {
         // What arrives at ours is counted to the end; a real sender does not count the block that it has not finished.
-        Transport::Tcp if receiver != Command::Real => {
+        Transport::Tcp if receiver != Command::Real && !is_left_by_client => {
             let unfinished = if sender == Command::Real {
                 case.flows * BLOCK
             } else {
@@ -87,7 +90,10 @@ fn hold_ends(
         Transport::Udp => {
             let lost = receiving.lost.unwrap_or(0) * DATAGRAM;
             assert!(lost <= sent, "more was lost than sent: {what}");
-            assert_equal_counts(sent, arrived + lost, 2 * case.flows * DATAGRAM, what);
+            // iperf 2's server takes the first datagrams of later flows for those of the first, which has gaps then.
+            let is_mixed = case.tool == Tool::Iperf2 && receiver == Command::Real && case.flows > 1;
+            let slack = if is_mixed { 10 } else { 2 };
+            assert_equal_counts(sent, arrived + lost, slack * case.flows * DATAGRAM, what);
         }
     }
 }
