@@ -17,6 +17,7 @@ mod server_view;
 mod text;
 mod transferred_file;
 mod units;
+mod used_logins;
 
 pub use command::main;
 pub use server_view::transcripts;
