@@ -3,7 +3,7 @@
 
 mod support;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, ExitCode};

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 use support::place::Place;
 use support::port::{self, free_port};
-use support::{Ended, Running, SOON, Serve, caudal, run, trial, uninstalled};
+use support::{Running, SOON, Serve, caudal, run, trial, uninstalled};
 
 fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();

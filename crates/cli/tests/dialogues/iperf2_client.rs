@@ -224,7 +224,7 @@ impl Player<'_> {
         }
         if flows > 0 && (self.dialogue.has("-d") || self.dialogue.has("-r")) {
             let socket = self.back_socket.try_clone().unwrap();
-            let receiving = thread::spawn(move || receive_flows(&socket, flows, report));
+            let receiving = thread::spawn(move || receive_flows(&socket, flows, report.as_deref()));
             self.datagram_receivers.push(receiving);
         }
     }

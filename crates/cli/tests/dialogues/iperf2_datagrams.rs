@@ -102,7 +102,7 @@ fn ask_for_report<'a>(flow: &DatagramFlow, last: &[u8], answer: &'a mut [u8]) ->
 
 /// Receives flows at a socket until the last datagram of each has come, and answers that with `report`, filled in with what
 /// came: the bytes of all.
-pub fn receive_flows(socket: &UdpSocket, flows: u64, report: Option<Vec<u8>>) -> u64 {
+pub fn receive_flows(socket: &UdpSocket, flows: u64, report: Option<&[u8]>) -> u64 {
     let socket = socket.try_clone().unwrap();
     socket.set_read_timeout(Some(SOON)).unwrap();
     let mut datagram = vec![0; 64 << 10];
@@ -120,7 +120,8 @@ pub fn receive_flows(socket: &UdpSocket, flows: u64, report: Option<Vec<u8>>) ->
             continue;
         }
         *is_over = true;
-        if let Some(mut report) = report.clone() {
+        if let Some(report) = report {
+            let mut report = report.to_vec();
             // Until 2.0.13 the report begins as the datagram that it answers.
             if report[0] != 0 {
                 report[..16].copy_from_slice(&datagram[..16]);

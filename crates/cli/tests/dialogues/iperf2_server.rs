@@ -177,5 +177,5 @@ fn serve_datagrams(dialogue: &Dialogue, socket: &UdpSocket) -> u64 {
         }
         _ => None,
     });
-    receive_flows(socket, flows(dialogue) as u64, report)
+    receive_flows(socket, flows(dialogue) as u64, report.as_deref())
 }

@@ -18,10 +18,13 @@ struct Flow {
     datagrams: Arc<AtomicU64>,
 }
 
+/// The length of the datagrams of each address, and how many have come.
+type Counters = BTreeMap<SocketAddr, (usize, Arc<AtomicU64>)>;
+
 pub struct UdpServer {
     socket: UdpSocket,
     flows: BTreeMap<usize, Flow>,
-    counters: Arc<Mutex<BTreeMap<SocketAddr, (usize, Arc<AtomicU64>)>>>,
+    counters: Arc<Mutex<Counters>>,
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
     reads: bool,

@@ -31,7 +31,7 @@ pub fn check(case: &Case) {
         }
         Tool::Iperf2 => {
             let told = client_account(case, &client, port);
-            (told, printed(server, case, port, told.flows))
+            (told, printed(&server, case, port, told.flows))
         }
     };
     judge(case, &told, &served, &context);
@@ -101,7 +101,7 @@ fn client_account(case: &Case, client: &Ended, port: u16) -> Account {
 }
 
 /// What iperf 2's server prints, which it does some time after the client has gone.
-fn printed(server: Running, case: &Case, port: u16, flows: usize) -> Account {
+fn printed(server: &Running, case: &Case, port: u16, flows: usize) -> Account {
     let until = Instant::now() + PRINTING;
     loop {
         let account = iperf2_text::read(&server.said(), End::Server, case.directions, port);
