@@ -6,6 +6,7 @@ mod digits;
 pub mod iperf2;
 pub mod iperf3;
 pub mod nttcp;
+pub mod option_document;
 mod option_table;
 mod program;
 pub mod program_name;

@@ -51,6 +51,10 @@ pub struct LossLocation {
     pub receiver_socket: Option<u64>,
     /// `true` when that is a lower bound: the kernel counts datagrams that it had joined as one.
     pub receiver_socket_at_least: bool,
+    /// Dropped by the receiver's kernel because their checksum was wrong, all traffic: damaged on the path. Absent where the
+    /// receiver does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<u64>,
     /// The rest, lost on the path; an upper bound where the number before is a lower one. Absent where it
     /// cannot be distinguished from drops at the receiving socket.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use crate::loss::ImplausibleLoss;
 use crate::plan::{Direction, PlannedFlow};
+use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
@@ -51,6 +52,9 @@ pub struct TcpSnapshot {
     pub send_buffer_limited_us: Option<u64>,
     /// The rate the kernel paces at, bit/s; `None` when it does not pace.
     pub pacing_rate_bps: Option<u64>,
+    /// The limit set to that rate (`SO_MAX_PACING_RATE`), bit/s; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pacing_rate_bps: Option<u64>,
     /// Sending maximum segment size, bytes.
     pub mss: u32,
     /// Path MTU, bytes.
@@ -81,6 +85,13 @@ pub struct SenderCounters {
     pub cpu_wait_ns: u64,
     /// Time spent waiting for the receiver's credit, ns (UDP at `max` on one machine).
     pub credit_wait_ns: u64,
+    /// Time spent waiting for the source of the payload, such as a pipe, ns (TCP).
+    pub source_wait_ns: u64,
+    /// Time spent waiting for the schedule of the rate asked for, ns (TCP).
+    pub pace_wait_ns: u64,
+    /// The states in which the connection was found between samples (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<SenderReadings>,
     /// The kernel's state (TCP).
     pub tcp: Option<TcpSnapshot>,
 }
@@ -120,6 +131,9 @@ pub struct ReceiverCounters {
     /// Reads by the part of the buffer that they filled, in eighths, where they are counted (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_sizes: Option<[u64; 8]>,
+    /// The states in which the connection was found between samples (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<ReceiverReadings>,
     /// One-way transit times, where datagrams carry the sender's wall clock (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitTimes>,

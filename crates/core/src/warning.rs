@@ -58,6 +58,8 @@ pub enum WarningCode {
     SendRefused,
     /// The receiving socket's buffer overflowed.
     ReceiveBufferOverflow,
+    /// Packets arrived damaged.
+    ChecksumErrors,
     /// The receiving socket's buffer is small.
     ReceiveBufferSmall,
     /// The kernel granted less buffer than was asked for.
@@ -111,6 +113,7 @@ impl WarningCode {
         Self::RateNotReached,
         Self::SendRefused,
         Self::ReceiveBufferOverflow,
+        Self::ChecksumErrors,
         Self::ReceiveBufferSmall,
         Self::WindowNotGranted,
         Self::PacedLoopback,
@@ -145,6 +148,7 @@ impl WarningCode {
             Self::RateNotReached => "rate_not_reached",
             Self::SendRefused => "send_refused",
             Self::ReceiveBufferOverflow => "receive_buffer_overflow",
+            Self::ChecksumErrors => "checksum_errors",
             Self::ReceiveBufferSmall => "receive_buffer_small",
             Self::WindowNotGranted => "window_not_granted",
             Self::PacedLoopback => "paced_loopback",
@@ -188,6 +192,9 @@ impl WarningCode {
             Self::SendRefused => "the sender's own kernel refused datagrams",
             Self::ReceiveBufferOverflow => {
                 "the receiving socket's buffer overflowed: the receiver, not the network, lost datagrams"
+            }
+            Self::ChecksumErrors => {
+                "the receiver's kernel dropped packets whose checksum was wrong: the network damages them"
             }
             Self::ReceiveBufferSmall => {
                 "the kernel granted less receive buffer than a burst can fill"
@@ -250,6 +257,9 @@ impl WarningCode {
             Self::SendRefused => "lower the rate, or check whether the receiver still listens",
             Self::ReceiveBufferOverflow => {
                 "raise net.core.rmem_max on the receiver, or lower the rate"
+            }
+            Self::ChecksumErrors => {
+                "look for a faulty interface, cable or memory on the path, or a wrong checksum offload"
             }
             Self::ReceiveBufferSmall => {
                 "raise net.core.rmem_max on the receiver to 8388608, or run its server as root"

@@ -2,11 +2,10 @@
 
 use crate::raw::{
     CREATE_STREAMS, DISPLAY_RESULTS, EXCHANGE_RESULTS, IPERF_DONE, PARAM_EXCHANGE, RawClient,
-    TEST_END, TEST_RUNNING, TEST_START, cookie, results, server, versions,
+    TEST_END, TEST_RUNNING, TEST_START, cookie, results, versions,
 };
 use crate::support::{SOON, Serve};
 use serde_json::json;
-use std::io::Read;
 use std::net::{Shutdown, UdpSocket};
 use std::time::{Duration, Instant};
 
@@ -139,6 +138,42 @@ fn a_cookie_of_a_version_before_3_2_is_one() {
         assert_eq!(control.hears_json()["streams"][0]["bytes"], 100_000);
         control.hears(DISPLAY_RESULTS);
         control.say(&[IPERF_DONE]);
+    }
+    server.still_serves();
+}
+
+#[test]
+fn a_client_that_takes_stamps_for_the_time_of_day_gets_it() {
+    let server = Serve::start("");
+    // Versions before 3.7 begin their jitter with the difference of the clocks; those before 3.1 do not tell theirs.
+    for (version, letter, is_wall) in [
+        ("", 'a', true),
+        (",\"client_version\":\"3.1.3\"", 'b', true),
+        (",\"client_version\":\"3.12\"", 'c', false),
+    ] {
+        let mut control = RawClient::connect(server.port, &cookie(letter));
+        control.hears(PARAM_EXCHANGE);
+        control.say_json(&format!(
+            "{{\"udp\":true,\"time\":1,\"parallel\":1,\"len\":1000,\"reverse\":true,\"bandwidth\":1000000{version}}}"
+        ));
+        control.hears(CREATE_STREAMS);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(("127.0.0.1", server.port)).unwrap();
+        socket.set_read_timeout(Some(SOON)).unwrap();
+        socket.send(b"9876").unwrap();
+        let mut datagram = [0; 2000];
+        assert_eq!(socket.recv(&mut datagram).unwrap(), 4);
+        control.hears(TEST_START);
+        control.hears(TEST_RUNNING);
+        assert_eq!(socket.recv(&mut datagram).unwrap(), 1000);
+        let stamp_s = u32::from_be_bytes(datagram[..4].try_into().unwrap());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now_s = u32::try_from(now.unwrap().as_secs()).unwrap();
+        assert_eq!(
+            stamp_s.abs_diff(now_s) < 3600,
+            is_wall,
+            "{version}: {stamp_s}"
+        );
     }
     server.still_serves();
 }

@@ -2,7 +2,7 @@
 
 use crate::raw::{
     ACCESS_DENIED, CREATE_STREAMS, EXCHANGE_RESULTS, PARAM_EXCHANGE, RawClient, SERVER_ERROR,
-    TEST_END, TEST_RUNNING, TEST_START, cookie, results, server,
+    TEST_END, TEST_RUNNING, TEST_START, cookie, results,
 };
 use crate::support::{SOON, Serve, caudal, run};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use crate::raw::{
     ACCESS_DENIED, CREATE_STREAMS, DISPLAY_RESULTS, EXCHANGE_RESULTS, IPERF_DONE, SERVER_ERROR,
-    TEST_END, TEST_RUNNING, TEST_START, cookie, our_client, results, server, versions,
+    TEST_END, TEST_RUNNING, TEST_START, our_client, results, server, versions,
 };
 use crate::support::SOON;
 use serde_json::json;

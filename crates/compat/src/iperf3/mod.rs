@@ -20,4 +20,5 @@ mod units;
 mod used_logins;
 
 pub use command::main;
+pub use options::absent_options;
 pub use server_view::transcripts;

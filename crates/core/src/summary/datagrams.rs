@@ -132,8 +132,19 @@ fn location(
         Direction::Up => (Some(context.client_usage), ServerAccount::Full),
         Direction::Down => (context.server_usage, context.timeline.server_account()),
     };
+    let receiver_usage = match flows.direction {
+        Direction::Up => context.server_usage,
+        Direction::Down => Some(context.client_usage),
+    };
+    // The kernel counts a wrong checksum among the drops of the socket too.
+    let damaged = receiver_usage
+        .and_then(|usage| usage.udp_checksum_errors)
+        .filter(|_| account.is_full())
+        .map(|errors| errors.min(counts.lost));
     let at_socket = if account.is_full() {
-        counts.socket_drops
+        counts
+            .socket_drops
+            .saturating_sub(damaged.unwrap_or_default())
     } else {
         0
     };
@@ -144,14 +155,17 @@ fn location(
             .and_then(|usage| usage.qdisc_drops)
             .filter(|_| !context.loopback),
         receiver_socket: account.is_full().then_some(at_socket),
+        checksum: damaged,
         ..LossLocation::default()
     };
     if counts.unknown {
         location.receiver_socket = None;
         return location;
     }
-    let elsewhere =
-        location.sender_refused.unwrap_or(0) + at_socket + location.sender_qdisc.unwrap_or(0);
+    let elsewhere = location.sender_refused.unwrap_or(0)
+        + at_socket
+        + damaged.unwrap_or(0)
+        + location.sender_qdisc.unwrap_or(0);
     let rest = counts.lost.saturating_sub(elsewhere);
     if !account.is_full() {
         location.path_or_socket = Some(rest);

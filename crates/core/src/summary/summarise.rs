@@ -74,9 +74,10 @@ fn summarise_direction(
     );
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
-    let limited_by = limited_by(context, &flows, loss.as_ref());
-    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let records = &flows.records;
+    let ceiling = ceiling(context, records, goodput_mean);
+    let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
+    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let received = records.iter().map(|record| {
         let last = || context.timeline.last_received(record.flow.id);
         Some(record.received().or_else(last)?.bytes)
@@ -95,7 +96,7 @@ fn summarise_direction(
             .iter()
             .map(|record| Some(record.sent()?.bytes))
             .sum(),
-        ceiling: Some(ceiling(context, records, goodput_mean)),
+        ceiling: Some(ceiling),
         limited_by: Some(limited_by),
         sender_cpu: sum_of_measured(&flows, |flow| flow.sender_cpu),
         receiver_cpu: sum_of_measured(&flows, |flow| flow.receiver_cpu),

@@ -4,6 +4,7 @@
 //! ([`TcpClose`], [`UnsentDatagrams`]) or a small trait ([`DatagramFormat`], [`DatagramReader`]).
 
 mod budget;
+mod connection_reader;
 mod counters;
 mod credit;
 mod datagram_account;

@@ -25,6 +25,8 @@ const STALLED_NS: u64 = 10_000_000_000;
 const STOPPED_NS: u64 = 1_000_000_000;
 /// The maximum sleep before the signals are looked at again, ns.
 const MAX_SLEEP_NS: u64 = 10_000_000;
+/// The part of the queue that the end of the stream is, which follows all data: its acknowledgement may be delayed.
+const FIN_BYTES: u32 = 1;
 /// The interval at which a sender looks whether a budget that is used up was extended, ns.
 const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
@@ -115,11 +117,17 @@ impl TcpSender {
                 break;
             }
             if let Some(pacer) = &mut pacer
-                && !wait_for_turn(pacer, sent, claimed as u64, signals)
+                && !wait_for_turn(pacer, sent, claimed as u64, flow)
             {
                 break;
             }
-            let mut left = match self.payload.prepare(claimed, &self.budget)? {
+            let source_ns = self.payload.is_read().then(monotonic_ns);
+            let block = self.payload.prepare(claimed, &self.budget)?;
+            if let Some(began_ns) = source_ns {
+                let waited_ns = monotonic_ns().saturating_sub(began_ns);
+                counters.source_wait_ns.fetch_add(waited_ns, Relaxed);
+            }
+            let mut left = match block {
                 NextBlock::Ready(left) => left,
                 NextBlock::Again => continue,
                 NextBlock::End => break,
@@ -180,16 +188,21 @@ impl TcpSender {
 }
 
 /// Waits until the next block may be written; `false` when the flow is stopped meanwhile.
-fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, signals: &FlowSignals) -> bool {
+fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, flow: &FlowContext) -> bool {
+    let mut before = None;
     loop {
         let now = monotonic_ns();
+        if let Some(before) = before.replace(now) {
+            let waited_ns = now.saturating_sub(before);
+            flow.counters.pace_wait_ns.fetch_add(waited_ns, Relaxed);
+        }
         let wait_ns = pacer.wait_ns(now, sent, next);
         if wait_ns == 0 {
             pacer.written(now);
             return true;
         }
         sleep_until(now + wait_ns.min(MAX_SLEEP_NS));
-        if signals.is_stopped() {
+        if flow.signals.is_stopped() {
             return false;
         }
     }
@@ -224,7 +237,8 @@ fn drain_or_reset(stream: &TcpStream, signals: &FlowSignals) {
     }
 }
 
-/// Waits until everything that was handed over has been acknowledged; `true` when it has.
+/// Waits until everything that was handed over to a connection, which is half-closed, has been acknowledged; `true` when it
+/// has.
 fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> bool {
     let (DrainPatience::Fixed(max_ns) | DrainPatience::WhileShrinking(max_ns)) = patience;
     let mut until_ns = monotonic_ns() + max_ns;
@@ -232,7 +246,7 @@ fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> 
     let mut pause_ns = 20_000;
     loop {
         let queued = match kernel::out_queue(stream) {
-            Ok(0) => return true,
+            Ok(0..=FIN_BYTES) => return true,
             Ok(queued) => queued,
             Err(_) => return false,
         };

@@ -237,8 +237,7 @@ impl Iperf2Printer {
             return;
         };
         let is_rest = open.last.counters.is_some() && reading.bytes() > open.last.bytes();
-        // A sender of datagrams shows whole intervals only.
-        if is_rest && (open.flow.role == Role::Receiver || !open.flow.is_udp()) {
+        if is_rest && open.flow.role == Role::Receiver {
             self.interval(key, reading);
         }
         let Some(open) = self.flows.get(&key) else {

@@ -10,7 +10,9 @@ use crate::iperf3::login::LoginPadding;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
 use caudal_engine::AddressFamily;
-use caudal_wire::iperf3::parameters::{MAX_BURST, MAX_MSS, MAX_OMIT_S, MAX_TIME_S, MAX_WINDOW};
+use caudal_wire::iperf3::parameters::{
+    MAX_BURST, MAX_FLOW_LABEL, MAX_MSS, MAX_OMIT_S, MAX_TIME_S, MAX_WINDOW,
+};
 use caudal_wire::iperf3::{Iperf3ErrorCode, MAX_STREAMS};
 use std::time::Duration;
 
@@ -372,12 +374,14 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         draft.test.parameters.tos = Some(dscp(argument)?);
         Ok(())
     }),
-    option(
-        Client,
-        Some('L'),
-        &["flowlabel"],
-        Unsupported(ArgumentKind::Required),
-    ),
+    argument(Client, Some('L'), &["flowlabel"], |draft, argument| {
+        let label = whole(argument)?;
+        if !(1..=MAX_FLOW_LABEL).contains(&label) {
+            return error(&Iperf3ErrorCode::SET_FLOW_LABEL.to_string());
+        }
+        draft.test.parameters.flow_label = u32::try_from(label).ok();
+        Ok(())
+    }),
     flag(Client, Some('Z'), &["zerocopy"], |draft| {
         draft.test.parameters.zero_copy = true;
     }),
@@ -421,3 +425,9 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
 ];
+
+/// The options that have no effect here, as the section of a document.
+#[must_use]
+pub fn absent_options() -> String {
+    crate::option_document::absent_options(&TABLE)
+}

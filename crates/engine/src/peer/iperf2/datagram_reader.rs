@@ -1,12 +1,14 @@
 //! The receiving end of a UDP flow: numbers, one-way times, the last datagram and the answer to it.
 
 use super::wall_clock::seconds_and_micros;
+use crate::address_validation::AntiAmplificationLimit;
 use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::udp;
 use caudal_wire::iperf2::{HeaderLayout, Iperf2Datagram, ServerReport, TransitReport};
 use std::io;
 use std::net::UdpSocket;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Receiver;
 
@@ -46,6 +48,8 @@ pub(super) struct Iperf2Reader {
     pub(super) first: i64,
     /// The answer to the end of the flow.
     pub(super) reply: EndReply,
+    /// The limit on what is sent to the other end, which grows by what arrives; reports are claimed from it.
+    pub(super) limit: Arc<AntiAmplificationLimit>,
     /// The datagrams of this flow that arrived at the listening socket, with their times of arrival.
     pub(super) strays: Option<Receiver<(Vec<u8>, u64)>>,
     /// A datagram that is repeated until the first one arrives: a request to be sent to.
@@ -59,7 +63,7 @@ pub(super) struct Iperf2Reader {
 #[derive(Debug, Default)]
 struct ReaderProgress {
     start_ns: u64,
-    /// All bytes that arrived, also those of no datagram of this flow.
+    /// Bytes that arrived since the step before, also those of no datagram of this flow.
     bytes: u64,
     announced: Option<u64>,
     /// Last datagrams since the step before.
@@ -67,7 +71,6 @@ struct ReaderProgress {
     ended_ns: Option<u64>,
     linger_until_ns: Option<u64>,
     answers: u32,
-    answered_bytes: u64,
     requests: u32,
     requested_ns: u64,
 }
@@ -80,6 +83,7 @@ impl Iperf2Reader {
             is_wide,
             first,
             reply: EndReply::Nothing,
+            limit: Arc::default(),
             strays: None,
             request: None,
             max_ns: None,
@@ -151,12 +155,12 @@ impl Iperf2Reader {
         if self.progress.answers >= MAX_ANSWERS {
             return;
         }
-        let report = self.report(view, with_transit).encode(self.layout);
-        let progress = &mut self.progress;
-        // Nobody is sent more than arrived from there.
-        if progress.answered_bytes + report.len() as u64 <= progress.bytes {
-            progress.answered_bytes += report.len() as u64;
-            progress.answers += 1;
+        let mut report = self.report(view, with_transit).encode(self.layout);
+        if self.limit.room() < report.len() as u64 {
+            report = self.report(view, false).encode(self.layout);
+        }
+        if self.limit.claim(report.len() as u64) {
+            self.progress.answers += 1;
             let _ = udp::send_segments(view.socket, &report, report.len() as u16);
         }
     }
@@ -230,12 +234,15 @@ impl DatagramReader for Iperf2Reader {
 
     fn step(&mut self, view: &ReceiverView<'_>) -> io::Result<ReceiveStep> {
         self.request(view)?;
+        self.limit
+            .add_received(std::mem::take(&mut self.progress.bytes));
         let now_ns = view.now_ns;
         if std::mem::take(&mut self.progress.last_datagrams) > 0 {
             self.progress.ended_ns.get_or_insert(now_ns);
             view.counters.set_ended(now_ns);
             self.answer(view);
             if self.reply == EndReply::Nothing {
+                self.limit.set_final();
                 return Ok(ReceiveStep::Done);
             }
             self.progress.linger_until_ns = Some(now_ns + LINGER_NS);
@@ -250,11 +257,11 @@ impl DatagramReader for Iperf2Reader {
             && self
                 .max_ns
                 .is_some_and(|max_ns| now_ns >= first_ns + max_ns);
-        Ok(if has_lingered || is_too_long {
-            ReceiveStep::Done
-        } else {
-            ReceiveStep::Continue
-        })
+        if has_lingered || is_too_long {
+            self.limit.set_final();
+            return Ok(ReceiveStep::Done);
+        }
+        Ok(ReceiveStep::Continue)
     }
 }
 

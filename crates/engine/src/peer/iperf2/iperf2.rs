@@ -78,6 +78,7 @@ impl Iperf2Peer {
             stop: self.interrupt.fds(),
             quit: Some(&options.quit),
             stop_grace: LATE,
+            activity: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::server_state::{Iperf2State, MAX_BLOCK, TCP_LENGTH};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
+use crate::admission::Place;
 use crate::flow::{FlowSet, FlowTask, TcpClose, await_close};
 use crate::socket::DataSocket;
 use caudal_core::plan::Transport;
@@ -19,7 +20,6 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// The time a connection may take to send its header.
@@ -35,15 +35,17 @@ pub(super) fn serve(
     state: &Iperf2State,
     stream: TcpStream,
     peer: SocketAddr,
+    pending: Place,
 ) -> Result<(), String> {
     let _ = stream.set_nonblocking(false);
     let opening = read_opening(state, &stream);
-    state.pending.fetch_sub(1, Relaxed);
+    drop(pending);
     let Some((opening, bytes)) = opening? else {
         return Ok(());
     };
-    let _slot = state.admission.admit(peer.ip())?;
-    state.proofs.add(peer.ip());
+    let slot = state.admission.admit_patiently(peer.ip(), &stream)?;
+    slot.count_test();
+    let _handshake = state.handshakes.open(peer.ip());
     // A client that vanishes is noticed; a kernel without the option waits longer.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(USER_TIMEOUT));
     if state.options.no_delay {
@@ -54,7 +56,7 @@ pub(super) fn serve(
         _ => None,
     };
     let local = stream.local_addr().map_err(|cause| cause.to_string())?;
-    let mut session = Iperf2ServerSession::new(state, header, Transport::Tcp, local, peer);
+    let mut session = Iperf2ServerSession::new(state, &slot, header, Transport::Tcp, local, peer);
     session.begin();
     if let Some(header) = header {
         acknowledge(&stream, &header, session.test.trip_times);
@@ -65,7 +67,8 @@ pub(super) fn serve(
         bytes,
         session,
     };
-    test.run()
+    let result = test.run();
+    slot.given_up().map_or(result, Err)
 }
 
 /// Reads the first bytes of a connection; `None` when it ended without any, or the server is being stopped.
@@ -136,7 +139,7 @@ impl TcpTest<'_> {
         let set = self.flows().map_err(|error| error.to_string())?;
         let (time, _) = self.session.end();
         let idle_timeout = state.options.idle_timeout;
-        let outcome = self.session.run(set, time, idle_timeout);
+        let failure = self.session.run(set, time, idle_timeout);
         if let (TestMode::FullDuplex, Some(stream)) = (mode, self.socket.tcp()) {
             await_close(stream, CLOSE_TIMEOUT);
         }
@@ -152,7 +155,7 @@ impl TcpTest<'_> {
                 session.run(set, time, idle_timeout);
             }
         }
-        match outcome.failure {
+        match failure {
             Some(failure) if !state.is_stopping() => Err(failure),
             _ => Ok(()),
         }

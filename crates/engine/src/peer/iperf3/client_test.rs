@@ -5,7 +5,7 @@ use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::request::Iperf3Request;
 use super::results::{MeasuredStream, cpu_percent};
-use super::trailing::{await_trailing, max_trailing, tcp_trailing};
+use super::trailing::{await_trailing, max_trailing, reading_grace, tcp_trailing};
 use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
@@ -24,9 +24,6 @@ const TCP_GRACE_NS: u64 = 3_000_000;
 const MAX_TCP_GRACE_NS: u64 = 100_000_000;
 /// The maximum time it may take to read its last datagrams, ns.
 const MAX_UDP_GRACE_NS: u64 = 10_000_000;
-/// The part of a test's time by which its end may be announced late, so that the server's program has read everything: the
-/// server's clock runs until the announcement.
-const GRACE_PART: u64 = 500;
 /// The time datagrams that were sent before the server stopped may take to arrive, ns.
 const UDP_TRAILING_NS: u64 = 5_000_000;
 /// The time without a datagram after which the rest of an amount counts as lost, ns.
@@ -282,7 +279,7 @@ impl<'a> ClientTest<'a> {
         if !self.has_flow(Direction::Up) {
             return;
         }
-        let grace_ns = elapsed_ns / GRACE_PART;
+        let grace_ns = reading_grace(elapsed_ns);
         if self.is_udp() {
             // Datagrams on the way arrive before the announcement, which follows them.
             sleep_until(monotonic_ns() + grace_ns.min(MAX_UDP_GRACE_NS));

@@ -293,4 +293,16 @@ mod tests {
             (60, 600, None)
         );
     }
+
+    #[test]
+    fn the_time_in_which_nothing_could_arrive_is_no_part_of_a_receivers_time() {
+        let idle = Duration::from_millis(12);
+        let rounded = |seconds: f64| (seconds * 1e6).round() as u64;
+        // The server's clock ran for a round trip and 2 ms longer than this end sent.
+        assert_eq!(rounded(without_idle(0.054, idle, 0.042)), 42_000);
+        // Never less than this end sent for, and never more than the server measured.
+        assert_eq!(rounded(without_idle(1.005, idle, 1.0)), 1_000_000);
+        assert_eq!(rounded(without_idle(0.990, idle, 1.0)), 990_000);
+        assert_eq!(rounded(without_idle(2.0, Duration::ZERO, 1.0)), 2_000_000);
+    }
 }

@@ -9,6 +9,7 @@ use super::session_error::SessionError;
 use super::session_streams::StreamCollector;
 use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
+use crate::admission::ClientSlot;
 use crate::flow::role;
 use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
@@ -26,6 +27,7 @@ pub(crate) fn serve(
     peer: SocketAddr,
     number: u64,
     cookie: Cookie,
+    slot: &ClientSlot,
 ) {
     let refused = |reason: String| state.send_refused(Protocol::Iperf3, peer, reason);
     let control = match Iperf3Control::new(stream, peer) {
@@ -39,7 +41,7 @@ pub(crate) fn serve(
     };
     let mut session = ServerSession::new(state, control, entry, number);
     // A client that has left needs no answer.
-    if let Err(error) = carry_out(&mut session)
+    if let Err(error) = carry_out(&mut session, slot)
         && let Some((code, reason)) = error.answer()
     {
         session.control.send_error(code);
@@ -49,8 +51,9 @@ pub(crate) fn serve(
 }
 
 /// Carries out the test of a session.
-fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
+fn carry_out(session: &mut ServerSession<'_>, slot: &ClientSlot) -> Result<(), SessionError> {
     let parameters = session.receive_parameters()?;
+    slot.activity().is_active();
     let interval = session.state.options.iperf3.interval;
     let mut plan = plan_from_parameters(&parameters, interval);
     session.limit(&parameters, &mut plan)?;
@@ -66,6 +69,7 @@ fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
         set_up(&stream.socket, &parameters, role)
             .map_err(|error| SessionError::Code(error.code, Some(error.cause.to_string())))?;
     }
+    slot.test_begins();
     run(session, &parameters, plan, streams)
 }
 

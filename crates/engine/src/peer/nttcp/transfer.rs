@@ -169,6 +169,7 @@ impl Transfer<'_> {
             stop: self.limits.stop.clone(),
             quit: self.settings.quit,
             stop_grace: Duration::ZERO,
+            activity: None,
         }
     }
 
