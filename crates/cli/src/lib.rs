@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     };
     match cli.command {
         Command::Iperf(args) => return iperf2::main(&to_text(args.words)),
-        Command::Iperf3(args) => return iperf3::main(to_text(args.words)),
+        Command::Iperf3(args) => return iperf3::main(&to_text(args.words)),
         Command::Nttcp(args) => return nttcp::main(&to_text(args.words)),
         _ => {}
     }
