@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,33 +10,33 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct Host {
     /// The program and its version.
-    pub tool: String,
+    pub tool: ExternalText,
     /// The host's name.
-    pub name: String,
+    pub name: ExternalText,
     /// The kernel's release.
-    pub kernel: String,
+    pub kernel: ExternalText,
     /// The processor's model.
-    pub cpu: String,
+    pub cpu: ExternalText,
     /// Processors this program may use.
     pub cpus: u32,
     /// The identifier of the kernel's boot; equal on both ends when they are one machine.
-    pub boot_id: Option<String>,
+    pub boot_id: Option<ExternalText>,
     /// The default congestion control.
-    pub congestion_control: Option<String>,
+    pub congestion_control: Option<ExternalText>,
     /// The interface through which the other end is reached.
-    pub interface: Option<String>,
+    pub interface: Option<ExternalText>,
     /// Its MTU, bytes.
     pub mtu: Option<u32>,
     /// Its speed, Mbit/s, as its driver reports it.
     pub speed_mbps: Option<u32>,
     /// Its driver.
-    pub driver: Option<String>,
+    pub driver: Option<ExternalText>,
     /// Its queueing discipline.
-    pub qdisc: Option<String>,
+    pub qdisc: Option<ExternalText>,
     /// Its offloads that are enabled.
-    pub offloads: Vec<String>,
+    pub offloads: Vec<ExternalText>,
     /// The sysctls that limit socket buffers and shape TCP, by name.
-    pub sysctls: BTreeMap<String, String>,
+    pub sysctls: BTreeMap<ExternalText, ExternalText>,
     /// The load average over one minute.
     pub load_average: Option<f64>,
 }

@@ -1,5 +1,6 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
+use crate::text::ExternalText;
 use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
 use crate::transit::TransitTimes;
@@ -152,9 +153,9 @@ pub struct Sample {
 #[serde(default)]
 pub struct Granted {
     /// The socket's own address and port.
-    pub local: String,
+    pub local: ExternalText,
     /// The other end's address and port.
-    pub peer: String,
+    pub peer: ExternalText,
     /// Send buffer, bytes, as the kernel accounts it (twice what may be asked for).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer_bytes: Option<u64>,
@@ -169,7 +170,7 @@ pub struct Granted {
     pub path_mtu: Option<u32>,
     /// Congestion control in use (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when Multipath TCP is in use; absent when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
@@ -221,7 +222,7 @@ pub struct FlowEnd {
     pub delay: Option<DelaySummary>,
     /// The error that ended the flow early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 impl FlowEnd {

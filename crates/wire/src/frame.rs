@@ -1,5 +1,6 @@
 //! Control messages on a byte stream: four big-endian bytes of length, then JSON.
 
+use caudal_core::text::ExternalText;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The maximum length of a message that a client accepts, in bytes: the readings of a thousand flows fit.
@@ -20,7 +21,7 @@ pub enum FrameError {
     },
     /// Not the JSON that was expected.
     #[error("a message does not read as one of ours: {0}")]
-    Malformed(String),
+    Malformed(ExternalText),
 }
 
 /// Encodes a message with its frame.
@@ -30,7 +31,7 @@ pub enum FrameError {
 pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)
-        .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+        .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
     let length = bytes.len() - 4;
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
     if length > MAX_MESSAGE_BYTES {
@@ -101,7 +102,7 @@ impl Decoder {
             return Ok(None);
         };
         let message = serde_json::from_slice(body)
-            .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+            .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
         self.read += 4 + length;
         Ok(Some(message))
     }

@@ -1,6 +1,7 @@
 //! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
 pub use caudal_core::host::{Host, Usage};
+use caudal_core::text::ExternalText;
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,7 @@ pub enum ToServer {
         host: Host,
         /// The features that the client requires.
         #[serde(default)]
-        required: Vec<String>,
+        required: Vec<ExternalText>,
     },
     /// Asks for the server's clock.
     Ping {
@@ -79,14 +80,14 @@ pub enum ToClient {
         host: Host,
         /// The features of this server beyond those of the protocol version.
         #[serde(default)]
-        features: Vec<String>,
+        features: Vec<ExternalText>,
     },
     /// Refuses a request, and ends the dialogue.
     Refused {
         /// The kind of reason.
         reason: Refusal,
         /// The reason as text.
-        message: String,
+        message: ExternalText,
     },
     /// Answers a ping.
     Pong {
@@ -106,7 +107,7 @@ pub enum ToClient {
         token: String,
         /// The changes the server made to the plan, as text.
         #[serde(default)]
-        changed: Vec<String>,
+        changed: Vec<ExternalText>,
     },
     /// Every data connection has arrived.
     Ready,
@@ -131,7 +132,7 @@ pub enum ToClient {
         usage: Usage,
         /// The reason why the test ended early; absent otherwise.
         #[serde(default)]
-        stopped: Option<String>,
+        stopped: Option<ExternalText>,
     },
     /// A keepalive.
     Alive,

@@ -65,7 +65,7 @@ impl View for Iperf3Transcript {
 
 impl SessionView for Iperf3Transcript {
     fn output(&self) -> Option<PeerOutput> {
-        Some(PeerOutput::Text(self.lines.clone()))
+        Some(PeerOutput::Text(self.lines.clone().into()))
     }
 }
 

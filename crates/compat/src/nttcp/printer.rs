@@ -37,7 +37,7 @@ impl<'a, W: Write> NttcpPrinter<'a, W> {
 
     /// Prints a line. That nobody reads it is no error.
     fn line(&mut self, line: &str) {
-        let _ = writeln!(self.out, "{line}");
+        let _ = writeln!(self.out, "{}", on_one_line(line));
     }
 
     fn report(&mut self, report: &EndReport) {
@@ -48,9 +48,9 @@ impl<'a, W: Write> NttcpPrinter<'a, W> {
             if self.request.title {
                 self.line(&title(&self.request.format));
             }
-            return self.line(text);
+            return self.line(text.as_received());
         }
-        for line in text.split('\n') {
+        for line in text.as_received().split('\n') {
             let line = on_one_line(line);
             // A line in which the other end names itself is not prefixed again.
             let name = if self.request.verbose && !line.starts_with(NAME) {
@@ -81,7 +81,7 @@ mod tests {
             flows: Vec::new(),
             cpu: None,
             congestion: None,
-            output: Some(PeerOutput::Text(text.to_owned())),
+            output: Some(PeerOutput::Text(text.into())),
         })
     }
 

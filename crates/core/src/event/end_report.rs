@@ -1,5 +1,6 @@
 //! The report of one end of a test to the other when all payload was sent.
 
+use crate::text::ExternalText;
 use crate::sample::Role;
 use crate::transit::TransitTimes;
 use serde::{Deserialize, Serialize};
@@ -30,9 +31,9 @@ pub struct CpuPercent {
 #[serde(rename_all = "snake_case")]
 pub enum PeerOutput {
     /// Lines.
-    Text(String),
+    Text(ExternalText),
     /// A JSON object, as text.
-    Json(String),
+    Json(ExternalText),
 }
 
 /// The counts of one end of a flow over the measured part of a test.
@@ -78,7 +79,7 @@ pub struct EndReport {
     pub cpu: Option<CpuPercent>,
     /// The congestion control it used (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// The output it has printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PeerOutput>,

@@ -1,5 +1,6 @@
 //! One event of a test, and what shows events.
 
+use crate::text::ExternalText;
 use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
@@ -70,7 +71,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<SocketAddr>,
         /// The reason.
-        reason: String,
+        reason: ExternalText,
     },
     /// The test is over, and its run is complete.
     Finished {
@@ -88,17 +89,17 @@ pub struct Agreement {
     /// The plan within the server's limits.
     pub plan: PlanRecord,
     /// The changes the server made, as text.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
 }
 
 impl Agreement {
     /// The agreement with this peer on a plan.
     #[must_use]
-    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[String]) -> Self {
+    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[ExternalText]) -> Self {
         Self {
             repeat: None,
             plan: PlanRecord {
-                peer: Some(peer.to_string()),
+                peer: Some(peer.to_string().into()),
                 ..PlanRecord::from(plan)
             },
             changed: changed.to_vec(),

@@ -1,5 +1,6 @@
 //! The document of a run.
 
+use crate::text::ExternalText;
 use super::environment::{Environment, Tool};
 use super::flow::FlowReport;
 use super::import::Import;
@@ -30,7 +31,7 @@ pub struct RunHeader {
     pub tool: Tool,
     /// The command line that repeats it; absent where a log does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: Option<ExternalText>,
 }
 
 /// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.

@@ -1,5 +1,6 @@
 //! The measurements a summary is made from.
 
+use crate::text::ExternalText;
 use crate::framing::IpVersion;
 use crate::host::{Host, Usage};
 use crate::interval::Interval;
@@ -38,7 +39,7 @@ pub struct Context<'a> {
     /// The reason why the run ended before its plan did.
     pub cut_short: Option<&'a str>,
     /// The changes the server made to the plan.
-    pub changed: &'a [String],
+    pub changed: &'a [ExternalText],
 }
 
 /// The flows of one direction, with what was read of them.

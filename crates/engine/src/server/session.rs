@@ -1,5 +1,6 @@
 //! A session of a native client: greeted, then tests one after another.
 
+use caudal_core::text::ExternalText;
 use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
@@ -73,12 +74,12 @@ impl<'a> Session<'a> {
             number,
         };
         let tool = session.greet()?;
-        session.send_event(SessionEventKind::Connected { tool });
+        session.send_event(SessionEventKind::Connected { tool: tool.into() });
         Ok(session)
     }
 
     /// Receives the client's description and sends the server's: the client's program.
-    fn greet(&mut self) -> Result<String, RunError> {
+    fn greet(&mut self) -> Result<ExternalText, RunError> {
         let control = &mut self.control;
         let stop = control.state.stop_fd();
         match control.channel.recv(monotonic_ns() + STEP_NS, &[stop])? {
@@ -165,6 +166,7 @@ impl<'a> Session<'a> {
         let limits = state.options.limits();
         let mut workload = workload::from_plan(plan);
         let changed = workload.limit(&limits);
+        let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();
         let plan = workload.plan();
         let entry = TestEntry::new(state)?;
         let token = entry.token;
@@ -207,7 +209,7 @@ impl<'a> Session<'a> {
             let stop = self.control.state.stop_fd();
             match self.control.recv(until_ns, &[stop])? {
                 Some(ToServer::Start) => return Ok(()),
-                Some(_) => return Err(RunError::Protocol("expected the start".to_owned())),
+                Some(_) => return Err(RunError::Protocol("expected the start".into())),
                 None => {}
             }
             self.control.check_stop()?;
@@ -226,7 +228,7 @@ impl<'a> Session<'a> {
         &mut self,
         half: &mut dyn ServerHalf,
         watch: &mut SessionWatch,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<ExternalText>, RunError> {
         loop {
             let now_ns = monotonic_ns();
             for message in half.advance(now_ns) {
@@ -239,10 +241,10 @@ impl<'a> Session<'a> {
                 for message in half.stopped() {
                     self.control.send(&message)?;
                 }
-                return Ok(Some("the server was stopped".to_owned()));
+                return Ok(Some("the server was stopped".into()));
             }
             if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
-                return Ok(Some(reason.to_string()));
+                return Ok(Some(reason.to_string().into()));
             }
             self.control.keep_alive()?;
             let until_ns = half.due_ns().unwrap_or(u64::MAX).min(watch.due_ns());
@@ -253,7 +255,7 @@ impl<'a> Session<'a> {
                     half.client_stopped(now, &sent);
                     watch.client_stopped(monotonic_ns());
                 }
-                Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
+                Some(_) => return Err(RunError::Protocol("a test is running".into())),
                 None => {}
             }
         }
@@ -263,11 +265,11 @@ impl<'a> Session<'a> {
         &self,
         finished: &FinishedServer,
         start_ns: u64,
-        attended: &Result<Option<String>, RunError>,
+        attended: &Result<Option<ExternalText>, RunError>,
     ) {
         let cut_short = match attended {
             Ok(stopped) => stopped.clone().map(CutShort::ByServer),
-            Err(error) => Some(CutShort::Lost(error.to_string())),
+            Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
             received_bytes: finished.received_bytes,

@@ -1,5 +1,6 @@
 //! The server's end of a control connection.
 
+use caudal_core::text::ExternalText;
 use super::state::ServerState;
 use crate::error::RunError;
 use crate::peer::native::control::ControlChannel;
@@ -60,7 +61,12 @@ impl SessionControl<'_> {
     }
 
     /// Sends the client the reason why it is refused, and gives it as an error.
-    pub(super) fn refuse(&mut self, reason: Refusal, message: String) -> RunError {
+    pub(super) fn refuse(
+        &mut self,
+        reason: Refusal,
+        message: impl Into<ExternalText>,
+    ) -> RunError {
+        let message = message.into();
         let _ = self.send(&ToClient::Refused {
             reason,
             message: message.clone(),

@@ -1,5 +1,6 @@
 //! The events of a server's sessions.
 
+use caudal_core::text::ExternalText;
 use crate::protocol::Protocol;
 use caudal_core::event::{Event, PeerOutput, View};
 use std::fmt;
@@ -26,14 +27,14 @@ pub enum SessionEventKind {
     /// A client was admitted.
     Connected {
         /// The program it reports to be.
-        tool: String,
+        tool: ExternalText,
     },
     /// A test had an event.
     Event(Box<Event>),
     /// The client was refused, or its session ended in an error.
     Refused {
         /// The reason.
-        reason: String,
+        reason: ExternalText,
     },
     /// The client has left.
     Left,

@@ -118,7 +118,7 @@ impl<'a> TestSockets<'a> {
                 cause: std::io::ErrorKind::ConnectionAborted.into(),
             }),
             Some(_) => Err(RunError::Protocol(
-                "expected the data connections".to_owned(),
+                "expected the data connections".into(),
             )),
             None => Ok(()),
         }

@@ -1,5 +1,6 @@
 //! A kind of test, and the half of it that each end of a native test carries out.
 
+use caudal_core::text::ExternalText;
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
 use crate::error::RunError;
@@ -68,7 +69,7 @@ pub(crate) trait Workload {
 /// The end of the dialogue of a test at the client.
 pub(crate) struct EndedDialogue {
     /// The changes the server made to the plan.
-    pub(crate) changed: Vec<String>,
+    pub(crate) changed: Vec<ExternalText>,
     /// The meter of this machine, to be read when all threads have ended.
     pub(crate) meter: UsageMeter,
     /// The reason why the test ended early, as far as the dialogue knows.

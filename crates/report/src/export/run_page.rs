@@ -1,5 +1,6 @@
 //! The report of a single run, whichever tool measured it.
 
+use caudal_core::text::ExternalText;
 use super::figures::{
     box_figure, cdf_figure, first_figure, lines_figure, loss_figure, rates_figure, rtt_figure,
     sizes_figure, window_figure,
@@ -75,7 +76,7 @@ fn title(run: &Run, kind: PlanKind) -> String {
 
 fn byline(run: &Run) -> Vec<String> {
     let header = &run.header;
-    let version = header.tool.version.as_deref().unwrap_or("");
+    let version = header.tool.version.as_ref().map(ExternalText::as_received).unwrap_or("");
     let started = Some(&header.started).filter(|started| !started.is_empty());
     let imported = run.imported.as_ref();
     let parts = [
@@ -439,9 +440,10 @@ fn warnings(run: &Run) -> Vec<Block> {
     let warnings = run
         .warnings
         .iter()
-        .map(|warning| match warning.remedy.as_str() {
-            "" => warning.message.clone(),
-            remedy => format!("{}; {remedy}", warning.message),
+        .map(|warning| if warning.remedy.is_empty() {
+            warning.message.to_string()
+        } else {
+            format!("{}; {}", warning.message, warning.remedy)
         });
     let items: Vec<Item> = counted_items(cut_short.into_iter().chain(warnings));
     if items.is_empty() {
@@ -454,7 +456,7 @@ fn warnings(run: &Run) -> Vec<Block> {
 fn command(run: &Run) -> Vec<Block> {
     let command = run.header.command.iter();
     command
-        .map(|command| Block::Command(command.clone()))
+        .map(|command| Block::Command(command.to_string()))
         .collect()
 }
 

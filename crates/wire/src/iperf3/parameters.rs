@@ -1,5 +1,6 @@
 //! The parameters that a client of iperf3 requests: one flat JSON object.
 
+use caudal_core::text::ExternalText;
 use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
@@ -92,11 +93,11 @@ pub struct Parameters {
     /// The IPv6 flow label.
     pub flow_label: Option<u32>,
     /// The text that every line of output begins with.
-    pub title: Option<String>,
+    pub title: Option<ExternalText>,
     /// A text for the JSON of both ends.
-    pub extra_data: Option<String>,
+    pub extra_data: Option<ExternalText>,
     /// The congestion control at the sender.
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when the server's output is to come with its results.
     pub get_server_output: bool,
     /// `true` when datagrams are numbered with 64 bits.
@@ -114,9 +115,9 @@ pub struct Parameters {
     /// The processor that the server is to be pinned to.
     pub server_affinity: Option<u32>,
     /// An encrypted login.
-    pub auth_token: Option<String>,
+    pub auth_token: Option<ExternalText>,
     /// The client's version.
-    pub client_version: Option<String>,
+    pub client_version: Option<ExternalText>,
 }
 
 impl Default for Parameters {
@@ -500,8 +501,8 @@ mod tests {
                 reverse,
                 rate_bps: u64::from(rate),
                 tos: tos.filter(|tos| *tos > 0),
-                title,
-                client_version: Some("x".to_owned()),
+                title: title.map(ExternalText::from),
+                client_version: Some("x".into()),
                 ..Parameters::default()
             };
             prop_assert_eq!(Parameters::decode(one.encode().as_bytes()), Ok(one));

@@ -1,5 +1,6 @@
 //! The command line of iperf3.
 
+use caudal_core::text::ExternalText;
 use super::draft::SettingsDraft;
 use super::error::CommandLineError;
 use super::group::OptionGroup;
@@ -120,7 +121,7 @@ mod tests {
         );
         assert_eq!((asked.omit_s, asked.time_s, asked.tos), (2, 5, Some(16)));
         assert_eq!(
-            (asked.window, asked.title.as_deref()),
+            (asked.window, asked.title.as_ref().map(ExternalText::as_received)),
             (Some(1 << 20), Some("t"))
         );
         let usual = client("-c h").unwrap().parameters;

@@ -1,5 +1,6 @@
 //! A test with a server of iperf 2, as its client: connects, asks for the test in the first bytes, and carries payload.
 
+use caudal_core::text::ExternalText;
 use super::client_flows::ClientFlows;
 use super::client_sockets::{ClientConnection, connect_all};
 use super::end_reports::send_reports;
@@ -41,7 +42,7 @@ pub enum Iperf2Failure {
     Stopped(#[from] StopReason),
     /// A flow failed.
     #[error("{0}")]
-    Flow(String),
+    Flow(ExternalText),
     /// The server sent nothing.
     #[error("nothing was received from the server; versions before 2.1 can only receive")]
     NothingReceived,

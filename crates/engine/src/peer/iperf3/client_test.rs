@@ -1,5 +1,6 @@
 //! The running test of a client, from its first byte to both ends' results.
 
+use caudal_core::text::ExternalText;
 use super::client_control::{ClientControl, STEP_NS};
 use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
@@ -48,7 +49,7 @@ pub(super) struct ClientTest<'a> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
     /// The time after which it ends, where an amount does not end it.
     total: Option<Duration>,
@@ -59,7 +60,7 @@ impl<'a> ClientTest<'a> {
         request: &'a Iperf3Request,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
     ) -> Self {
         let parameters = &request.parameters;

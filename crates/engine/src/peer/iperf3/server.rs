@@ -99,7 +99,7 @@ fn run(
     set.start();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage);
+    let mut test = ServerTest::new(session, parameters, flows, set, congestion.map(Into::into), usage);
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {
@@ -107,7 +107,7 @@ fn run(
         Err(error) => {
             // The view shows the error in its own way.
             session.send_to_log(Event::Ended(EndedTest {
-                cut_short: Some(CutShort::Lost(error.to_string())),
+                cut_short: Some(CutShort::Lost(error.to_string().into())),
                 ..totals
             }));
             Err(error)

@@ -1,5 +1,6 @@
 //! The parameters of a session: who sends them, and the limits of the server.
 
+use caudal_core::text::ExternalText;
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
 use crate::error::RunError;
@@ -51,7 +52,7 @@ impl ServerSession<'_> {
             return Ok(());
         };
         let received_ns = monotonic_ns();
-        let token = parameters.auth_token.as_deref();
+        let token = parameters.auth_token.as_ref().map(ExternalText::as_received);
         let is_known = token.is_some_and(|token| (check.0)(token));
         sleep_until(received_ns + LOGIN_NS);
         if is_known {

@@ -1,5 +1,6 @@
 //! The running test of a session, from its first byte to both ends' results.
 
+use caudal_core::text::ExternalText;
 use super::control::ControlInput;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::results::{MeasuredStream, cpu_percent};
@@ -45,7 +46,7 @@ pub(super) struct ServerTest<'a, 'b> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
 }
 
@@ -55,7 +56,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         parameters: &'a Parameters,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
     ) -> Self {
         let interval = session.state.options.iperf3.interval;
@@ -119,11 +120,11 @@ impl<'a, 'b> ServerTest<'a, 'b> {
                 ControlInput::State(ControlState::TestEnd) => return Ok(None),
                 ControlInput::State(ControlState::ClientTerminate) => {
                     let code = Iperf3ErrorCode::CLIENT_TERMINATED;
-                    return Ok(Some(CutShort::ByClient(code.to_string())));
+                    return Ok(Some(CutShort::ByClient(code.to_string().into())));
                 }
                 ControlInput::Closed => {
                     let code = Iperf3ErrorCode::CONTROL_CLOSED;
-                    return Ok(Some(CutShort::Lost(code.to_string())));
+                    return Ok(Some(CutShort::Lost(code.to_string().into())));
                 }
                 ControlInput::State(_) | ControlInput::Unknown(_) => {
                     return Err(Iperf3ErrorCode::MESSAGE.into());
@@ -133,7 +134,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             if session.state.is_stopping() {
                 let _ = session.control.send(&[ControlState::ServerTerminate]);
                 let code = Iperf3ErrorCode::SERVER_TERMINATED;
-                return Ok(Some(CutShort::ByServer(code.to_string())));
+                return Ok(Some(CutShort::ByServer(code.to_string().into())));
             }
             let now_ns = monotonic_ns();
             if self
@@ -170,7 +171,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             match view.and_then(|view| view.output()) {
                 Some(PeerOutput::Text(text)) => own_results.output_text = Some(text),
                 Some(PeerOutput::Json(json)) => {
-                    own_results.output_json = serde_json::from_str(&json).ok();
+                    own_results.output_json = serde_json::from_str(json.as_received()).ok();
                 }
                 None => {}
             }

@@ -1,5 +1,6 @@
 //! The client's end of a control connection: greeted, with the server's clock measured.
 
+use caudal_core::text::ExternalText;
 use super::answer::read_answer;
 use super::control::ControlChannel;
 use crate::error::RunError;
@@ -66,7 +67,7 @@ pub(super) struct AcceptedPlan {
     pub(super) plan: Plan,
     pub(super) token: TestToken,
     /// The changes the server made.
-    pub(super) changed: Vec<String>,
+    pub(super) changed: Vec<ExternalText>,
 }
 
 impl ClientChannel {
@@ -149,14 +150,14 @@ impl ClientChannel {
                 changed,
             } => {
                 accepted.check().map_err(|error| {
-                    RunError::Protocol(format!("it accepted a plan in which {error}"))
+                    RunError::Protocol(format!("it accepted a plan in which {error}").into())
                 })?;
                 if std::mem::discriminant(&accepted) != std::mem::discriminant(plan) {
                     let message = "it accepted a plan of another workload".to_owned();
-                    return Err(RunError::Protocol(message));
+                    return Err(RunError::Protocol(message.into()));
                 }
                 let token = TestToken::from_hex(&token)
-                    .ok_or_else(|| RunError::Protocol("a malformed token".to_owned()))?;
+                    .ok_or_else(|| RunError::Protocol("a malformed token".into()))?;
                 Ok(AcceptedPlan {
                     plan: accepted,
                     token,
@@ -221,7 +222,7 @@ impl ClientChannel {
         }
         measured?;
         let (offset_ns, bound_ns) =
-            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
+            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".into()))?;
         Ok(ClockOffset {
             at_ns,
             offset_ns,
@@ -259,7 +260,7 @@ fn read_refusal(channel: &mut ControlChannel) -> RunError {
         Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
         Ok(_) => RunError::Refused {
             reason: Refusal::Other,
-            message: "it gave no reason".to_owned(),
+            message: "it gave no reason".into(),
         },
         Err(error) => error,
     }

@@ -1,5 +1,6 @@
 //! A server of caudal, as the other end of tests.
 
+use caudal_core::text::ExternalText;
 use super::client_channel::{ClientChannel, NewConnection};
 use super::data_sockets::DataSockets;
 use super::dialogue::{StopKind, TRAILING_NS, TestDialogue};
@@ -61,7 +62,7 @@ impl NativePeer {
             idle_rtt_us: control.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
             path_mtu: udp::path_mtu(control.channel.stream()),
             // Two namespaces of one machine are two ends of a network, which need not be a perfect one.
-            is_same_machine: same_boot && control.client.interface.as_deref() == Some("lo"),
+            is_same_machine: same_boot && control.client.interface.as_ref().map(ExternalText::as_received) == Some("lo"),
             server_account: ServerAccount::Full,
         };
         Ok(Self {

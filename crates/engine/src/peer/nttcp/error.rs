@@ -1,5 +1,6 @@
 //! The errors of a transfer.
 
+use caudal_core::text::ExternalText;
 use super::control::LineError;
 use crate::error::RunError;
 use caudal_wire::nttcp::RequestError;
@@ -46,7 +47,7 @@ pub(super) enum NttcpError {
     Stopped,
     /// The flow failed.
     #[error("{0}")]
-    Flow(String),
+    Flow(ExternalText),
     /// The kernel reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -60,10 +61,10 @@ impl From<NttcpError> for RunError {
         match error {
             NttcpError::Run(error) => error,
             NttcpError::NoDataPort => {
-                Self::Protocol("it closed the connection; is it nttcp?".to_owned())
+                Self::Protocol("it closed the connection; is it nttcp?".into())
             }
             NttcpError::Stopped | NttcpError::Control(LineError::Stopped) => Self::Interrupted,
-            other => Self::Protocol(other.to_string()),
+            other => Self::Protocol(other.to_string().into()),
         }
     }
 }

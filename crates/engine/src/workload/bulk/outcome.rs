@@ -1,5 +1,6 @@
 //! The measurements of a bulk transfer.
 
+use caudal_core::text::ExternalText;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
@@ -11,7 +12,7 @@ pub struct BulkOutcome {
     /// The plan both ends held.
     pub plan: Plan,
     /// The changes the server made to it.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
     /// Every flow.
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.

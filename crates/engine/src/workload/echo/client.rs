@@ -1,5 +1,6 @@
 //! The client's half of a round-trip test: every connection a thread, all at the same size at the same time.
 
+use caudal_core::text::ExternalText;
 use super::barrier::SizeBarrier;
 use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
 use super::outcome::{EchoConnection, EchoOutcome};
@@ -129,21 +130,21 @@ impl EchoClientHalf {
     }
 
     /// The error of a test in which no reply came.
-    fn nothing_measured(&self, ended: EndedDialogue, failure: Option<String>) -> RunError {
+    fn nothing_measured(&self, ended: EndedDialogue, failure: Option<ExternalText>) -> RunError {
         match ended.error {
             Some(error @ (RunError::Protocol(_) | RunError::Interrupted)) => return error,
             Some(RunError::Refused { message, .. }) => return RunError::Flows(message),
-            Some(error) => return RunError::Flows(error.to_string()),
+            Some(error) => return RunError::Flows(error.to_string().into()),
             None => {}
         }
         match (ended.cut_short, failure) {
             (Some(CutShort::Interrupted), _) => RunError::Interrupted,
-            (Some(reason), _) => RunError::Flows(reason.to_string()),
-            (None, Some(failure)) => RunError::Flows(failure),
+            (Some(reason), _) => RunError::Flows(reason.to_string().into()),
+            (None, Some(failure)) => RunError::Flows(failure.into()),
             (None, None) => RunError::Flows(format!(
                 "no reply came within {} s",
                 self.plan.timeout.as_secs_f64()
-            )),
+            ).into()),
         }
     }
 }
@@ -214,7 +215,7 @@ impl ClientHalf for EchoClientHalf {
         }
         let mut cut_short = ended.cut_short.take();
         if let (None, false, Some(error)) = (&cut_short, ended.was_over, &ended.error) {
-            cut_short = Some(CutShort::Lost(error.to_string()));
+            cut_short = Some(CutShort::Lost(error.to_string().into()));
         }
         let all_failed = results.iter().all(|result| result.failure.is_some());
         if cut_short.is_none() && all_failed {

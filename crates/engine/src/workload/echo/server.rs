@@ -102,7 +102,7 @@ impl EchoThread {
             spacing: None,
             sequence: None,
             delay: None,
-            failure,
+            failure: failure.map(Into::into),
         }
     }
 }
