@@ -27,6 +27,7 @@ pub mod registry;
 mod report;
 mod report_builder;
 
+pub use congestion::restore_congestion_controls;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;

@@ -1,5 +1,6 @@
 //! The output of a command: views of its events, and the places they write to.
 
+mod diagnostic;
 pub mod closing;
 pub mod csv;
 pub mod interval_table;
@@ -12,3 +13,4 @@ pub mod table;
 pub mod text;
 pub mod text_form;
 pub mod views;
+pub use diagnostic::diagnostic;

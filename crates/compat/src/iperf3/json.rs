@@ -407,7 +407,7 @@ fn server_output(output: &PeerOutput) -> (&'static str, Value) {
             // The engine has read it as JSON before.
             serde_json::from_str(json.as_received()).unwrap_or_default(),
         ),
-        PeerOutput::Text(text) => ("server_output_text", json!(text)),
+        PeerOutput::Text(text) => ("server_output_text", text.as_received().into()),
     }
 }
 

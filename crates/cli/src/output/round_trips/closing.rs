@@ -1,5 +1,6 @@
 //! The closing block of a round-trip test.
 
+use caudal_core::text::ExternalText;
 use super::confidence::level;
 use crate::output::text::{fold, percent, time_us};
 use caudal_core::echo::{OneWaySummary, ReplySummary, SizeSummary};
@@ -107,7 +108,7 @@ impl Closing<'_> {
     fn no_prediction(&self) -> Option<&'static str> {
         let environment = self.run.environment.as_ref()?;
         let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
-        let loopback = client.interface.as_deref() == Some("lo");
+        let loopback = client.interface.as_ref().map(ExternalText::as_received) == Some("lo");
         link_rate(None, client, server, loopback)
             .err()
             .map(caudal_core::link::UnknownLinkRate::as_str)
