@@ -1,8 +1,8 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
-use crate::text::ExternalText;
 use crate::plan::PlannedFlow;
 use crate::sequence::SequenceCounts;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

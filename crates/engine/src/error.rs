@@ -1,8 +1,8 @@
 //! The errors of a test that could not be carried out.
 
-use caudal_core::text::ExternalText;
 use crate::protocol::Protocol;
 use caudal_core::plan::Quantity;
+use caudal_core::text::ExternalText;
 use caudal_wire::frame::FrameError;
 use caudal_wire::message::{Refusal, ToClient};
 use std::io;

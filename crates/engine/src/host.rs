@@ -35,8 +35,14 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
         interface: route.map(|route| route.interface.into()),
         mtu: device.as_ref().map(|device| device.mtu),
         speed_mbps: device.as_ref().and_then(|device| device.speed_mbps),
-        driver: device.as_ref().and_then(|device| device.driver.clone()).map(Into::into),
-        qdisc: device.as_ref().and_then(|device| device.qdisc.clone()).map(Into::into),
+        driver: device
+            .as_ref()
+            .and_then(|device| device.driver.clone())
+            .map(Into::into),
+        qdisc: device
+            .as_ref()
+            .and_then(|device| device.qdisc.clone())
+            .map(Into::into),
         offloads: device.map_or_else(Vec::new, |device| {
             device
                 .offloads

@@ -1,6 +1,5 @@
 //! The run of a bulk transfer, made from what both ends measured.
 
-use caudal_core::text::ExternalText;
 use crate::peer::{Peer, PeerInfo};
 use crate::workload::BulkOutcome;
 use caudal_core::event::Event;
@@ -11,6 +10,7 @@ use caudal_core::run::{
 };
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{BulkSummary, Context, summarise};
+use caudal_core::text::ExternalText;
 use caudal_core::timeline::Timeline;
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};

@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test names the line")]
 
-use caudal_core::text::ExternalText;
 use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_core::text::ExternalText;
 use caudal_engine::peer::{NativePeer, Peer};
 use caudal_engine::server::SessionEventSender;
 use caudal_engine::{
@@ -333,7 +333,11 @@ fn a_server_that_limits_the_rate_reports_it() {
     let plan = plan(Transport::Udp, 2, &[1000], 20);
     let run = echo(&mut connect(server.local()), &plan, &mut |_| {}).unwrap();
     assert_eq!(counts(&run.record), [(1000, 0, 20, 0), (1000, 1, 20, 0)]);
-    assert!(run.changed[0].as_received().contains("50"), "{:?}", run.changed);
+    assert!(
+        run.changed[0].as_received().contains("50"),
+        "{:?}",
+        run.changed
+    );
 }
 
 #[test]
@@ -472,7 +476,11 @@ fn a_connection_without_replies_fails_after_the_timeout() {
             }
         });
         let run = run.unwrap();
-        let failure = run.connections[0].failure.as_ref().map(ExternalText::as_received).unwrap();
+        let failure = run.connections[0]
+            .failure
+            .as_ref()
+            .map(ExternalText::as_received)
+            .unwrap();
         assert!(failure.contains("no reply for 0.3 s"), "{failure}");
         assert!(
             matches!(run.cut_short, Some(CutShort::Lost(_))),

@@ -1,13 +1,14 @@
 //! Permission to set the default congestion control of namespaces.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use caudal_sys::process::try_lock;
 use caudal_sys::tcp;
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +114,8 @@ impl AllowedCongestionControls {
     /// Restores the list unless the process that changed it still holds the lock.
     fn restore_leftover(&self) {
         if self.record_path().exists()
-            && let Some(Ok(_lock)) = self.open_lock().map(|lock| lock.try_lock().map(|()| lock))
+            && let Some(lock) = self.open_lock()
+            && try_lock(&lock).is_ok_and(|is_locked| is_locked)
         {
             self.restore();
         }
@@ -139,10 +141,10 @@ impl AllowedCongestionControls {
     fn wait_for_lock(&self) -> Option<File> {
         let lock = self.open_lock()?;
         for _ in 0..1000 {
-            match lock.try_lock() {
-                Ok(()) => return Some(lock),
-                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(5)),
-                Err(TryLockError::Error(_)) => return None,
+            match try_lock(&lock) {
+                Ok(true) => return Some(lock),
+                Ok(false) => thread::sleep(Duration::from_millis(5)),
+                Err(_) => return None,
             }
         }
         None

@@ -1,7 +1,7 @@
 //! Lists of recorded runs and studies, and what a list shows of a study.
 
-use caudal_core::text::ExternalText;
 use caudal_core::date::rfc3339;
+use caudal_core::text::ExternalText;
 use caudal_store::{StoreEntry, StoredStudy};
 use serde::Deserialize;
 
@@ -75,7 +75,8 @@ fn row(entry: &StoreEntry) -> [String; 21] {
     let trial = entry.trial.as_ref();
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let text = |value: &Option<ExternalText>| value.as_ref().map_or_else(String::new, ExternalText::cell);
+    let text =
+        |value: &Option<ExternalText>| value.as_ref().map_or_else(String::new, ExternalText::cell);
     let tags: Vec<String> = entry.tags.iter().map(ExternalText::to_string).collect();
     [
         entry.id.clone(),

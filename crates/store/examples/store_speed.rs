@@ -86,10 +86,7 @@ fn run(nth: u64, samples: u64) -> StoredRun {
             version: Some("0.1.0".into()),
             compatible_with: None,
         },
-        command: Some(format!(
-            "caudal tcp far{}.example -t 10s -P 4 --omit auto",
-            nth % 10
-        ).into()),
+        command: Some(format!("caudal tcp far{}.example -t 10s -P 4 --omit auto", nth % 10).into()),
     };
     let plan = PlanRecord {
         kind: Some(if nth.is_multiple_of(3) {

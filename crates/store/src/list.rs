@@ -87,10 +87,12 @@ impl Store {
                 .tag
                 .as_ref()
                 .is_none_or(|tag| entry.tags.iter().any(|has| has == tag.as_str()));
-            let has_peer = filter
-                .peer
-                .as_ref()
-                .is_none_or(|peer| entry.peer.as_ref().is_some_and(|has| has.as_received().contains(peer)));
+            let has_peer = filter.peer.as_ref().is_none_or(|peer| {
+                entry
+                    .peer
+                    .as_ref()
+                    .is_some_and(|has| has.as_received().contains(peer))
+            });
             in_study && has_tag && has_peer && has_words(entry, &words)
         };
         self.read(|connection| {

@@ -89,7 +89,9 @@ pub(super) fn is_there(at: &Path) -> io::Result<bool> {
             } else {
                 "a device"
             };
-            Err(io::Error::other(format!("it is {name}, not a regular file")))
+            Err(io::Error::other(format!(
+                "it is {name}, not a regular file"
+            )))
         }
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(cause),

@@ -231,7 +231,10 @@ mod tests {
         let fifo = directory.0.join("fifo");
         let made = std::process::Command::new("mkfifo").arg(&fifo).status();
         assert!(made.unwrap().success());
-        for (at, kind) in [(fifo.as_path(), "a FIFO"), (Path::new("/dev/null"), "a device")] {
+        for (at, kind) in [
+            (fifo.as_path(), "a FIFO"),
+            (Path::new("/dev/null"), "a device"),
+        ] {
             for opened in [Store::open(at), Store::open_to_read(at)] {
                 let text = opened.unwrap_err().to_string();
                 assert!(text.contains(kind) && !text.contains('\n'), "{text}");

@@ -1,9 +1,9 @@
 //! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
 pub use caudal_core::host::{Host, Usage};
-use caudal_core::text::ExternalText;
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
+use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
 
 /// The reason why a server refuses a request.

@@ -104,7 +104,9 @@ pub(super) fn run(
         match registry.report(&record) {
             Ok(report) => print_lateness(&report, args.quiet),
             Err(error) => {
-                diagnostic(&format!("the network was down before the command ended: {error}"));
+                diagnostic(&format!(
+                    "the network was down before the command ended: {error}"
+                ));
             }
         }
         Ok(status)

@@ -1,8 +1,8 @@
 //! The output of a command: views of its events, and the places they write to.
 
-mod diagnostic;
 pub mod closing;
 pub mod csv;
+mod diagnostic;
 pub mod interval_table;
 pub mod json_lines;
 pub mod progress;

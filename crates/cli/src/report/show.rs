@@ -1,6 +1,5 @@
 //! `caudal report show`: a run with its result and its machines; a study with its state, its verdict and its trials.
 
-use caudal_core::text::ExternalText;
 use super::answer::AnswerArgs;
 use super::list;
 use crate::exit::Failure;
@@ -15,6 +14,7 @@ use caudal_core::date::rfc3339;
 use caudal_core::host::Host;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{Environment, FlowReport, MachineLoad, Run};
+use caudal_core::text::ExternalText;
 use caudal_experiment::Trial;
 use caudal_report::export::ExportError;
 use caudal_report::{RunDocument, campaign_cases, verdict_sentences};

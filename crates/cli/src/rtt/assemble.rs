@@ -82,7 +82,11 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
             client: Some(echo.client_usage),
             server: echo.server_usage,
         }),
-        cut_short: echo.cut_short.as_ref().map(ToString::to_string).map(Into::into),
+        cut_short: echo
+            .cut_short
+            .as_ref()
+            .map(ToString::to_string)
+            .map(Into::into),
     }
 }
 

@@ -157,7 +157,9 @@ fn warn_not_saved(error: &StoreError) {
 /// Reports on standard error the killed labs whose remains were removed.
 pub(super) fn report_removed_labs(names: &[String]) {
     for name in names {
-        diagnostic(&format!("removed the remains of a killed lab called {name}"));
+        diagnostic(&format!(
+            "removed the remains of a killed lab called {name}"
+        ));
     }
 }
 

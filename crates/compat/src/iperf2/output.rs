@@ -3,8 +3,8 @@
 use super::options::Options;
 use super::printer::Iperf2Printer;
 use caudal_core::event::{Event, ListeningSocket, View};
-use caudal_engine::peer::iperf2::Iperf2Session;
 use caudal_core::text::printable;
+use caudal_engine::peer::iperf2::Iperf2Session;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::interface::local_addresses;
 use std::fs::File;
@@ -57,7 +57,8 @@ impl Iperf2Output {
 
     fn write(&mut self) {
         // That nobody reads it any more does not end a server.
-        let _ = self.file
+        let _ = self
+            .file
             .write_all(printable(&self.printer.take_text()).as_bytes());
         let _ = self.file.flush();
     }

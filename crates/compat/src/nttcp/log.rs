@@ -127,7 +127,9 @@ mod tests {
         let mut log = NttcpLog::new(false);
         assert!(test_events().iter().all(|event| log.line(event).is_none()));
         let reason = "too many".to_owned();
-        let refused = event(SessionEventKind::Refused { reason: reason.into() });
+        let refused = event(SessionEventKind::Refused {
+            reason: reason.into(),
+        });
         assert_eq!(log.line(&refused).as_deref(), Some("too many"));
     }
 }

@@ -1,7 +1,7 @@
 //! The report of one end of a test to the other when all payload was sent.
 
-use crate::text::ExternalText;
 use crate::sample::Role;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,5 @@
 //! One event of a test, and what shows events.
 
-use crate::text::ExternalText;
 use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
@@ -9,6 +8,7 @@ use crate::plan::{Plan, PlanRecord};
 use crate::run::Run;
 use crate::sample::{FlowEnd, Sample};
 use crate::search::SearchTrial;
+use crate::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 

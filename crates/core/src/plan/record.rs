@@ -1,12 +1,12 @@
 //! A plan as documents and messages carry it: one flat object.
 
-use crate::text::ExternalText;
 use super::bulk::BulkPlan;
 use super::echo::{EchoPlan, EchoSchedule};
 use super::plan::Plan;
 use super::tcp::TcpPlan;
 use super::terms::{Directions, Omit, Rate, TestEnd, Transport};
 use super::udp::UdpPlan;
+use crate::text::ExternalText;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};

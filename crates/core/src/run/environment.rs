@@ -1,8 +1,8 @@
 //! The program that measured and the machines of a run.
 
-use crate::text::ExternalText;
 use super::machine::Machine;
 use crate::host::Host;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 

@@ -1,12 +1,12 @@
 //! One flow of a run: the final reports of both its ends, and its intervals.
 
-use crate::text::ExternalText;
 use crate::interval::{Interval, ServerAccount};
 use crate::plan::{Direction, PlannedFlow};
 use crate::sample::{
     Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpSnapshot,
 };
 use crate::sequence::LossRuns;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

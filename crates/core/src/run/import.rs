@@ -1,8 +1,8 @@
 //! The origin of a run that was read from another tool's log.
 
-use crate::text::ExternalText;
 use crate::plan::Direction;
 use crate::sample::Role;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! The runs of one command, where it made several.
 
-use crate::text::ExternalText;
 use crate::loss::Loss;
 use crate::plan::Direction;
 use crate::summary::{DirectionSummary, estimate_or_number};
+use crate::text::ExternalText;
 use caudal_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

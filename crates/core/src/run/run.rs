@@ -1,6 +1,5 @@
 //! The document of a run.
 
-use crate::text::ExternalText;
 use super::environment::{Environment, Tool};
 use super::flow::FlowReport;
 use super::import::Import;
@@ -10,6 +9,7 @@ use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
 use crate::summary::DirectionSummary;
+use crate::text::ExternalText;
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

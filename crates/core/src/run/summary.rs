@@ -1,9 +1,9 @@
 //! The summary of a run: of a throughput test, or of a round-trip test.
 
-use crate::text::ExternalText;
 use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
+use crate::text::ExternalText;
 use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

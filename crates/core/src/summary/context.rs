@@ -1,11 +1,11 @@
 //! The measurements a summary is made from.
 
-use crate::text::ExternalText;
 use crate::framing::IpVersion;
 use crate::host::{Host, Usage};
 use crate::interval::Interval;
 use crate::plan::{BulkPlan, Direction, Plan, Transport};
 use crate::sample::FlowRecord;
+use crate::text::ExternalText;
 use crate::timeline::{MeasuredFlow, Timeline};
 use crate::units::BitRate;
 

@@ -9,7 +9,9 @@ use std::fmt::{self, Write};
 /// Text from outside: of a peer, or of a file that others may have written.
 ///
 /// It is shown escaped and shortened, so it can neither steer a terminal nor fill it; documents hold it as it came.
-#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 #[schemars(transparent, inline)]
 pub struct ExternalText(String);
@@ -116,7 +118,10 @@ mod tests {
             ("one\r\ntwo\tthree", "one\\r\\ntwo\\tthree"),
             ("\u{9b}2J\u{7f}", "\\u009b2J\\u007f"),
             ("\u{202e}gpj.exe\u{2066}", "\\u202egpj.exe\\u2066"),
-            ("a\u{2028}b\u{200f}\u{61c}\u{feff}", "a\\u2028b\\u200f\\u061c\\ufeff"),
+            (
+                "a\u{2028}b\u{200f}\u{61c}\u{feff}",
+                "a\\u2028b\\u200f\\u061c\\ufeff",
+            ),
             ("\u{e0041}", "\\udb40\\udc41"),
         ];
         for (text, shown) in cases {

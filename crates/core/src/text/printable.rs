@@ -11,7 +11,8 @@ pub const MAX_LINE_CHARS: usize = 4096;
 /// paragraphs, private or unassigned character.
 pub(super) fn is_printable(c: char) -> bool {
     // A space separator is a blank of some width.
-    if matches!(c, ' '..='~' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}') {
+    if matches!(c, ' '..='~' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+    {
         return true;
     }
     if c.is_ascii() {
@@ -92,13 +93,37 @@ mod tests {
         let plain = "Grüße, 東京, cafe\u{301}, שלום, 12\u{a0}000, \"'\\ – µs 🙂";
         assert_eq!(printable(plain), plain);
         let unsafe_characters = [
-            '\0', '\r', '\x1b', '\x7f', '\u{80}', '\u{9b}', '\u{9d}', '\u{ad}', '\u{61c}', '\u{200b}', '\u{200e}', '\u{200f}',
-            '\u{2028}', '\u{2029}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{feff}', '\u{e000}', '\u{ffff}',
-            '\u{e0041}', '\u{10fffd}',
+            '\0',
+            '\r',
+            '\x1b',
+            '\x7f',
+            '\u{80}',
+            '\u{9b}',
+            '\u{9d}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{200b}',
+            '\u{200e}',
+            '\u{200f}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{feff}',
+            '\u{e000}',
+            '\u{ffff}',
+            '\u{e0041}',
+            '\u{10fffd}',
         ];
         for c in unsafe_characters {
             let shown = printable(&c.to_string()).into_owned();
-            assert!(shown.starts_with('\\') && shown.is_ascii(), "{:x}", c as u32);
+            assert!(
+                shown.starts_with('\\') && shown.is_ascii(),
+                "{:x}",
+                c as u32
+            );
         }
     }
 

@@ -1,6 +1,5 @@
 //! The thread of one end of a flow.
 
-use caudal_core::text::ExternalText;
 use super::counters::FlowCounters;
 use super::gate::StartGate;
 use super::signals::FlowSignals;
@@ -12,6 +11,7 @@ use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::{affinity, udp};
 use std::io;

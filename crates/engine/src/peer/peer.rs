@@ -1,6 +1,5 @@
 //! The other end of a test, whatever protocol it speaks.
 
-use caudal_core::text::ExternalText;
 use super::path_mtu::path_mtu;
 use crate::error::RunError;
 use crate::host::describe_host;
@@ -13,6 +12,7 @@ use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
+use caudal_core::text::ExternalText;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -78,7 +78,11 @@ impl PeerInfo {
     /// `true` when traffic to the peer stays on a loopback interface.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.client.interface.as_ref().map(ExternalText::as_received) == Some("lo")
+        self.client
+            .interface
+            .as_ref()
+            .map(ExternalText::as_received)
+            == Some("lo")
     }
 
     /// The IP version between both ends.

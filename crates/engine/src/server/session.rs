@@ -1,6 +1,5 @@
 //! A session of a native client: greeted, then tests one after another.
 
-use caudal_core::text::ExternalText;
 use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
@@ -13,6 +12,7 @@ use crate::protocol::Protocol;
 use crate::workload::{self, FinishedServer, ServerHalf};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient, ToServer};

@@ -1,8 +1,8 @@
 //! The events of a server's sessions.
 
-use caudal_core::text::ExternalText;
 use crate::protocol::Protocol;
 use caudal_core::event::{Event, PeerOutput, View};
+use caudal_core::text::ExternalText;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,6 +1,5 @@
 //! A kind of test, and the half of it that each end of a native test carries out.
 
-use caudal_core::text::ExternalText;
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
 use crate::error::RunError;
@@ -11,6 +10,7 @@ use caudal_core::echo::ClockOffset;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
+use caudal_core::text::ExternalText;
 use caudal_wire::message::{FinalReport, ToClient};
 use caudal_wire::preamble::TestToken;
 use std::os::fd::BorrowedFd;

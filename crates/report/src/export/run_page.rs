@@ -1,6 +1,5 @@
 //! The report of a single run, whichever tool measured it.
 
-use caudal_core::text::ExternalText;
 use super::figures::{
     box_figure, cdf_figure, first_figure, lines_figure, loss_figure, rates_figure, rtt_figure,
     sizes_figure, window_figure,
@@ -22,6 +21,7 @@ use caudal_core::prediction::PredictionCheck;
 use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
+use caudal_core::text::ExternalText;
 use caudal_plot::AxisQuantity;
 use caudal_store::SampleSeries;
 
@@ -76,7 +76,12 @@ fn title(run: &Run, kind: PlanKind) -> String {
 
 fn byline(run: &Run) -> Vec<String> {
     let header = &run.header;
-    let version = header.tool.version.as_ref().map(ExternalText::as_received).unwrap_or("");
+    let version = header
+        .tool
+        .version
+        .as_ref()
+        .map(ExternalText::as_received)
+        .unwrap_or("");
     let started = Some(&header.started).filter(|started| !started.is_empty());
     let imported = run.imported.as_ref();
     let parts = [
@@ -437,14 +442,13 @@ fn warnings(run: &Run) -> Vec<Block> {
         .round_trips()
         .and_then(|summary| summary.cut_short.as_ref());
     let cut_short = cut_short.map(|why| format!("the run ended early: {why}"));
-    let warnings = run
-        .warnings
-        .iter()
-        .map(|warning| if warning.remedy.is_empty() {
+    let warnings = run.warnings.iter().map(|warning| {
+        if warning.remedy.is_empty() {
             warning.message.to_string()
         } else {
             format!("{}; {}", warning.message, warning.remedy)
-        });
+        }
+    });
     let items: Vec<Item> = counted_items(cut_short.into_iter().chain(warnings));
     if items.is_empty() {
         vec![Block::Text("There are no warnings.".to_owned())]

@@ -1,9 +1,9 @@
 //! The parameters that a client of iperf3 requests: one flat JSON object.
 
-use caudal_core::text::ExternalText;
 use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
 /// The maximum duration of a test, s.

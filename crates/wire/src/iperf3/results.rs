@@ -1,7 +1,7 @@
 //! The counts of each end of an iperf3 test: one JSON object each way, the client's first.
 
-use caudal_core::text::ExternalText;
 use super::lenient::{count, number, text};
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
 /// The counts of one end.
@@ -100,8 +100,8 @@ impl Results {
     /// # Errors
     /// When the text is not a JSON object, or keys are missing that every version sends.
     pub fn decode(json: &[u8]) -> Result<Self, ResultsError> {
-        let map: Map<String, Value> =
-            serde_json::from_slice(json).map_err(|cause| ResultsError::Json(cause.to_string().into()))?;
+        let map: Map<String, Value> = serde_json::from_slice(json)
+            .map_err(|cause| ResultsError::Json(cause.to_string().into()))?;
         let percent = |key| number(&map, key).ok_or(ResultsError::Missing(key));
         let cpu_percent = [
             percent("cpu_util_total")?,

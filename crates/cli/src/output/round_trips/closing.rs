@@ -1,6 +1,5 @@
 //! The closing block of a round-trip test.
 
-use caudal_core::text::ExternalText;
 use super::confidence::level;
 use crate::output::text::{fold, percent, time_us};
 use caudal_core::echo::{OneWaySummary, ReplySummary, SizeSummary};
@@ -9,6 +8,7 @@ use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{RoundTripSummary, Run};
+use caudal_core::text::ExternalText;
 use caudal_stats::{Estimate, IntervalMethod};
 
 /// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.

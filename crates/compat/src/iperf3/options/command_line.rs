@@ -1,12 +1,12 @@
 //! The command line of iperf3.
 
-use caudal_core::text::ExternalText;
 use super::draft::SettingsDraft;
 use super::error::CommandLineError;
 use super::group::OptionGroup;
 use super::settings::Iperf3Settings;
 use super::table::TABLE;
 use crate::option_table::{CommandWord, EffectError, GivenOption, read_options};
+use caudal_core::text::ExternalText;
 
 /// The usage, as help shows it.
 pub const USAGE: &str = include_str!("usage.txt");
@@ -121,7 +121,10 @@ mod tests {
         );
         assert_eq!((asked.omit_s, asked.time_s, asked.tos), (2, 5, Some(16)));
         assert_eq!(
-            (asked.window, asked.title.as_ref().map(ExternalText::as_received)),
+            (
+                asked.window,
+                asked.title.as_ref().map(ExternalText::as_received)
+            ),
             (Some(1 << 20), Some("t"))
         );
         let usual = client("-c h").unwrap().parameters;

@@ -1,6 +1,5 @@
 //! A test with a server of iperf 2, as its client: connects, asks for the test in the first bytes, and carries payload.
 
-use caudal_core::text::ExternalText;
 use super::client_flows::ClientFlows;
 use super::client_sockets::{ClientConnection, connect_all};
 use super::end_reports::send_reports;
@@ -17,6 +16,7 @@ use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{Event, ListeningSocket};
 use caudal_core::plan::{Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::signal::Interrupt;

@@ -81,7 +81,13 @@ impl Iperf2State {
     /// Reports a client that was refused, or a part of its test that could not be carried out.
     pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
         let reason = reason.into();
-        self.send_event(0, peer, SessionEventKind::Refused { reason: reason.into() });
+        self.send_event(
+            0,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 
     /// `true` when an address has proved to receive what is sent to it.

@@ -71,7 +71,9 @@ impl<'a> Iperf2ServerSession<'a> {
                 mode: header.map_or(TestMode::Up, |header| header.mode),
                 group: group.group,
                 members: group.members,
-                version: extended.and_then(|extended| extended.version_text()).map(Into::into),
+                version: extended
+                    .and_then(|extended| extended.version_text())
+                    .map(Into::into),
                 no_udp_fin: false,
                 trip_times: extended.is_some_and(|extended| extended.trip_times),
                 tos: state.options.tos.unwrap_or(0),
@@ -188,7 +190,10 @@ impl<'a> Iperf2ServerSession<'a> {
         self.send_end_reports();
         let failure = reason
             .map(|reason: StopReason| reason.to_string())
-            .or_else(|| ends.iter().find_map(|end| end.failure.as_ref().map(ToString::to_string)));
+            .or_else(|| {
+                ends.iter()
+                    .find_map(|end| end.failure.as_ref().map(ToString::to_string))
+            });
         SessionOutcome { ends, failure }
     }
 

@@ -1,6 +1,5 @@
 //! The running test of a client, from its first byte to both ends' results.
 
-use caudal_core::text::ExternalText;
 use super::client_control::{ClientControl, STEP_NS};
 use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
@@ -11,6 +10,7 @@ use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_sys::tcp;
 use caudal_wire::iperf3::{ControlState, Parameters, Results, TransportProtocol, stream_id};

@@ -99,7 +99,14 @@ fn run(
     set.start();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion.map(Into::into), usage);
+    let mut test = ServerTest::new(
+        session,
+        parameters,
+        flows,
+        set,
+        congestion.map(Into::into),
+        usage,
+    );
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {

@@ -92,7 +92,9 @@ impl<'a> ServerSession<'a> {
             });
         }
         if self.is_connected {
-            self.send_kind(SessionEventKind::Refused { reason: reason.into() });
+            self.send_kind(SessionEventKind::Refused {
+                reason: reason.into(),
+            });
         } else {
             self.state.send_refused(Protocol::Iperf3, peer, reason);
         }

@@ -1,6 +1,5 @@
 //! The running test of a session, from its first byte to both ends' results.
 
-use caudal_core::text::ExternalText;
 use super::control::ControlInput;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::results::{MeasuredStream, cpu_percent};
@@ -11,6 +10,7 @@ use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_wire::iperf3::{
     ControlState, Iperf3ErrorCode, MAX_RESULTS_BYTES, Parameters, Results, TransportProtocol,

@@ -1,6 +1,5 @@
 //! The client's end of a control connection: greeted, with the server's clock measured.
 
-use caudal_core::text::ExternalText;
 use super::answer::read_answer;
 use super::control::ControlChannel;
 use crate::error::RunError;
@@ -11,6 +10,7 @@ use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::Plan;
+use caudal_core::text::ExternalText;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::frame::MAX_MESSAGE_BYTES;

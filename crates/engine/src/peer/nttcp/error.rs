@@ -1,8 +1,8 @@
 //! The errors of a transfer.
 
-use caudal_core::text::ExternalText;
 use super::control::LineError;
 use crate::error::RunError;
+use caudal_core::text::ExternalText;
 use caudal_wire::nttcp::RequestError;
 use std::io;
 

@@ -1,10 +1,10 @@
 //! The measurements of a bulk transfer.
 
-use caudal_core::text::ExternalText;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
+use caudal_core::text::ExternalText;
 
 /// The measurements of a bulk transfer.
 #[derive(Debug, Clone)]

@@ -1,6 +1,5 @@
 //! The client's half of a round-trip test: every connection a thread, all at the same size at the same time.
 
-use caudal_core::text::ExternalText;
 use super::barrier::SizeBarrier;
 use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
 use super::outcome::{EchoConnection, EchoOutcome};
@@ -14,6 +13,7 @@ use crate::workload::workload::{ClientHalf, EndedDialogue, OpenFlow};
 use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::timestamps;
 use caudal_wire::message::ToClient;
@@ -141,10 +141,9 @@ impl EchoClientHalf {
             (Some(CutShort::Interrupted), _) => RunError::Interrupted,
             (Some(reason), _) => RunError::Flows(reason.to_string().into()),
             (None, Some(failure)) => RunError::Flows(failure.into()),
-            (None, None) => RunError::Flows(format!(
-                "no reply came within {} s",
-                self.plan.timeout.as_secs_f64()
-            ).into()),
+            (None, None) => RunError::Flows(
+                format!("no reply came within {} s", self.plan.timeout.as_secs_f64()).into(),
+            ),
         }
     }
 }

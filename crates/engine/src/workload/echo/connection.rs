@@ -1,6 +1,5 @@
 //! The thread of one connection of a round-trip test at the client.
 
-use caudal_core::text::ExternalText;
 use super::barrier::SizeBarrier;
 use super::prober::Prober;
 use crate::error::RunError;
@@ -10,6 +9,7 @@ use crate::wakeup::Waker;
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
+use caudal_core::text::ExternalText;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;

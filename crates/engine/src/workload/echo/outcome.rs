@@ -1,11 +1,11 @@
 //! The measurements of a round-trip test.
 
-use caudal_core::text::ExternalText;
 use caudal_core::echo::EchoRecord;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::EchoPlan;
 use caudal_core::sample::{FlowEnd, Granted};
+use caudal_core::text::ExternalText;
 use std::time::Duration;
 
 /// One connection after a round-trip test.
