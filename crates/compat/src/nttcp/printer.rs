@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn the_row_of_this_end_stands_before_the_lines_of_the_other() {
         let request = TransferRequest::default();
-        assert_eq!(printed(&request), "l 8192\n1 8192\nnttcp-1: done [2J\n");
+        assert_eq!(
+            printed(&request),
+            "l 8192\n1 8192\nnttcp-1: done\\u001b[2J\n"
+        );
     }
 
     #[test]
@@ -107,7 +110,7 @@ mod tests {
         let request = TransferRequest::decode("nttcp@-v").unwrap();
         let text = printed(&request);
         assert!(
-            text.ends_with("nttcp-1: 1 8192\nnttcp-1: done [2J\n"),
+            text.ends_with("nttcp-1: 1 8192\nnttcp-1: done\\u001b[2J\n"),
             "{text}"
         );
     }
