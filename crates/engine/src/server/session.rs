@@ -74,7 +74,7 @@ impl<'a> Session<'a> {
             number,
         };
         let tool = session.greet()?;
-        session.send_event(SessionEventKind::Connected { tool: tool.into() });
+        session.send_event(SessionEventKind::Connected { tool });
         Ok(session)
     }
 

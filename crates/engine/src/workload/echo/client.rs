@@ -140,7 +140,7 @@ impl EchoClientHalf {
         match (ended.cut_short, failure) {
             (Some(CutShort::Interrupted), _) => RunError::Interrupted,
             (Some(reason), _) => RunError::Flows(reason.to_string().into()),
-            (None, Some(failure)) => RunError::Flows(failure.into()),
+            (None, Some(failure)) => RunError::Flows(failure),
             (None, None) => RunError::Flows(
                 format!("no reply came within {} s", self.plan.timeout.as_secs_f64()).into(),
             ),
