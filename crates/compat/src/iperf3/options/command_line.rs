@@ -6,7 +6,6 @@ use super::group::OptionGroup;
 use super::settings::Iperf3Settings;
 use super::table::TABLE;
 use crate::option_table::{CommandWord, EffectError, GivenOption, read_options};
-use caudal_core::text::ExternalText;
 
 /// The usage, as help shows it.
 pub const USAGE: &str = include_str!("usage.txt");
@@ -70,6 +69,7 @@ fn apply(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::text::ExternalText;
     use crate::iperf3::options::{Iperf3End, TestSettings};
     use caudal_wire::iperf3::TransportProtocol;
 
