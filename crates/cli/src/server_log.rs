@@ -6,7 +6,7 @@ use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
 use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
 use caudal_core::sample::Counters;
-use caudal_core::text::{ExternalText, on_one_line, printable};
+use caudal_core::text::{on_one_line, printable};
 use caudal_core::units::format_duration;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Protocol, TOOL};
