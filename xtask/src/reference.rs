@@ -239,7 +239,7 @@ const EXITS: [(Exit, &str, &str); 6] = [
         Exit::Peer,
         "the peer is unreachable or refused",
         "unknown host, closed port, another protocol or version, server full, address not allowed, \
-         a plan beyond the server's limits, a peer that stopped responding or closed the connection",
+         a token that is missing or wrong, a server that changes the plan, a plan beyond the server's limits, a peer that stopped responding or closed the connection",
     ),
     (
         Exit::NotPermitted,

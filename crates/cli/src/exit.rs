@@ -146,6 +146,7 @@ impl From<RunError> for Failure {
                     Exit::Peer,
                     "ask without that option, or change the server's host",
                 ),
+                Refusal::Authentication => (Exit::Peer, "give both ends the same --token-file"),
                 Refusal::Stopping => (Exit::Peer, "start it again"),
                 Refusal::Protocol | Refusal::Other => (Exit::Peer, "see the server's log"),
             },
@@ -158,6 +159,7 @@ impl From<RunError> for Failure {
                 "see whether the peer was stopped, and try again",
             ),
             RunError::Protocol(_) => (Exit::Peer, "is the peer caudal, of this version?"),
+            RunError::Acceptance(_) => (Exit::Peer, "measure with a server that keeps to the plan"),
             RunError::Local { .. } => (Exit::NotPermitted, "ask for something this machine has"),
             RunError::Forbidden { .. } => (
                 Exit::NotPermitted,

@@ -1,11 +1,11 @@
 //! The servers of other programs' protocols that `caudal serve` runs beside its own.
 
-use crate::args::ServeArgs;
+use crate::args::{ServeArgs, protocol_name};
 use caudal_core::units::BitRate;
 use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
-use caudal_engine::server::{SessionEvent, SessionEventSender};
-use caudal_engine::{Admission, Protocol, RunError};
+use caudal_engine::server::{ProtocolAccess, SessionEvent, SessionEventSender};
+use caudal_engine::{Admission, Protocol, RunError, Server};
 use std::sync::mpsc::Sender;
 
 /// A running server of another program's protocol; stopped when dropped.
@@ -80,6 +80,27 @@ pub struct StartedServer {
     pub message: String,
 }
 
+impl StartedServer {
+    /// A protocol that is not answered because its clients cannot authenticate themselves.
+    #[must_use]
+    pub fn closed(protocol: Protocol) -> Self {
+        let name = protocol_name(protocol);
+        let reason = match protocol {
+            Protocol::Native => "there is no --token-file for its clients",
+            Protocol::Iperf3 => "there is no --rsa-private-key-path for its logins",
+            Protocol::Iperf2 | Protocol::Nttcp => "its clients have no way to",
+        };
+        Self {
+            protocol,
+            port: None,
+            message: format!(
+                "without {protocol}: clients must authenticate themselves, and {reason}; \
+                 --allow-unauthenticated {name} answers them all the same"
+            ),
+        }
+    }
+}
+
 /// The servers that run; stopped when dropped.
 pub struct ForeignServers {
     running: Vec<Box<dyn ForeignServer>>,
@@ -90,13 +111,18 @@ pub struct ForeignServers {
 impl ForeignServers {
     /// Starts what the flags ask for; what cannot be started is reported and done without.
     #[must_use]
-    pub fn start(args: &ServeArgs, admission: &Admission, events: &Sender<SessionEvent>) -> Self {
+    pub fn start(args: &ServeArgs, native: &Server, events: &Sender<SessionEvent>) -> Self {
+        let admission = native.admission();
         let mut servers = Self {
             running: Vec::new(),
             started: Vec::new(),
         };
         for entry in SERVERS.iter().filter(|entry| (entry.is_wanted)(args)) {
             let protocol = entry.protocol;
+            if native.access(protocol) == ProtocolAccess::Closed {
+                servers.started.push(StartedServer::closed(protocol));
+                continue;
+            }
             let started = match (entry.start)(args, admission.clone(), events.clone().into()) {
                 Ok(server) => {
                     let port = server.port();

@@ -19,6 +19,7 @@ mod server_log;
 mod store_advice;
 pub mod study;
 pub mod throughput;
+mod token_file;
 pub mod topology;
 
 use args::{Cli, Command};

@@ -2,6 +2,7 @@
 
 use crate::args::TargetArgs;
 use crate::exit::Failure;
+use crate::token_file::read_token;
 use caudal_engine::peer::{Peer, PeerInfo, connect, connect_any};
 use caudal_engine::{
     AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, TOOL, Target,
@@ -29,7 +30,7 @@ impl CommandPeer {
         if args.host.is_none() {
             return Self::connect_own(args, interrupt);
         }
-        let target = args.target();
+        let target = args.authenticated_target()?;
         let peer = connect(Protocol::Native, &target, TOOL, Some(interrupt))
             .map_err(|error| args.connect_failure(error))?;
         Ok(Self { peer, own: None })
@@ -44,10 +45,22 @@ impl CommandPeer {
         protocol: Option<Protocol>,
         interrupt: &'static Interrupt,
     ) -> Result<Self, Failure> {
-        let mut target = args.target();
+        if protocol.is_none() && args.host.is_none() {
+            return Self::connect_own(args, interrupt);
+        }
+        let mut target = args.authenticated_target()?;
+        if let (Some(protocol), Some(_)) = (protocol, &target.token) {
+            return Err(Failure::usage(
+                format!("--token-file authenticates servers of caudal, not of {protocol}"),
+                "leave --as out, or --token-file (and CAUDAL_TOKEN_FILE)",
+            ));
+        }
         let peer = match (protocol, &args.host) {
-            (None, None) => return Self::connect_own(args, interrupt),
-            (None, Some(_)) => connect_any(&target, TOOL, Some(interrupt)),
+            // With a token there is no other protocol: it would authenticate nobody.
+            (None, _) if target.token.is_some() => {
+                connect(Protocol::Native, &target, TOOL, Some(interrupt))
+            }
+            (None, _) => connect_any(&target, TOOL, Some(interrupt)),
             (Some(_), None) => {
                 return Err(Failure::usage(
                     "--as is given without a HOST",
@@ -134,7 +147,17 @@ impl TargetArgs {
                 device: self.device.clone(),
                 port: None,
             },
+            token: None,
         }
+    }
+
+    /// The same with the token that authenticates both ends, where one is given.
+    fn authenticated_target(&self) -> Result<Target, Failure> {
+        let token = self.token_file.as_deref().map(read_token).transpose()?;
+        Ok(Target {
+            token,
+            ..self.target()
+        })
     }
 
     /// The failure of connecting.

@@ -2,13 +2,15 @@
 
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};
-use crate::foreign_servers::ForeignServers;
+use crate::foreign_servers::{ForeignServers, StartedServer};
 use crate::server_log::ServerLog;
+use crate::token_file::read_tokens;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, format_duration};
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
-use caudal_engine::{RunError, Server, ServerOptions, TOOL};
+use caudal_engine::server::{AuthenticationOptions, ProtocolAccess};
+use caudal_engine::{Protocol, RunError, Server, ServerOptions, TOOL};
 use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -37,15 +39,22 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
         iperf3: iperf3_options(args)?,
+        authentication: authentication_options(args)?,
     };
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
-    let others = ForeignServers::start(args, &server.admission(), &sender);
+    let others = ForeignServers::start(args, &server, &sender);
     drop(sender);
+    for closed in closed_protocols(args, &server) {
+        log.started(&closed);
+    }
     for started in &others.started {
         log.started(started);
+    }
+    if !requires_authentication(args) && !server.local().ip().to_canonical().is_loopback() {
+        log.unauthenticated(&args.allow);
     }
     loop {
         // Signals are looked for often enough that ^C feels immediate.
@@ -97,6 +106,61 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// `true` when clients of any protocol must authenticate themselves.
+const fn requires_authentication(args: &ServeArgs) -> bool {
+    args.token_file.is_some() || args.rsa_private_key_path.is_some()
+}
+
+/// The protocols of the port itself that are not answered because their clients cannot authenticate themselves.
+fn closed_protocols(args: &ServeArgs, server: &Server) -> Vec<StartedServer> {
+    let wanted = [
+        (Protocol::Native, true),
+        (Protocol::Iperf3, !args.no_iperf3),
+    ];
+    wanted
+        .into_iter()
+        .filter(|(protocol, is_wanted)| {
+            *is_wanted && server.access(*protocol) == ProtocolAccess::Closed
+        })
+        .map(|(protocol, _)| StartedServer::closed(protocol))
+        .collect()
+}
+
+/// The authentication required of clients, beside the logins of iperf3.
+fn authentication_options(args: &ServeArgs) -> Result<AuthenticationOptions, Failure> {
+    let exempt = &args.allow_unauthenticated;
+    if !exempt.is_empty() && !requires_authentication(args) {
+        return Err(Failure::usage(
+            "--allow-unauthenticated is given where no client must authenticate itself",
+            "leave it out, or give --token-file",
+        ));
+    }
+    for (protocol, is_authenticated, flag) in [
+        (Protocol::Native, args.token_file.is_some(), "--token-file"),
+        (
+            Protocol::Iperf3,
+            args.rsa_private_key_path.is_some(),
+            "--rsa-private-key-path",
+        ),
+    ] {
+        if is_authenticated && exempt.contains(&protocol) {
+            return Err(Failure::usage(
+                format!(
+                    "--allow-unauthenticated names {protocol}, whose clients {flag} authenticates"
+                ),
+                "leave one of them out",
+            ));
+        }
+    }
+    Ok(AuthenticationOptions {
+        tokens: match &args.token_file {
+            Some(path) => read_tokens(path)?,
+            None => Vec::new(),
+        },
+        exempt: exempt.clone(),
+    })
 }
 
 fn start_failure(error: RunError) -> Failure {

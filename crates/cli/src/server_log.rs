@@ -9,7 +9,7 @@ use caudal_core::sample::Counters;
 use caudal_core::text::{on_one_line, printable};
 use caudal_core::units::format_duration;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
-use caudal_engine::{Protocol, TOOL};
+use caudal_engine::{Network, Protocol, TOOL};
 use caudal_sys::clock::realtime_ns;
 use caudal_wire::preamble::PROTOCOL;
 use serde_json::{Value, json};
@@ -59,6 +59,16 @@ impl ServerLog {
         });
     }
 
+    /// Shows that clients need not authenticate themselves, where `allowed` are the networks that are answered.
+    pub fn unauthenticated(&self, allowed: &[Network]) {
+        let line = if allowed.is_empty() {
+            "no authentication: any host that reaches these ports may measure (--token-file, --allow)"
+        } else {
+            "no authentication: any host of the allowed networks may measure (--token-file)"
+        };
+        self.write(line, || json!({"event": "unauthenticated", "what": line}));
+    }
+
     /// Shows that the server is being stopped.
     pub fn stopping(&self) {
         self.write(
@@ -101,6 +111,13 @@ impl ServerLog {
                 self.write(
                     &format!("client {client}: {peer} ({tool})"),
                     || json!({"event": "connected", "client": client, "peer": peer, "tool": tool}),
+                );
+            }
+            SessionEventKind::Authenticated { name } => {
+                let token = name.as_deref().unwrap_or("a token without a name");
+                self.write(
+                    &format!("client {client}: authenticated by {token}"),
+                    || json!({"event": "authenticated", "client": client, "token": name}),
                 );
             }
             SessionEventKind::Event(event) => match &**event {
@@ -168,6 +185,7 @@ impl ServerLog {
             SessionEventKind::Refused { reason } => {
                 self.foreign_line(event, "refused", reason.as_received(), None);
             }
+            SessionEventKind::Authenticated { .. } => {}
             SessionEventKind::Left => {
                 self.tools.remove(&session);
             }

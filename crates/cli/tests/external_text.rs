@@ -125,23 +125,21 @@ fn what_a_native_server_says_does_not_reach_the_terminal_raw() {
 
 #[test]
 fn what_native_clients_say_does_not_reach_the_log_raw() {
-    for words in ["", "--json"] {
-        let server = Serve::start(words);
-        let text = hostile(20_000);
-        let mut hand = RawClient::greeted(server.port);
-        hand.say(&json!({"say": "hello", "host": {"tool": text}}));
-        assert_eq!(hand.hear_other_than_alive()["say"], "welcome");
-        hand.say(&json!({"say": text}));
-        hand.until_gone();
-        let mut hand = RawClient::greeted(server.port);
-        hand.say(&json!({"say": "hello", "host": {"tool": text}, "required": [text]}));
-        let refused = hand.hear_other_than_alive();
-        assert_eq!(refused["say"], "refused");
-        server.running.line_with("does not know the feature");
-        let said = server.running.said();
-        assert!(said.contains("owned"), "{said}");
-        assert_clean(&said);
-    }
+    let server = Serve::start("");
+    let text = hostile(20_000);
+    let mut hand = RawClient::greeted(server.port);
+    hand.say(&json!({"say": "hello", "host": {"tool": text}}));
+    assert_eq!(hand.hear_other_than_alive()["say"], "welcome");
+    hand.say(&json!({"say": text}));
+    hand.until_gone();
+    let mut hand = RawClient::greeted(server.port);
+    hand.say(&json!({"say": "hello", "host": {"tool": text}, "required": [text]}));
+    let refused = hand.hear_other_than_alive();
+    assert_eq!(refused["say"], "refused");
+    server.running.line_with("does not know the feature");
+    let said = server.running.said();
+    assert!(said.contains("owned"), "{said}");
+    assert_clean(&said);
 }
 
 #[test]

@@ -12,9 +12,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Sixteen random bytes from the kernel.
-pub(crate) fn random_bytes() -> io::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
+/// Random bytes from the kernel.
+pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
 }

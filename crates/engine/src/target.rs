@@ -1,6 +1,7 @@
 //! The address of a server, and the local address to reach it from.
 
 use crate::error::RunError;
+use caudal_wire::access_token::AccessToken;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -35,6 +36,8 @@ pub struct Target {
     pub family: Option<AddressFamily>,
     /// The local end of connections to it.
     pub binding: LocalBinding,
+    /// The token with which a server of caudal and this client authenticate each other; `None` where neither does.
+    pub token: Option<AccessToken>,
 }
 
 impl Target {

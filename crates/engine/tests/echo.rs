@@ -41,6 +41,7 @@ fn connect(address: SocketAddr) -> NativePeer {
         port: address.port(),
         family: None,
         binding: LocalBinding::default(),
+        token: None,
     };
     NativePeer::connect(&target, "test", None).unwrap()
 }

@@ -1,8 +1,12 @@
-//! Control messages on a byte stream: four big-endian bytes of length, then JSON.
+//! Control messages on a byte stream: four big-endian bytes of length, then JSON. On an authenticated connection an
+//! authentication code precedes the JSON, and the length counts both.
 
+use crate::authentication::{CODE_BYTES, MessageAuthenticator};
 use caudal_core::text::ExternalText;
 use serde::{Serialize, de::DeserializeOwned};
 
+/// Bytes in the length that precedes a message.
+pub const LENGTH_BYTES: usize = 4;
 /// The maximum length of a message that a client accepts, in bytes: the readings of a thousand flows fit.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The maximum length of a message that a server accepts, in bytes: it buffers that much for each of many clients.
@@ -19,6 +23,9 @@ pub enum FrameError {
         /// The maximum that is accepted.
         max: usize,
     },
+    /// A message without the authentication code that is due.
+    #[error("a message was altered, repeated or forged: its authentication code is wrong")]
+    Altered,
     /// Not the JSON that was expected.
     #[error("a message does not read as one of ours: {0}")]
     Malformed(ExternalText),
@@ -29,18 +36,37 @@ pub enum FrameError {
 /// # Errors
 /// When the message does not serialise, or is longer than the other side would accept.
 pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
-    let mut bytes = vec![0; 4];
+    encode_after(0, message)
+}
+
+/// Encodes the next message of an authenticated connection with its frame.
+///
+/// # Errors
+/// Those of [`encode`].
+pub fn encode_authenticated<M: Serialize>(
+    message: &M,
+    authenticator: &mut MessageAuthenticator,
+) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = encode_after(CODE_BYTES, message)?;
+    let (head, json) = bytes.split_at_mut(LENGTH_BYTES + CODE_BYTES);
+    head[LENGTH_BYTES..].copy_from_slice(&authenticator.sign(json));
+    Ok(bytes)
+}
+
+/// Encodes a message with its frame, and room for as many bytes before the JSON.
+fn encode_after<M: Serialize>(room: usize, message: &M) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = vec![0; LENGTH_BYTES + room];
     serde_json::to_writer(&mut bytes, message)
         .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
-    let length = bytes.len() - 4;
+    let length = bytes.len() - LENGTH_BYTES;
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
-    if length > MAX_MESSAGE_BYTES {
+    if length - room > MAX_MESSAGE_BYTES {
         return Err(FrameError::TooLong {
             announced,
             max: MAX_MESSAGE_BYTES,
         });
     }
-    bytes[..4].copy_from_slice(&announced.to_be_bytes());
+    bytes[..LENGTH_BYTES].copy_from_slice(&announced.to_be_bytes());
     Ok(bytes)
 }
 
@@ -51,7 +77,11 @@ pub fn encode<M: Serialize>(message: &M) -> Result<Vec<u8>, FrameError> {
 pub struct Decoder {
     held: Vec<u8>,
     read: usize,
+    /// The length of the latest message's JSON, which ends where the next message begins.
+    latest: usize,
     max: usize,
+    /// The check of messages; `None` before the connection is authenticated.
+    authenticator: Option<MessageAuthenticator>,
 }
 
 impl Default for Decoder {
@@ -67,8 +97,21 @@ impl Decoder {
         Self {
             held: Vec::new(),
             read: 0,
+            latest: 0,
             max,
+            authenticator: None,
         }
+    }
+
+    /// Requires an authentication code of every message from the next one on.
+    pub fn authenticate(&mut self, authenticator: MessageAuthenticator) {
+        self.authenticator = Some(authenticator);
+    }
+
+    /// The JSON text of the latest message, until more bytes are fed.
+    #[must_use]
+    pub fn latest_json(&self) -> &[u8] {
+        &self.held[self.read - self.latest..self.read]
     }
 
     /// Takes in bytes from the peer.
@@ -76,6 +119,7 @@ impl Decoder {
         if self.read > 0 {
             self.held.drain(..self.read);
             self.read = 0;
+            self.latest = 0;
         }
         self.held.extend_from_slice(bytes);
     }
@@ -83,16 +127,17 @@ impl Decoder {
     /// Returns the next complete message, or `None` when more bytes are needed.
     ///
     /// # Errors
-    /// When the announced length is beyond the decoder's limit, before anything is buffered for it,
-    /// and when the bytes are not JSON of the expected type.
+    /// When the announced length is beyond the decoder's limit, before anything is buffered for it, when the authentication code
+    /// is wrong, and when the bytes are not JSON of the expected type.
     pub fn next_message<M: DeserializeOwned>(&mut self) -> Result<Option<M>, FrameError> {
         let held = &self.held[self.read..];
-        let Some((length, rest)) = held.split_first_chunk::<4>() else {
+        let Some((length, rest)) = held.split_first_chunk::<LENGTH_BYTES>() else {
             return Ok(None);
         };
         let announced = u32::from_be_bytes(*length);
         let length = announced as usize;
-        if length > self.max {
+        let room = self.authenticator.as_ref().map_or(0, |_| CODE_BYTES);
+        if length > self.max + room {
             return Err(FrameError::TooLong {
                 announced,
                 max: self.max,
@@ -101,9 +146,22 @@ impl Decoder {
         let Some(body) = rest.get(..length) else {
             return Ok(None);
         };
-        let message = serde_json::from_slice(body)
+        let json = match &mut self.authenticator {
+            None => body,
+            Some(authenticator) => {
+                let (code, json) = body
+                    .split_first_chunk::<CODE_BYTES>()
+                    .ok_or(FrameError::Altered)?;
+                if !authenticator.verify(json, code) {
+                    return Err(FrameError::Altered);
+                }
+                json
+            }
+        };
+        let message = serde_json::from_slice(json)
             .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
-        self.read += 4 + length;
+        self.read += LENGTH_BYTES + length;
+        self.latest = length - room;
         Ok(Some(message))
     }
 }
@@ -111,6 +169,8 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access_token::AccessToken;
+    use crate::authentication::ConnectionKey;
     use crate::message::{ToClient, ToServer};
     use proptest::prelude::*;
 
@@ -144,7 +204,68 @@ mod tests {
         );
     }
 
+    fn connection_key() -> ConnectionKey {
+        let token = AccessToken::new("0123456789abcdef").unwrap();
+        ConnectionKey::derive(&token, b"hello", b"challenge")
+    }
+
+    fn authenticated_decoder() -> Decoder {
+        let mut decoder = Decoder::default();
+        decoder.authenticate(connection_key().to_server());
+        decoder
+    }
+
+    #[test]
+    fn an_authenticated_connection_takes_its_own_messages_only() {
+        let mut sender = connection_key().to_server();
+        let start = encode_authenticated(&ToServer::Start, &mut sender).unwrap();
+        let alive = encode_authenticated(&ToServer::Alive, &mut sender).unwrap();
+        let mut decoder = authenticated_decoder();
+        decoder.feed(&start);
+        assert_eq!(decoder.next_message(), Ok(Some(ToServer::Start)));
+        assert_eq!(decoder.latest_json(), br#"{"say":"start"}"#);
+        decoder.feed(&alive);
+        assert_eq!(decoder.next_message(), Ok(Some(ToServer::Alive)));
+        decoder.feed(&alive);
+        assert_eq!(
+            decoder.next_message::<ToServer>(),
+            Err(FrameError::Altered),
+            "repeated"
+        );
+        let mut decoder = authenticated_decoder();
+        decoder.feed(&encode(&ToServer::Start).unwrap());
+        assert_eq!(decoder.next_message::<ToServer>(), Err(FrameError::Altered));
+    }
+
+    #[test]
+    fn no_byte_of_an_authenticated_message_can_be_altered() {
+        let offer = r#"{"say":"offer","plan":{"kind":"traffic","transport":"udp","directions":"both","parallel":2,
+            "end":{"time_ns":1000000000},"interval_ns":100000000,"omit":"nothing","rate":{"limit":1000000},"length":1448,
+            "window":null,"mss":null,"congestion":null,"no_delay":false,"dscp":null,"mptcp":false,"discard":false,
+            "zero_copy":false,"verify":true,"same_machine":false}}"#;
+        let offer: ToServer = serde_json::from_str(offer).unwrap();
+        let bytes = encode_authenticated(&offer, &mut connection_key().to_server()).unwrap();
+        for nth in 4..bytes.len() {
+            let mut altered = bytes.clone();
+            altered[nth] ^= 1;
+            let mut decoder = authenticated_decoder();
+            decoder.feed(&altered);
+            let outcome = decoder.next_message::<ToServer>();
+            assert_eq!(outcome, Err(FrameError::Altered), "byte {nth}");
+        }
+        let mut decoder = authenticated_decoder();
+        decoder.feed(&bytes);
+        assert_eq!(decoder.next_message(), Ok(Some(offer)));
+    }
+
     proptest! {
+        #[test]
+        fn no_bytes_pass_an_authenticated_decoder(bytes: Vec<u8>) {
+            let mut decoder = authenticated_decoder();
+            decoder.feed(&bytes);
+            prop_assert!(!matches!(decoder.next_message::<ToServer>(), Ok(Some(_))));
+        }
+
         #[test]
         fn no_bytes_make_the_decoder_panic(bytes: Vec<u8>) {
             let mut decoder = Decoder::default();

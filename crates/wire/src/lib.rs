@@ -3,6 +3,8 @@
 //! Pure: bytes in, values out. `spec/protocol.md` describes the dialogue.
 #![forbid(unsafe_code)]
 
+pub mod access_token;
+pub mod authentication;
 pub mod datagram;
 pub mod echo;
 pub mod frame;

@@ -1,5 +1,6 @@
 //! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
+use crate::authentication::{Nonce, TokenProof};
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
@@ -26,6 +27,8 @@ pub enum Refusal {
     Host,
     /// The peer violated the protocol.
     Protocol,
+    /// The client did not authenticate itself, or the server cannot.
+    Authentication,
     /// The server is being stopped.
     Stopping,
     /// A reason that is newer than this program.
@@ -44,6 +47,14 @@ pub enum ToServer {
         /// The features that the client requires.
         #[serde(default)]
         required: Vec<ExternalText>,
+        /// The client's nonce, when it has a token.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<Nonce>,
+    },
+    /// Shows that the client has one of the server's tokens.
+    Authenticate {
+        /// The evidence.
+        proof: TokenProof,
     },
     /// Asks for the server's clock.
     Ping {
@@ -74,6 +85,17 @@ pub enum ToServer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ToClient {
+    /// Answers a hello with a nonce.
+    Challenge {
+        /// The server's nonce.
+        nonce: Nonce,
+    },
+    /// Shows that the server has the client's token: every message of both directions after this one carries an authentication
+    /// code.
+    Authenticated {
+        /// The evidence.
+        proof: TokenProof,
+    },
     /// Answers a hello.
     Welcome {
         /// The server.
@@ -177,6 +199,15 @@ mod tests {
         });
         let first: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(written.unwrap(), first);
+    }
+
+    #[test]
+    fn a_hello_without_a_nonce_is_that_of_the_first_version() {
+        let text = r#"{"say":"hello","host":{"tool":"caudal"}}"#;
+        let hello: ToServer = serde_json::from_str(text).unwrap();
+        assert!(matches!(&hello, ToServer::Hello { nonce: None, .. }));
+        let written = serde_json::to_value(hello).unwrap();
+        assert!(written.get("nonce").is_none());
     }
 
     #[test]

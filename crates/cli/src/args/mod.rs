@@ -13,7 +13,7 @@ mod udp;
 
 pub use cli::{Cli, Command, ForeignArgs};
 pub use output::{OutputArgs, confidence};
-pub use protocol::ProtocolArg;
+pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;
 pub use start_time::{StartTime, start_time};
 pub use store::StoreArgs;

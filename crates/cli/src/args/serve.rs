@@ -1,7 +1,8 @@
 //! `caudal serve`
 
+use super::protocol::any_protocol;
 use caudal_core::units::{BitRate, parse_duration};
-use caudal_engine::Network;
+use caudal_engine::{Network, Protocol};
 use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Duration;
 const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve\n  \
     caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
+    caudal serve --token-file tokens   only clients that have one of these tokens\n  \
     caudal serve --no-nttcp --no-connect-back   iperf 2 as well, but never towards a client";
 
 /// `caudal serve`
@@ -42,6 +44,26 @@ pub struct ServeArgs {
     /// Answer only clients from this network (may be given several times, or with commas)
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow: Vec<Network>,
+    /// Answer only clients of caudal that have a token of this file: one a line, or a name and a token. Other protocols are then
+    /// closed unless they authenticate as well
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CAUDAL_TOKEN_FILE",
+        hide_env_values = true,
+        help_heading = "Authentication"
+    )]
+    pub token_file: Option<PathBuf>,
+    /// Answer clients of these protocols without authentication although others must authenticate themselves (may be given
+    /// several times, or with commas)
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        value_delimiter = ',',
+        value_parser = any_protocol(),
+        help_heading = "Authentication"
+    )]
+    pub allow_unauthenticated: Vec<Protocol>,
     /// The time after which an idle client is disconnected
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
@@ -88,7 +110,8 @@ pub struct ServeArgs {
     /// Do not answer clients of iperf3
     #[arg(long, help_heading = "iperf3")]
     pub no_iperf3: bool,
-    /// Answer only clients of iperf3 with a valid login; the private key that decrypts logins (PEM)
+    /// Answer only clients of iperf3 with a valid login; the private key that decrypts logins (PEM). Other protocols are
+    /// then closed unless they authenticate as well
     #[arg(
         long,
         value_name = "FILE",

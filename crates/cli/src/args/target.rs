@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use clap::Args;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 /// The server, and the local address.
 #[derive(Debug, Clone, Args)]
@@ -19,6 +20,14 @@ pub struct TargetArgs {
     /// Use IPv6 only
     #[arg(short = '6', long)]
     pub ipv6: bool,
+    /// The token that this client and the server share, in a file: both authenticate each other, and neither goes on without
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CAUDAL_TOKEN_FILE",
+        hide_env_values = true
+    )]
+    pub token_file: Option<PathBuf>,
     /// The local address to send from
     #[arg(short = 'B', long, value_name = "ADDRESS")]
     pub bind: Option<IpAddr>,

@@ -124,6 +124,7 @@ impl TestClient<'_> {
                 device: settings.device.clone(),
                 port: None,
             },
+            token: None,
         };
         Ok(Iperf3Request {
             parameters,

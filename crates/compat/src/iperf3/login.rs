@@ -1,5 +1,6 @@
 //! Logins as iperf3 has them: user, password and time, encrypted for the server's RSA key.
 
+use super::used_logins::UsedLogins;
 use base64ct::{Base64, Base64Unpadded, Encoding};
 use caudal_sys::clock::realtime_ns;
 use rsa::pkcs1::{DecodeRsaPrivateKey, DecodeRsaPublicKey};
@@ -13,7 +14,9 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use subtle::ConstantTimeEq;
 
 /// The maximum length of a token, characters: a key of 16384 bits makes 2732.
 const MAX_TOKEN_CHARS: usize = 4096;
@@ -167,6 +170,8 @@ pub struct AuthorizedUsers {
     users: HashMap<String, [u8; 32]>,
     skew: Duration,
     padding: LoginPadding,
+    /// The logins that were admitted and are still within their time.
+    used: Mutex<UsedLogins>,
 }
 
 impl AuthorizedUsers {
@@ -207,17 +212,21 @@ impl AuthorizedUsers {
             users: known,
             skew,
             padding,
+            used: Mutex::default(),
         })
     }
 
-    /// `true` when a token is a login of one of the users, made just now.
+    /// `true` when a token is a login of one of the users, made just now and not used before.
     #[must_use]
     pub fn admits(&self, token: &str) -> bool {
         self.admits_at(token, realtime_ns() / 1_000_000_000)
     }
 
     fn admits_at(&self, token: &str, now_s: u64) -> bool {
-        let Some(plain) = self.decrypt(token) else {
+        let Some(encrypted) = decode_token(token).filter(|_| token.len() <= MAX_TOKEN_CHARS) else {
+            return false;
+        };
+        let Some(plain) = self.decrypt(&encrypted) else {
             return false;
         };
         let Some((user, password, then_s)) = parse_login(&plain) else {
@@ -226,20 +235,21 @@ impl AuthorizedUsers {
         let hash: [u8; 32] = Sha256::digest(format!("{{{user}}}{password}").as_bytes()).into();
         // All of it is compared, also for an unknown user, so that the time it takes reveals nothing.
         let known = self.users.get(user).copied().unwrap_or_default();
-        let differs = hash
-            .iter()
-            .zip(known)
-            .fold(0, |differs, (one, other)| differs | (one ^ other));
-        let fresh = now_s.abs_diff(then_s) <= self.skew.as_secs();
-        differs == 0 && fresh && self.users.contains_key(user)
+        let is_right = bool::from(hash.ct_eq(&known));
+        let is_fresh = now_s.abs_diff(then_s) <= self.skew.as_secs();
+        if !is_right || !is_fresh || !self.users.contains_key(user) {
+            return false;
+        }
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.take(
+            &encrypted,
+            then_s.saturating_add(self.skew.as_secs()),
+            now_s,
+        )
     }
 
-    fn decrypt(&self, token: &str) -> Option<String> {
-        if token.len() > MAX_TOKEN_CHARS {
-            return None;
-        }
-        let bytes = decode_token(token)?;
-        let plain = self.padding.decrypt(&self.key, &bytes)?;
+    fn decrypt(&self, encrypted: &[u8]) -> Option<String> {
+        let plain = self.padding.decrypt(&self.key, encrypted)?;
         let text = String::from_utf8(plain).ok()?;
         Some(text.trim_end_matches('\0').to_owned())
     }
@@ -290,6 +300,7 @@ mod tests {
             users: HashMap::from([("ann".to_owned(), hash)]),
             skew: Duration::from_secs(10),
             padding,
+            used: Mutex::default(),
         };
         let encrypted = |padding: LoginPadding, user: &str, password: &str, at: u64| {
             let plain = plain_login(user, password, at);
@@ -321,5 +332,36 @@ mod tests {
         let old = encrypted(LoginPadding::Pkcs1, "ann", "secret", now);
         assert!(!users(LoginPadding::Oaep).admits_at(&old, now));
         assert!(users(LoginPadding::Pkcs1).admits_at(&old, now));
+    }
+
+    #[test]
+    fn a_login_is_used_once_however_its_text_is_written() {
+        let key = RsaPrivateKey::new(&mut KernelRandom, 1024).unwrap();
+        let hash: [u8; 32] = Sha256::digest(b"{ann}secret").into();
+        let users = AuthorizedUsers {
+            key: key.clone(),
+            users: HashMap::from([("ann".to_owned(), hash)]),
+            skew: Duration::from_secs(10),
+            padding: LoginPadding::Pkcs1,
+            used: Mutex::default(),
+        };
+        let now = 1_800_000_000;
+        for padding in [LoginPadding::Oaep, LoginPadding::Pkcs1] {
+            let plain = plain_login("ann", "secret", now);
+            let encrypt = || {
+                let public = key.to_public_key();
+                padding.encrypt(&public, plain.as_bytes()).unwrap()
+            };
+            let bytes = encrypt();
+            let token = Base64::encode_string(&bytes);
+            assert!(users.admits_at(&token, now));
+            let longer = Base64::encode_string(&[&[0, 0], bytes.as_slice()].concat());
+            let folded = format!("{}\n{}", &token[..64], &token[64..]);
+            for again in [&token, token.trim_end_matches('='), &longer, &folded] {
+                assert!(!users.admits_at(again, now + 1), "{again}");
+            }
+            // Another login of the same second is another token.
+            assert!(users.admits_at(&Base64::encode_string(&encrypt()), now));
+        }
     }
 }

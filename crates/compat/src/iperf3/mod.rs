@@ -16,6 +16,7 @@ mod server;
 mod server_view;
 mod text;
 mod units;
+mod used_logins;
 
 pub use command::main;
 pub use server_view::transcripts;

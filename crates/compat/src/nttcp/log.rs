@@ -38,7 +38,9 @@ impl NttcpLog {
                 self.transports.remove(&event.session);
                 None
             }
-            SessionEventKind::Connected { .. } | SessionEventKind::Event(_) => None,
+            SessionEventKind::Connected { .. }
+            | SessionEventKind::Authenticated { .. }
+            | SessionEventKind::Event(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`]); [`Plan`] is any of them, and
 //! [`PlanRecord`] is how documents and messages write one down.
 
+mod acceptance;
 mod bulk;
 mod datagram_sizes;
 mod echo;
@@ -21,6 +22,7 @@ mod terms;
 mod ticks;
 mod udp;
 
+pub use acceptance::{AcceptanceError, check_accepted};
 pub use bulk::BulkPlan;
 pub use datagram_sizes::DatagramSizes;
 pub use echo::{EchoPlan, EchoSchedule};

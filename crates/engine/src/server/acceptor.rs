@@ -3,6 +3,7 @@
 //! One thread, in which nothing waits for a single client: a connection that sends nothing costs a descriptor until its
 //! deadline, and the oldest of too many is closed.
 
+use super::authentication::ProtocolAccess;
 use super::pending::{PendingRead, PendingStream};
 use super::session;
 use super::state::ServerState;
@@ -202,10 +203,23 @@ impl Acceptor {
             }
             return Placement::Refused;
         }
+        let is_closed = |protocol| state.options.access(protocol) == ProtocolAccess::Closed;
         if let Some(cookie) = cookie {
+            if is_closed(Protocol::Iperf3) {
+                let reason =
+                    "clients must authenticate themselves, and no logins of iperf3 are set up here";
+                one.refuse_iperf3(&state, reason.to_owned());
+                return Placement::Refused;
+            }
             return self.place_iperf3(one, cookie);
         }
         match Purpose::decode(&one.preamble()) {
+            Ok(Purpose::Control) if is_closed(Protocol::Native) => {
+                let message = "it answers only clients that authenticate themselves, and has no tokens for \
+                               those of caudal";
+                one.refuse(&state, Refusal::Authentication, message.to_owned());
+                Placement::Refused
+            }
             Ok(Purpose::Control) => self.place_control(one),
             Ok(Purpose::Data { token, flow }) => {
                 if !state.tests.contains(token) {

@@ -1,6 +1,8 @@
 //! The server: many clients at once on one port, each isolated from the others.
 
 mod acceptor;
+mod authentication;
+mod greeting;
 mod options;
 mod pending;
 #[expect(
@@ -16,6 +18,7 @@ mod state;
 mod test_registry;
 mod test_sockets;
 
+pub use authentication::{AuthenticationOptions, ProtocolAccess};
 pub use options::ServerOptions;
 pub use server::Server;
 pub use session_event::{

@@ -1,8 +1,9 @@
 //! The settings of a server.
 
+use super::authentication::{AuthenticationOptions, LoginRequirement, ProtocolAccess};
 use crate::network::Network;
 use crate::peer::iperf3::Iperf3Options;
-use crate::protocol::PORT;
+use crate::protocol::{PORT, Protocol};
 use crate::workload::ServerLimits;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct ServerOptions {
     pub tool: String,
     /// The treatment of clients of iperf3.
     pub iperf3: Iperf3Options,
+    /// The authentication required of clients.
+    pub authentication: AuthenticationOptions,
 }
 
 impl Default for ServerOptions {
@@ -45,6 +48,7 @@ impl Default for ServerOptions {
             idle_timeout: Duration::from_secs(60),
             tool: "caudal".to_owned(),
             iperf3: Iperf3Options::default(),
+            authentication: AuthenticationOptions::default(),
         }
     }
 }
@@ -57,6 +61,16 @@ impl ServerOptions {
             max_time: self.max_time,
             idle_timeout: self.idle_timeout,
         }
+    }
+
+    /// The access that clients of a protocol have.
+    #[must_use]
+    pub fn access(&self, protocol: Protocol) -> ProtocolAccess {
+        let logins = match self.iperf3.login {
+            Some(_) => LoginRequirement::Required,
+            None => LoginRequirement::NotRequired,
+        };
+        self.authentication.access(protocol, logins)
     }
 
     /// The maximum number of clients at once: one, where the server ends after it.

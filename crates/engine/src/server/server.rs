@@ -1,11 +1,13 @@
 //! A running server.
 
 use super::acceptor::Acceptor;
+use super::authentication::ProtocolAccess;
 use super::options::ServerOptions;
 use super::session_event::SessionEventSender;
 use super::state::ServerState;
 use crate::admission::Admission;
 use crate::error::RunError;
+use crate::protocol::Protocol;
 use crate::socket::listen_tcp_and_udp;
 use crate::stop::join_within;
 use std::net::SocketAddr;
@@ -66,6 +68,12 @@ impl Server {
     #[must_use]
     pub fn clients(&self) -> usize {
         self.state.admission.in_use()
+    }
+
+    /// The access that clients of a protocol have.
+    #[must_use]
+    pub fn access(&self, protocol: Protocol) -> ProtocolAccess {
+        self.state.options.access(protocol)
     }
 
     /// The server's admission, which servers of other protocols may share.

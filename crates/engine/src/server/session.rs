@@ -1,12 +1,13 @@
 //! A session of a native client: greeted, then tests one after another.
 
+use super::greeting::greet;
 use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::error::RunError;
-use crate::host::{UsageMeter, describe_host};
+use crate::host::UsageMeter;
 use crate::peer::native::control::ControlChannel;
 use crate::protocol::Protocol;
 use crate::workload::{self, FinishedServer, ServerHalf};
@@ -73,40 +74,14 @@ impl<'a> Session<'a> {
             peer,
             number,
         };
-        let tool = session.greet()?;
-        session.send_event(SessionEventKind::Connected { tool });
-        Ok(session)
-    }
-
-    /// Receives the client's description and sends the server's: the client's program.
-    fn greet(&mut self) -> Result<ExternalText, RunError> {
-        let control = &mut self.control;
-        let stop = control.state.stop_fd();
-        match control.channel.recv(monotonic_ns() + STEP_NS, &[stop])? {
-            Some(ToServer::Hello { host, required }) => {
-                if let Some(feature) = required.first() {
-                    let message = format!("this server does not know the feature {feature:?}");
-                    return Err(control.refuse(Refusal::Feature, message));
-                }
-                let tool = &control.state.options.tool;
-                control.send(&ToClient::Welcome {
-                    host: describe_host(tool, Some(self.peer.ip())),
-                    features: Vec::new(),
-                })?;
-                Ok(host.tool)
-            }
-            Some(_) => {
-                let message = "the first message must be a hello".to_owned();
-                Err(control.refuse(Refusal::Protocol, message))
-            }
-            None => {
-                control.check_stop()?;
-                Err(RunError::Silent {
-                    waiting_for: "a hello",
-                    seconds: STEP_NS / 1_000_000_000,
-                })
-            }
+        let client = greet(&mut session.control, peer.ip())?;
+        session.send_event(SessionEventKind::Connected {
+            tool: client.tool.into(),
+        });
+        if let Some(token) = client.token {
+            session.send_event(SessionEventKind::Authenticated { name: token.name });
         }
+        Ok(session)
     }
 
     /// Serves tests until the client leaves.

@@ -29,6 +29,11 @@ pub enum SessionEventKind {
         /// The program it reports to be.
         tool: ExternalText,
     },
+    /// The client showed that it has one of the server's tokens.
+    Authenticated {
+        /// The name of the token; `None` where it has none.
+        name: Option<String>,
+    },
     /// A test had an event.
     Event(Box<Event>),
     /// The client was refused, or its session ended in an error.

@@ -69,8 +69,8 @@ fn apply(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_core::text::ExternalText;
     use crate::iperf3::options::{Iperf3End, TestSettings};
+    use caudal_core::text::ExternalText;
     use caudal_wire::iperf3::TransportProtocol;
 
     fn client(line: &str) -> Result<TestSettings, CommandLineError> {

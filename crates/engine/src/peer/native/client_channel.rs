@@ -1,7 +1,8 @@
 //! The client's end of a control connection: greeted, with the server's clock measured.
 
 use super::answer::read_answer;
-use super::control::ControlChannel;
+use super::control::{ControlChannel, STEP_TIMEOUT};
+use super::greeting::exchange_hosts;
 use crate::error::RunError;
 use crate::host::describe_host;
 use crate::interrupt::UserInterrupt;
@@ -9,10 +10,11 @@ use crate::socket::connect;
 use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
-use caudal_core::plan::Plan;
+use caudal_core::plan::{Plan, check_accepted};
 use caudal_core::text::ExternalText;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
+use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
@@ -20,8 +22,6 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The time each step of setting a test up may take.
-pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time before the start of a test at which waiting becomes exact, ns: waiting for messages is to the millisecond.
 const EXACT_WAIT_NS: u64 = 3_000_000;
 /// The maximum number of times the server's clock is asked for in one measurement.
@@ -71,10 +71,11 @@ pub(super) struct AcceptedPlan {
 }
 
 impl ClientChannel {
-    /// Greets the server of a connection, and measures its clock and the idle round-trip time.
+    /// Greets the server of a connection, with a `token` authenticated by it, and measures its clock and the idle round-trip time.
     pub(super) fn greet(
         connection: NewConnection,
         tool: &str,
+        token: Option<&AccessToken>,
         interrupt: UserInterrupt,
     ) -> Result<Self, RunError> {
         let NewConnection {
@@ -94,7 +95,7 @@ impl ClientChannel {
         if answer == PreambleAnswer::Refused {
             return Err(read_refusal(&mut channel));
         }
-        let server = exchange_hosts(&mut channel, &client, interrupt)?;
+        let server = exchange_hosts(&mut channel, &client, token, interrupt)?;
         let mut greeted = Self {
             channel,
             interrupt,
@@ -152,10 +153,7 @@ impl ClientChannel {
                 accepted.check().map_err(|error| {
                     RunError::Protocol(format!("it accepted a plan in which {error}").into())
                 })?;
-                if std::mem::discriminant(&accepted) != std::mem::discriminant(plan) {
-                    let message = "it accepted a plan of another workload".to_owned();
-                    return Err(RunError::Protocol(message.into()));
-                }
+                check_accepted(plan, &accepted)?;
                 let token = TestToken::from_hex(&token)
                     .ok_or_else(|| RunError::Protocol("a malformed token".into()))?;
                 Ok(AcceptedPlan {
@@ -228,28 +226,6 @@ impl ClientChannel {
             offset_ns,
             bound_ns,
         })
-    }
-}
-
-/// Sends the client's description and receives the server's.
-fn exchange_hosts(
-    channel: &mut ControlChannel,
-    client: &Host,
-    interrupt: UserInterrupt,
-) -> Result<Host, RunError> {
-    channel.send(&ToServer::Hello {
-        host: client.clone(),
-        required: Vec::new(),
-    })?;
-    let until_ns = monotonic_ns() + STEP_TIMEOUT.as_nanos() as u64;
-    match channel.recv(until_ns, &interrupt.fds())? {
-        Some(ToClient::Welcome { host, .. }) => Ok(host),
-        Some(other) => Err(RunError::unexpected(other, "a welcome")),
-        None if interrupt.is_set() => Err(RunError::Interrupted),
-        None => Err(RunError::Silent {
-            waiting_for: "a welcome",
-            seconds: STEP_TIMEOUT.as_secs(),
-        }),
     }
 }
 

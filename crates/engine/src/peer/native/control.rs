@@ -4,6 +4,7 @@ use crate::error::RunError;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
+use caudal_wire::authentication::MessageAuthenticator;
 use caudal_wire::frame::{self, Decoder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,6 +15,8 @@ use std::time::Duration;
 
 /// The silence after which a peer counts as lost.
 pub(crate) const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time each step of setting a test up may take.
+pub(super) const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval of heartbeats while there is nothing else to send.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(2);
 /// The time a message may take to be handed to the kernel.
@@ -24,6 +27,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct ControlChannel {
     stream: TcpStream,
     decoder: Decoder,
+    /// The authentication of what this end sends; `None` before the connection is authenticated.
+    authenticator: Option<MessageAuthenticator>,
     peer: SocketAddr,
     last_received_ns: u64,
     last_sent_ns: u64,
@@ -42,6 +47,7 @@ impl ControlChannel {
         Ok(Self {
             stream,
             decoder: Decoder::with_limit(max),
+            authenticator: None,
             peer,
             last_received_ns: now,
             last_sent_ns: now,
@@ -63,15 +69,47 @@ impl ControlChannel {
     /// # Errors
     /// When the peer is lost or has not read for ten seconds.
     pub(crate) fn send<M: Serialize>(&mut self, message: &M) -> Result<(), RunError> {
+        let bytes = match &mut self.authenticator {
+            Some(authenticator) => frame::encode_authenticated(message, authenticator)?,
+            None => frame::encode(message)?,
+        };
+        self.write(&bytes)
+    }
+
+    /// Sends a message that precedes authentication: its JSON text, by which the key of the connection is derived.
+    ///
+    /// # Errors
+    /// Those of [`Self::send`].
+    pub(crate) fn send_opening<M: Serialize>(&mut self, message: &M) -> Result<Vec<u8>, RunError> {
         let bytes = frame::encode(message)?;
+        self.write(&bytes)?;
+        Ok(bytes[frame::LENGTH_BYTES..].to_vec())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         self.stream
-            .write_all(&bytes)
+            .write_all(bytes)
             .map_err(|cause| RunError::Lost {
                 doing: "sending a control message",
                 cause,
             })?;
         self.last_sent_ns = monotonic_ns();
         Ok(())
+    }
+
+    /// The JSON text of the message that was received last.
+    pub(crate) fn latest_json(&self) -> &[u8] {
+        self.decoder.latest_json()
+    }
+
+    /// Authenticates every message from here on, in both directions.
+    pub(crate) fn authenticate(
+        &mut self,
+        sending: MessageAuthenticator,
+        receiving: MessageAuthenticator,
+    ) {
+        self.authenticator = Some(sending);
+        self.decoder.authenticate(receiving);
     }
 
     /// The next message; `None` when none came before `until_ns` of the monotonic clock, or one of `others` became readable.

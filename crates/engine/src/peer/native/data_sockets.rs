@@ -1,6 +1,7 @@
 //! The data sockets of a test at the client: connected, and over UDP proven to the server.
 
-use super::client_channel::{ClientChannel, STEP_TIMEOUT};
+use super::client_channel::ClientChannel;
+use super::control::STEP_TIMEOUT;
 use crate::error::RunError;
 use crate::flow::role;
 use crate::opening::next_opening_datagram;

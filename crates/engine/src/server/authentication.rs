@@ -1,0 +1,105 @@
+//! The authentication that a server requires of its clients, protocol by protocol.
+
+use crate::protocol::Protocol;
+use caudal_wire::access_token::NamedToken;
+
+/// The authentication that a server requires, beside the logins of iperf3.
+#[derive(Debug, Clone, Default)]
+pub struct AuthenticationOptions {
+    /// The tokens of clients of caudal; empty where they do not authenticate themselves.
+    pub tokens: Vec<NamedToken>,
+    /// The protocols that are answered without authentication although clients of others must authenticate themselves.
+    pub exempt: Vec<Protocol>,
+}
+
+/// The access that clients of a protocol have to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolAccess {
+    /// All are answered.
+    Open,
+    /// Those that authenticate themselves are answered.
+    Authenticated,
+    /// None are answered: others must authenticate themselves, and these cannot.
+    Closed,
+}
+
+impl AuthenticationOptions {
+    /// The access of clients of `protocol`, at a server that checks the logins of iperf3 where `checks_logins`.
+    ///
+    /// One rule for every protocol: where any client must authenticate itself, a protocol whose clients cannot is closed unless it
+    /// is exempt.
+    #[must_use]
+    pub fn access(&self, protocol: Protocol, logins: LoginRequirement) -> ProtocolAccess {
+        let has_logins = logins == LoginRequirement::Required;
+        let authenticates = match protocol {
+            Protocol::Native => !self.tokens.is_empty(),
+            Protocol::Iperf3 => has_logins,
+            Protocol::Iperf2 | Protocol::Nttcp => false,
+        };
+        let is_required = has_logins || !self.tokens.is_empty();
+        match (authenticates, is_required) {
+            (true, _) => ProtocolAccess::Authenticated,
+            (false, true) if !self.exempt.contains(&protocol) => ProtocolAccess::Closed,
+            (false, _) => ProtocolAccess::Open,
+        }
+    }
+}
+
+/// The need of logins of iperf3's clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginRequirement {
+    /// They are checked.
+    Required,
+    /// They are not looked at.
+    NotRequired,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use LoginRequirement::{NotRequired, Required};
+    use ProtocolAccess::{Authenticated, Closed, Open};
+    use caudal_wire::access_token::parse_tokens;
+
+    const ALL: [Protocol; 4] = [
+        Protocol::Native,
+        Protocol::Iperf3,
+        Protocol::Iperf2,
+        Protocol::Nttcp,
+    ];
+
+    #[test]
+    fn any_authentication_closes_the_protocols_that_have_none() {
+        let tokens = || parse_tokens("0123456789abcdef").unwrap();
+        for (tokens, logins, expected) in [
+            (Vec::new(), NotRequired, [Open; 4]),
+            (
+                tokens(),
+                NotRequired,
+                [Authenticated, Closed, Closed, Closed],
+            ),
+            (
+                Vec::new(),
+                Required,
+                [Closed, Authenticated, Closed, Closed],
+            ),
+            (
+                tokens(),
+                Required,
+                [Authenticated, Authenticated, Closed, Closed],
+            ),
+        ] {
+            let mut options = AuthenticationOptions {
+                tokens,
+                exempt: Vec::new(),
+            };
+            assert_eq!(ALL.map(|one| options.access(one, logins)), expected);
+            options.exempt = ALL.to_vec();
+            let exempt = expected.map(|access| match access {
+                Closed => Open,
+                other => other,
+            });
+            assert_eq!(ALL.map(|one| options.access(one, logins)), exempt);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The first messages at a server: both ends describe their hosts and, where the server has tokens, authenticate each other.
+
+use super::authentication::ProtocolAccess;
+use super::session_control::SessionControl;
+use super::test_sockets::STEP_NS;
+use crate::error::RunError;
+use crate::host::describe_host;
+use crate::opening::random_bytes;
+use crate::protocol::Protocol;
+use caudal_core::host::Host;
+use caudal_core::text::ExternalText;
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::access_token::NamedToken;
+use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce, TokenProof};
+use caudal_wire::message::{Refusal, ToClient, ToServer};
+use std::net::IpAddr;
+
+/// A client that was greeted.
+pub(super) struct GreetedClient {
+    /// The program it reports to be.
+    pub(super) tool: ExternalText,
+    /// The token it has; `None` where the server requires none.
+    pub(super) token: Option<NamedToken>,
+}
+
+/// Receives the client's description, authenticates it where that is required, and sends the server's description.
+pub(super) fn greet(
+    control: &mut SessionControl<'_>,
+    peer: IpAddr,
+) -> Result<GreetedClient, RunError> {
+    let ToServer::Hello {
+        host,
+        required,
+        nonce,
+    } = receive(control, "a hello")?
+    else {
+        let message = "the first message must be a hello".to_owned();
+        return Err(control.refuse(Refusal::Protocol, message));
+    };
+    // Its exact bytes: those that this version does not know are authenticated as well.
+    let hello = control.channel.latest_json().to_vec();
+    if let Some(feature) = required.iter().find(|feature| *feature != AUTHENTICATION) {
+        let message = format!("this server does not know the feature {feature:?}");
+        return Err(control.refuse(Refusal::Feature, message));
+    }
+    let wants_authentication = nonce.is_some() || !required.is_empty();
+    let token = match control.state.options.access(Protocol::Native) {
+        ProtocolAccess::Authenticated if nonce.is_some() => Some(authenticate(control, &hello)?),
+        ProtocolAccess::Open if !wants_authentication => None,
+        access => {
+            let message = match access {
+                ProtocolAccess::Authenticated => {
+                    "it answers only clients that have one of its tokens"
+                }
+                _ => "it has no tokens with which it could authenticate itself",
+            };
+            return Err(control.refuse(Refusal::Authentication, message.to_owned()));
+        }
+    };
+    welcome(control, peer)?;
+    Ok(GreetedClient {
+        tool: host.tool,
+        token,
+    })
+}
+
+fn welcome(control: &mut SessionControl<'_>, peer: IpAddr) -> Result<(), RunError> {
+    let host: Host = describe_host(&control.state.options.tool, Some(peer));
+    control.send(&ToClient::Welcome {
+        host,
+        features: vec![AUTHENTICATION.into()],
+    })
+}
+
+/// Authenticates both ends to each other, and every message from here on: the token that the client has.
+fn authenticate(control: &mut SessionControl<'_>, hello: &[u8]) -> Result<NamedToken, RunError> {
+    let nonce = random_bytes().map_err(|cause| RunError::local("making a nonce", cause))?;
+    let challenge = control.channel.send_opening(&ToClient::Challenge {
+        nonce: Nonce(nonce),
+    })?;
+    let ToServer::Authenticate { proof } = receive(control, "the proof of a token")? else {
+        let message = "expected the proof of a token".to_owned();
+        return Err(control.refuse(Refusal::Protocol, message));
+    };
+    let tokens = &control.state.options.authentication.tokens;
+    let Some((token, key)) = find_token(tokens, hello, &challenge, proof) else {
+        let message = "the client's token is not one of its own".to_owned();
+        return Err(control.refuse(Refusal::Authentication, message));
+    };
+    control.send(&ToClient::Authenticated {
+        proof: key.server_proof(),
+    })?;
+    control
+        .channel
+        .authenticate(key.to_client(), key.to_server());
+    Ok(token)
+}
+
+/// The token to which a client's proof belongs, and the key of the connection. All tokens are tried, so that the time it takes
+/// does not show which of them it is.
+fn find_token(
+    tokens: &[NamedToken],
+    hello: &[u8],
+    challenge: &[u8],
+    proof: TokenProof,
+) -> Option<(NamedToken, ConnectionKey)> {
+    let mut found = None;
+    for token in tokens {
+        let key = ConnectionKey::derive(&token.token, hello, challenge);
+        if key.client_proof() == proof {
+            found = Some((token.clone(), key));
+        }
+    }
+    found
+}
+
+/// The client's next message, within the time of a step.
+fn receive(control: &mut SessionControl<'_>, due: &'static str) -> Result<ToServer, RunError> {
+    let stop = control.state.stop_fd();
+    match control.channel.recv(monotonic_ns() + STEP_NS, &[stop])? {
+        Some(message) => Ok(message),
+        None => {
+            control.check_stop()?;
+            Err(RunError::Silent {
+                waiting_for: due,
+                seconds: STEP_NS / 1_000_000_000,
+            })
+        }
+    }
+}
