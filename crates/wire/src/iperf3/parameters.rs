@@ -349,7 +349,10 @@ impl Parameters {
     /// The release of the client, such as 3 and 21; `None` from versions before 3.1, which do not report it.
     #[must_use]
     pub fn client_release(&self) -> Option<(u32, u32)> {
-        let version = self.client_version.as_ref().map(ExternalText::as_received)?;
+        let version = self
+            .client_version
+            .as_ref()
+            .map(ExternalText::as_received)?;
         let mut parts = version.split('.').map(|part| {
             let digits = part.find(|letter: char| !letter.is_ascii_digit());
             part[..digits.unwrap_or(part.len())].parse().ok()

@@ -96,8 +96,9 @@ fn run(
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
+    let limit = session.test_limit(parameters);
     let tasks = StreamTasks::new(parameters, &plan, false);
-    let mut set = tasks.spawn(streams, &options)?;
+    let mut set = tasks.spawn(streams, &options, Some(limit))?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }
@@ -109,7 +110,15 @@ fn run(
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
     let amount = ReverseAmount::new(parameters, tasks.budget());
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion.map(Into::into), usage, amount);
+    let mut test = ServerTest::new(
+        session,
+        parameters,
+        flows,
+        set,
+        congestion.map(Into::into),
+        usage,
+        amount,
+    );
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {
