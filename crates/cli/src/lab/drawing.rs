@@ -46,7 +46,7 @@ const STYLE: &str = "
 pub(super) fn svg(report: &LabReport) -> String {
     let columns = columns(report);
     let rows = columns.iter().map(Vec::len).max().unwrap_or(1);
-    let spacing = Spacing::new(report);
+    let spacing = NodeSpacing::new(report);
     let mut positions: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (column, nodes) in columns.iter().enumerate() {
         // Every column is centred vertically.
@@ -167,12 +167,12 @@ fn draw_link(
 }
 
 /// The distances between nodes that leave room for the labels of links.
-struct Spacing {
+struct NodeSpacing {
     column: f64,
     row: f64,
 }
 
-impl Spacing {
+impl NodeSpacing {
     fn new(report: &LabReport) -> Self {
         let mut spacing = Self {
             column: MIN_COLUMN,
