@@ -1,6 +1,6 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
-use crate::plan::PlannedFlow;
+use crate::plan::{Pacing, PlannedFlow};
 use crate::sequence::SequenceCounts;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
@@ -185,6 +185,9 @@ pub struct Granted {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spacing {
+    /// The way the sender waited for its departures; absent where an older version sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
     /// Departures that were scheduled.
     pub departures: u64,
     /// Mean number of datagrams in a departure.

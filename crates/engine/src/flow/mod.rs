@@ -11,6 +11,7 @@ mod datagram_format;
 mod datagram_reader;
 mod datagram_receiver;
 mod datagram_sender;
+mod departure_wait;
 mod gate;
 mod pacer;
 mod payload;
@@ -21,6 +22,7 @@ mod tcp_sender;
 mod tcp_state;
 mod thread;
 mod transit;
+mod wake_up_error;
 mod wakeup_threshold;
 mod write_pacer;
 

@@ -166,7 +166,8 @@ impl ClientFlows<'_> {
             request.rate,
             request.bytes,
             announcement,
-        );
+        )
+        .with_pacing(request.pacing);
         Ok(sender.into_task())
     }
 
