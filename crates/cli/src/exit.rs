@@ -133,7 +133,10 @@ impl From<RunError> for Failure {
             ),
             RunError::Version { .. } => (Exit::Peer, "update the older of the two"),
             RunError::Refused { reason, .. } => match reason {
-                Refusal::Full => (Exit::Peer, "try again later, or raise --max-clients there"),
+                Refusal::Full => (
+                    Exit::Peer,
+                    "try again later, or raise --max-clients or --max-clients-per-source there",
+                ),
                 Refusal::Denied => (Exit::Peer, "add this network to its --allow"),
                 Refusal::Version => (Exit::Peer, "update the older of the two"),
                 Refusal::Limit => (Exit::Peer, "ask for less"),

@@ -11,6 +11,7 @@ use caudal_core::units::{BitRate, format_duration};
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{AuthenticationOptions, ProtocolAccess};
 use caudal_engine::{Protocol, RunError, Server, ServerOptions, TOOL};
+use caudal_sys::process::raise_open_file_limit;
 use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         port: args.port,
         one_off: args.one_off,
         max_clients: args.max_clients,
+        max_clients_per_source: args.max_clients_per_source,
         max_rate: args.max_rate.map(BitRate::bps),
         max_time: args.max_time,
         allow: args.allow.clone(),
@@ -41,6 +43,8 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         iperf3: iperf3_options(args)?,
         authentication: authentication_options(args)?,
     };
+    // Without more descriptors there are fewer places; the server says so when it is out of them.
+    let _ = raise_open_file_limit();
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
@@ -84,6 +88,12 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
     if args.max_clients == 0 {
         return Err(Failure::usage(
             "--max-clients is 0",
+            "it must be at least 1",
+        ));
+    }
+    if args.max_clients_per_source == Some(0) {
+        return Err(Failure::usage(
+            "--max-clients-per-source is 0",
             "it must be at least 1",
         ));
     }

@@ -868,8 +868,8 @@ fn no_amplifier() {
         0,
         "an address that has proven nothing: {denied:#?}"
     );
-    server.running.line_with("its address is not proven");
-    // A handshake of TCP proves the address.
+    server.running.line_with("its address is not validated");
+    // A handshake of TCP validates the address, for one flow.
     assert!(bytes(&in_reverse("-N")) > 0);
     let granted = in_reverse("-u");
     assert!(bytes(&granted) > 10_000, "{granted:#?}");

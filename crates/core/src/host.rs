@@ -20,6 +20,9 @@ pub struct Host {
     pub cpus: u32,
     /// The identifier of the kernel's boot; equal on both ends when they are one machine.
     pub boot_id: Option<String>,
+    /// The time namespace of this program; clocks of one boot differ between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_namespace: Option<String>,
     /// The default congestion control.
     pub congestion_control: Option<String>,
     /// The interface through which the other end is reached.
@@ -40,6 +43,22 @@ pub struct Host {
     pub load_average: Option<f64>,
 }
 
+impl Host {
+    /// `true` when both ends run on one boot of one kernel.
+    #[must_use]
+    pub fn shares_machine_with(&self, other: &Self) -> bool {
+        self.boot_id.is_some() && self.boot_id == other.boot_id
+    }
+
+    /// `true` when both ends read one clock: that of one boot, in one time namespace.
+    #[must_use]
+    pub fn shares_clock_with(&self, other: &Self) -> bool {
+        self.shares_machine_with(other)
+            && self.time_namespace.is_some()
+            && self.time_namespace == other.time_namespace
+    }
+}
+
 /// The resources one end of a test used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -54,4 +73,28 @@ pub struct Usage {
     pub qdisc_drops: Option<u64>,
     /// Datagrams the kernel dropped because of full receive buffers, over all sockets of the host.
     pub host_receive_drops: Option<u64>,
+    /// Datagrams the kernel dropped because their checksum was wrong, over all sockets of the host.
+    pub udp_checksum_errors: Option<u64>,
+    /// TCP segments the kernel dropped because their checksum was wrong, over all sockets of the host.
+    pub tcp_checksum_errors: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_clock_takes_one_boot_and_one_time_namespace() {
+        let host = |boot_id: &str, time_namespace: Option<&str>| Host {
+            boot_id: Some(boot_id.to_owned()),
+            time_namespace: time_namespace.map(str::to_owned),
+            ..Host::default()
+        };
+        let near = host("a", Some("time:[1]"));
+        assert!(near.shares_clock_with(&host("a", Some("time:[1]"))));
+        assert!(!near.shares_clock_with(&host("a", Some("time:[2]"))));
+        assert!(!near.shares_clock_with(&host("b", Some("time:[1]"))));
+        assert!(!host("a", None).shares_clock_with(&host("a", None)));
+        assert!(!Host::default().shares_machine_with(&Host::default()));
+    }
 }

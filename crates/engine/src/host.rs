@@ -31,6 +31,7 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
         cpu: host::cpu_model().unwrap_or_default(),
         cpus: affinity::available_cpus().len() as u32,
         boot_id: host::boot_id(),
+        time_namespace: host::time_namespace(),
         congestion_control: host::sysctl("net.ipv4.tcp_congestion_control"),
         interface: route.map(|route| route.interface),
         mtu: device.as_ref().map(|device| device.mtu),
@@ -61,7 +62,8 @@ pub(crate) struct UsageMeter {
     at_ns: u64,
     interface: Option<u32>,
     qdisc_drops: Option<u64>,
-    receive_drops: Option<u64>,
+    udp: Option<host::UdpMib>,
+    tcp_checksum_errors: Option<u64>,
 }
 
 impl UsageMeter {
@@ -75,7 +77,8 @@ impl UsageMeter {
             at_ns: monotonic_ns(),
             interface,
             qdisc_drops: interface.and_then(interface::qdisc_drops),
-            receive_drops: host::udp_counters().map(|udp| udp.rcvbuf_errors),
+            udp: host::udp_counters(),
+            tcp_checksum_errors: host::tcp_checksum_errors(),
         }
     }
 
@@ -83,6 +86,9 @@ impl UsageMeter {
     #[must_use]
     pub(crate) fn read(&self) -> Usage {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let udp = host::udp_counters();
+        let udp_since =
+            |counter: fn(host::UdpMib) -> u64| since(udp.map(counter), self.udp.map(counter));
         Usage {
             cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
             steal_ns: since(host::steal_ns(), self.steal_ns),
@@ -91,10 +97,9 @@ impl UsageMeter {
                 self.interface.and_then(interface::qdisc_drops),
                 self.qdisc_drops,
             ),
-            host_receive_drops: since(
-                host::udp_counters().map(|udp| udp.rcvbuf_errors),
-                self.receive_drops,
-            ),
+            host_receive_drops: udp_since(|udp| udp.rcvbuf_errors),
+            udp_checksum_errors: udp_since(|udp| udp.checksum_errors),
+            tcp_checksum_errors: since(host::tcp_checksum_errors(), self.tcp_checksum_errors),
         }
     }
 }

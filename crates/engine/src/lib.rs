@@ -4,6 +4,7 @@
 //! needs of its sockets, threads and final reports. Both use the one data path of module `flow`.
 #![forbid(unsafe_code)]
 
+mod address_validation;
 mod admission;
 mod error;
 mod flow;

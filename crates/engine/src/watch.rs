@@ -1,5 +1,6 @@
 //! The watch over flows that end by themselves: readings, time limits, and the end of each.
 
+use crate::admission::PlaceActivity;
 use crate::flow::FlowSet;
 use caudal_core::event::{EndedFlow, Event};
 use caudal_core::plan::Ticks;
@@ -65,6 +66,8 @@ pub(crate) struct FlowLimits<'a> {
     pub(crate) quit: Option<&'a AtomicBool>,
     /// The time flows have to end by themselves when the test is to stop.
     pub(crate) stop_grace: Duration,
+    /// The activity of the client at the other end, where this end serves it.
+    pub(crate) activity: Option<&'a PlaceActivity>,
 }
 
 impl FlowLimits<'_> {
@@ -79,6 +82,7 @@ impl FlowLimits<'_> {
             stop: Vec::new(),
             quit: None,
             stop_grace: Duration::ZERO,
+            activity: None,
         }
     }
 }
@@ -140,6 +144,10 @@ impl<'a> FlowWatch<'a> {
                 return (self.ends, self.stopping.map(|stopping| stopping.reason));
             }
             if set.progress() != self.progress {
+                // The first datagram, from a source that may be forged, is no activity yet.
+                if let (Some(activity), true) = (self.limits.activity, self.progress > 0) {
+                    activity.is_active();
+                }
                 (self.progress, self.progress_ns) = (set.progress(), now_ns);
             }
             if let Some(reason) = self.limit_reached(now_ns) {

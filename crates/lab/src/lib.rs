@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod addressing;
+mod bucket;
 mod client;
 mod congestion;
 mod control;
@@ -21,11 +22,13 @@ mod lab;
 mod lateness;
 mod link_change;
 mod link_setup;
+mod mac_address;
 mod processes;
 mod record;
 pub mod registry;
 mod report;
 mod report_builder;
+mod shaper;
 
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;

@@ -42,7 +42,7 @@ pub enum ToServer {
     /// The first message.
     Hello {
         /// The client.
-        host: Host,
+        host: Box<Host>,
         /// The features that the client requires.
         #[serde(default)]
         required: Vec<String>,

@@ -84,7 +84,8 @@ fn take_down(registry: &Registry, args: &LabDownArgs) -> Result<Exit, Failure> {
     let records = if args.all {
         registry.list()
     } else {
-        vec![registry.find(args.name.as_deref())?]
+        let name = args.name.as_deref().or(args.selection.lab.as_deref());
+        vec![registry.find(name)?]
     };
     for record in records {
         registry.take_down(&record);

@@ -28,7 +28,7 @@ impl ClientView {
         printer: Iperf3Printer,
     ) -> Self {
         let output = &settings.output;
-        let report = TestReport::at_client(settings.interval);
+        let report = TestReport::at_client(settings.interval).with_file(settings.file.clone());
         Self {
             text: Iperf3Text::new(report, output.format, output.verbose),
             heading,

@@ -60,7 +60,7 @@ fn server_options(
         Some(AddressFamily::V6) => Some(Ipv6Addr::UNSPECIFIED.into()),
         None => None,
     };
-    let (interval, output) = (settings.interval, settings.output.clone());
+    let (interval, view_settings) = (settings.interval, settings.clone());
     Ok(ServerOptions {
         bind: settings.bind.or(any),
         port: settings.port,
@@ -70,11 +70,12 @@ fn server_options(
         iperf3: Iperf3Options {
             login,
             views: Some(SessionViews(Arc::new(move |session| {
-                Box::new(ServerView::new(session, &output, interval, jobs.clone()))
+                Box::new(ServerView::new(session, &view_settings, jobs.clone()))
             }))),
             interval,
             rate_limit: service.rate_limit,
             receive_timeout: settings.receive_timeout,
+            file: settings.file.clone(),
             ..Iperf3Options::default()
         },
         ..ServerOptions::default()

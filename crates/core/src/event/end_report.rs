@@ -1,5 +1,6 @@
 //! The report of one end of a test to the other when all payload was sent.
 
+use crate::loss::ImplausibleLoss;
 use crate::sample::Role;
 use crate::transit::TransitTimes;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,25 @@ pub struct FlowTotals {
     /// One-way transit times (UDP receiver).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitTimes>,
+}
+
+impl FlowTotals {
+    /// Compares the totals of a flow's two ends.
+    ///
+    /// # Errors
+    /// When they cannot both be true.
+    pub fn check_against(&self, other: Option<&Self>) -> Result<(), ImplausibleLoss> {
+        let (sender, receiver) = match self.role {
+            Role::Sender => (Some(self), other),
+            Role::Receiver => (other, Some(self)),
+        };
+        let counts = receiver.and_then(|totals| totals.datagrams.zip(totals.lost));
+        let Some((accounted, lost)) = counts else {
+            return Ok(());
+        };
+        let sent = sender.and_then(|totals| totals.datagrams);
+        ImplausibleLoss::check(accounted, lost, sent.filter(|sent| *sent > 0))
+    }
 }
 
 /// The counts of one end of a test, as reported to the other end.

@@ -4,6 +4,7 @@ use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
 use crate::interval::FlowInterval;
+use crate::loss::ImplausibleLoss;
 use crate::plan::{Plan, PlanRecord};
 use crate::run::Run;
 use crate::sample::{FlowEnd, Sample};
@@ -61,6 +62,13 @@ pub enum Event {
         flow: u32,
         /// The number of times it was asked.
         attempts: u32,
+    },
+    /// The other end reported on a flow what cannot be true: its report is discarded.
+    ReportDiscarded {
+        /// The flow's number.
+        flow: u32,
+        /// What it reported.
+        report: ImplausibleLoss,
     },
     /// The test is over at this end.
     Ended(EndedTest),

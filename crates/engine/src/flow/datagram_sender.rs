@@ -7,6 +7,7 @@ use super::departure_wait::{DepartureWait, WaitStep};
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
 use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use crate::address_validation::AntiAmplificationLimit;
 use caudal_core::plan::{DatagramSizes, Pacing};
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
@@ -82,10 +83,8 @@ pub(crate) enum DatagramLimit {
     Unlimited,
     /// The receiver's credit.
     Credit(CreditId),
-    /// The bytes received from the other end: its address may be forged.
-    ReceivedBy(Arc<FlowCounters>),
-    /// This many bytes, because no more was received from the other end.
-    Bytes(u64),
+    /// The bytes received from the other end: its address is not validated.
+    AntiAmplification(Arc<AntiAmplificationLimit>),
 }
 
 /// The sending end of a UDP flow.
@@ -237,7 +236,10 @@ impl<F: DatagramFormat> DatagramSender<F> {
             let sent = offload.send_segments(socket, &batch[..size], self.length as u16);
             match self.after_send(sent, size, count, &mut counts, counters)? {
                 SendResult::Advanced => {}
-                SendResult::Again => continue,
+                SendResult::Again => {
+                    limiter.give_back(count, self.length);
+                    continue;
+                }
             }
             counts.sequence += count;
             counts.publish(counters, now);
@@ -370,8 +372,7 @@ fn is_about_one_batch(cause: &io::Error) -> bool {
 enum Limiter {
     Unlimited,
     Credit(CreditWindow),
-    ReceivedBy(Arc<FlowCounters>),
-    Bytes(u64),
+    AntiAmplification(Arc<AntiAmplificationLimit>),
 }
 
 /// The datagrams that may leave.
@@ -391,8 +392,7 @@ impl Limiter {
         Ok(match limit {
             DatagramLimit::Unlimited => Self::Unlimited,
             DatagramLimit::Credit(id) => Self::Credit(CreditWindow::new(*id, length, max)?),
-            DatagramLimit::ReceivedBy(counters) => Self::ReceivedBy(Arc::clone(counters)),
-            DatagramLimit::Bytes(bytes) => Self::Bytes(*bytes),
+            DatagramLimit::AntiAmplification(limit) => Self::AntiAmplification(Arc::clone(limit)),
         })
     }
 
@@ -407,24 +407,30 @@ impl Limiter {
         counters: &FlowCounters,
         signals: &FlowSignals,
     ) -> io::Result<DatagramsAllowed> {
-        let room = |bytes: u64| bytes.saturating_sub(counts.bytes) / u64::from(length.max(1));
         Ok(match self {
             Self::Unlimited => DatagramsAllowed::Now(count),
             Self::Credit(window) => {
                 window.wait_for_room(socket, counts.sequence, count, counters, signals)?;
                 DatagramsAllowed::AfterWait
             }
-            Self::ReceivedBy(received) => match room(received.bytes.load(Relaxed)) {
-                0 => {
-                    sleep_until(monotonic_ns() + 1_000_000);
-                    DatagramsAllowed::Later
+            Self::AntiAmplification(limit) => {
+                let is_final = limit.is_final();
+                match limit.claim_datagrams(count, u64::from(length)) {
+                    0 if is_final => DatagramsAllowed::NoMore,
+                    0 => {
+                        sleep_until(monotonic_ns() + 1_000_000);
+                        DatagramsAllowed::Later
+                    }
+                    claimed => DatagramsAllowed::Now(claimed),
                 }
-                room => DatagramsAllowed::Now(count.min(room)),
-            },
-            Self::Bytes(bytes) => match room(*bytes) {
-                0 => DatagramsAllowed::NoMore,
-                room => DatagramsAllowed::Now(count.min(room)),
-            },
+            }
         })
+    }
+
+    /// Gives back what `count` datagrams were allowed that are to be sent again.
+    fn give_back(&self, count: u64, length: u32) {
+        if let Self::AntiAmplification(limit) = self {
+            limit.give_back(count * u64::from(length));
+        }
     }
 }

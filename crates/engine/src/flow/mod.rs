@@ -4,6 +4,7 @@
 //! ([`TcpClose`], [`UnsentDatagrams`]) or a small trait ([`DatagramFormat`], [`DatagramReader`]).
 
 mod budget;
+mod connection_reader;
 mod counters;
 mod credit;
 mod datagram_account;
@@ -42,4 +43,4 @@ pub(crate) use signals::FlowSignals;
 pub(crate) use tcp_receiver::{ReceiveMode, TcpReceiver, receive_buffer};
 pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
 pub(crate) use thread::{FlowContext, FlowTask, TaskOutcome};
-pub(crate) use write_pacer::WritePace;
+pub(crate) use write_pacer::{BlockPolicy, WritePace};

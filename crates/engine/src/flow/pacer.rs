@@ -40,6 +40,10 @@ pub struct Pacer {
     min_batch: u32,
     batch: u32,
     max_batch: u32,
+    /// Datagrams of the next departure.
+    departure: u32,
+    /// Datagrams of the present departure that have not left yet: a departure may take several calls of the kernel.
+    unsent: u32,
     sent: u64,
     slipped_ns: f64,
     last: Option<Departure>,
@@ -85,6 +89,8 @@ impl Pacer {
             min_batch: 1,
             batch: 1,
             max_batch: 1,
+            departure: 1,
+            unsent: 0,
             sent: 0,
             slipped_ns: 0.0,
             last: None,
@@ -120,6 +126,9 @@ impl Pacer {
     /// The next step at `now_ns`.
     #[must_use]
     pub fn next(&mut self, now_ns: u64) -> NextDeparture {
+        if self.unsent > 0 {
+            return NextDeparture::Send(self.unsent);
+        }
         let elapsed = now_ns.saturating_sub(self.start_ns) as f64;
         let lag = elapsed - self.due_ns();
         if lag > MAX_LAG_NS {
@@ -132,7 +141,8 @@ impl Pacer {
             due = due.max(last.at_ns.saturating_sub(self.start_ns) as f64 + gap / 2.0);
         }
         if elapsed >= due {
-            NextDeparture::Send(self.datagrams_at(elapsed))
+            self.departure = self.datagrams_at(elapsed);
+            NextDeparture::Send(self.departure)
         } else {
             NextDeparture::Wait(self.start_ns + due.ceil() as u64)
         }
@@ -142,22 +152,26 @@ impl Pacer {
     fn datagrams_at(&self, elapsed: f64) -> u32 {
         let is_behind = elapsed - self.due_ns() >= self.period_ns();
         match self.pacing {
-            Pacing::Balanced if is_behind => {
-                let doubled = self.batch.saturating_mul(2).min(self.max_batch);
-                doubled.max(self.batch)
-            }
+            Pacing::Balanced if is_behind => self.batch.saturating_mul(2),
             _ => self.batch,
         }
     }
 
-    /// Takes note of a departure at `at_ns` of this many datagrams.
+    /// Takes note that this many datagrams of a departure have left at `at_ns`: the others are due at once.
     pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
-        if let Some(last) = self.last {
-            let gap = at_ns.saturating_sub(last.at_ns) as f64;
-            let scheduled = self.gap_ns * f64::from(last.datagrams);
-            self.errors.record((gap - scheduled).abs());
+        if self.unsent == 0 {
+            if let Some(last) = self.last {
+                let gap = at_ns.saturating_sub(last.at_ns) as f64;
+                let scheduled = self.gap_ns * f64::from(last.datagrams);
+                self.errors.record((gap - scheduled).abs());
+            }
+            self.last = Some(Departure {
+                at_ns,
+                datagrams: self.departure,
+            });
+            self.unsent = self.departure;
         }
-        self.last = Some(Departure { at_ns, datagrams });
+        self.unsent = self.unsent.saturating_sub(datagrams);
         self.sent += u64::from(datagrams);
     }
 
@@ -305,6 +319,32 @@ mod tests {
             "never closer than half a gap"
         );
         assert_eq!(pacer.sent, 518, "at 60 ms the schedule is met again");
+    }
+
+    #[test]
+    fn a_burst_that_takes_several_calls_keeps_the_rate() {
+        for (burst, max) in [(100, 44), (100, 1), (7, 3), (10, 44)] {
+            let mut pacer =
+                Pacer::new(0, rate(1_000_000_000), 1448, max, Pacing::Precise).with_bursts(burst);
+            let mut now = 0;
+            while now < 100_000_000 {
+                match pacer.next(now) {
+                    NextDeparture::Wait(at) => now = at,
+                    NextDeparture::Send(due) => {
+                        pacer.departed(now, due.min(max));
+                        now += 10;
+                    }
+                }
+            }
+            let bits = pacer.sent * 1448 * 8;
+            let burst_bits = u64::from(burst) * 1448 * 8;
+            assert!(
+                bits.abs_diff(100_000_000) <= burst_bits,
+                "{burst} by {max}: {bits}"
+            );
+            let departures = pacer.spacing().departures;
+            assert!(departures.abs_diff(pacer.sent / u64::from(burst.max(5))) <= 1);
+        }
     }
 
     #[test]

@@ -84,6 +84,11 @@ impl Payload {
         matches!(self, Self::Stamped { .. })
     }
 
+    /// `true` when blocks are read from a source that may have none yet.
+    pub(super) const fn is_read(&self) -> bool {
+        matches!(self, Self::Stream { .. })
+    }
+
     /// Prepares the next block, for which `claimed` bytes were taken from the budget.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The flows of one end of a test that start together.
 
+use super::connection_reader::ConnectionReader;
 use super::counters::FlowCounters;
 use super::gate::StartGate;
 use super::thread::{FlowContext, FlowTask, FlowThread};
@@ -56,6 +57,8 @@ pub(crate) struct FlowSet {
     start_ns: Option<u64>,
     ended: Wakeup,
     stop_action: StopAction,
+    /// The thread that reads the connections' states while the flows run.
+    reader: Option<ConnectionReader>,
 }
 
 impl FlowSet {
@@ -70,6 +73,7 @@ impl FlowSet {
             start_ns: None,
             ended: Wakeup::new().map_err(|cause| RunError::local("opening a pipe", cause))?,
             stop_action,
+            reader: None,
         })
     }
 
@@ -106,12 +110,6 @@ impl FlowSet {
         Ok(())
     }
 
-    /// The counters of the flow that was added last, for a task that depends on them.
-    pub(crate) fn last_counters(&self) -> Option<Arc<FlowCounters>> {
-        let last = self.flows.last()?;
-        Some(Arc::clone(&last.context.counters))
-    }
-
     /// Lets the senders go: the clock of the flows runs from here.
     pub(crate) fn start(&mut self) {
         let start_ns = self.open_gate();
@@ -119,6 +117,7 @@ impl FlowSet {
             flow.start_ns = start_ns;
         }
         self.start_ns = Some(start_ns);
+        self.read_connections();
     }
 
     /// Lets the senders go, whose clock runs from here. That of the receivers runs from `began_ns`, when their payload may
@@ -133,6 +132,32 @@ impl FlowSet {
             };
         }
         self.start_ns = Some(start_ns);
+        self.read_connections();
+    }
+
+    /// Starts reading the states of the connections; without a thread for it they are not known.
+    fn read_connections(&mut self) {
+        let flows = self
+            .flows
+            .iter()
+            .filter(|flow| flow.context.socket.tcp().is_some());
+        let flows = flows.map(|flow| (flow.role, flow.context.clone()));
+        self.reader = ConnectionReader::spawn(flows.collect()).ok().flatten();
+    }
+
+    /// Lets the senders go: the clock of the test and of its senders runs from here, that of a receiver from its first
+    /// payload where that has arrived already.
+    pub(crate) fn start_senders(&mut self) {
+        let now_ns = monotonic_ns();
+        self.gate.open();
+        for flow in &mut self.flows {
+            let first_ns = flow.context.counters.first_ns.load(Relaxed);
+            flow.start_ns = match flow.role {
+                Role::Receiver if first_ns != 0 => now_ns.min(first_ns),
+                _ => now_ns,
+            };
+        }
+        self.start_ns = Some(now_ns);
     }
 
     /// Lets the senders go: the present, or the arrival of the first payload.

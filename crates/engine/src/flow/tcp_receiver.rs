@@ -5,7 +5,8 @@ use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -42,12 +43,14 @@ pub(crate) enum ReceiveMode {
 }
 
 /// The receiving end of a TCP flow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct TcpReceiver {
     /// The use of the payload.
     pub(crate) mode: ReceiveMode,
     /// Bytes that were received before the flow's thread began, such as a header; they count as payload.
     pub(crate) bytes_before: u64,
+    /// The file that payload is written into, where it is copied.
+    pub(crate) sink: Option<File>,
 }
 
 impl TcpReceiver {
@@ -56,6 +59,7 @@ impl TcpReceiver {
         Self {
             mode,
             bytes_before: 0,
+            sink: None,
         }
     }
 
@@ -68,7 +72,7 @@ impl TcpReceiver {
     }
 
     /// Receives until the other end has closed or the flow is stopped.
-    fn receive(self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
+    fn receive(mut self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
         let (counters, signals) = (&flow.counters, &flow.signals);
         let fd = stream.as_fd();
         let (room, coalesce) = match self.mode {
@@ -104,6 +108,9 @@ impl TcpReceiver {
                     counters.bytes.store(self.bytes_before + received, Relaxed);
                     counters.last_ns.store(now, Relaxed);
                     counters.calls.store(calls, Relaxed);
+                    if let Some(sink) = &mut self.sink {
+                        sink.write_all(&buffer[..count.min(room)])?;
+                    }
                     if let Some(sizes) = read_sizes {
                         count_read(sizes, count, room);
                     }

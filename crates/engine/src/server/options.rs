@@ -19,6 +19,8 @@ pub struct ServerOptions {
     pub one_off: bool,
     /// The maximum number of clients at once.
     pub max_clients: usize,
+    /// The maximum number of clients at once of one source, an IPv4 address or a /64 of IPv6; `None` for a quarter of all.
+    pub max_clients_per_source: Option<usize>,
     /// The maximum rate of a test in one direction, bit/s.
     pub max_rate: Option<u64>,
     /// The maximum duration of a test.
@@ -42,6 +44,7 @@ impl Default for ServerOptions {
             port: PORT,
             one_off: false,
             max_clients: 256,
+            max_clients_per_source: None,
             max_rate: None,
             max_time: None,
             allow: Vec::new(),

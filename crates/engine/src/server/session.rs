@@ -6,6 +6,7 @@ use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
+use crate::admission::ClientSlot;
 use crate::error::RunError;
 use crate::host::UsageMeter;
 use crate::peer::native::control::ControlChannel;
@@ -21,8 +22,14 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 
 /// Serves one client from its first message to its last.
-pub(super) fn serve(state: &ServerState, stream: TcpStream, peer: SocketAddr, number: u64) {
-    let mut session = match Session::begin(state, stream, peer, number) {
+pub(super) fn serve(
+    state: &ServerState,
+    stream: TcpStream,
+    peer: SocketAddr,
+    number: u64,
+    slot: &ClientSlot,
+) {
+    let mut session = match Session::begin(state, stream, peer, number, slot) {
         Ok(session) => session,
         Err(error) => {
             state.send_refused(Protocol::Native, peer, error.to_string());
@@ -49,6 +56,7 @@ struct Session<'a> {
     control: SessionControl<'a>,
     peer: SocketAddr,
     number: u64,
+    slot: &'a ClientSlot,
 }
 
 impl<'a> Session<'a> {
@@ -58,6 +66,7 @@ impl<'a> Session<'a> {
         mut stream: TcpStream,
         peer: SocketAddr,
         number: u64,
+        slot: &'a ClientSlot,
     ) -> Result<Self, RunError> {
         let lost = |cause| RunError::Lost {
             doing: "greeting it",
@@ -72,8 +81,10 @@ impl<'a> Session<'a> {
             control: SessionControl { state, channel },
             peer,
             number,
+            slot,
         };
         let client = greet(&mut session.control, peer.ip())?;
+        slot.activity().is_active();
         session.send_event(SessionEventKind::Connected { tool: client.tool });
         if let Some(token) = client.token {
             session.send_event(SessionEventKind::Authenticated { name: token.name });
@@ -97,6 +108,7 @@ impl<'a> Session<'a> {
             match received {
                 Some(ToServer::Offer { plan }) => {
                     self.serve_offer(&plan)?;
+                    self.slot.activity().is_active();
                     since_ns = monotonic_ns();
                 }
                 Some(ToServer::Hello { .. } | ToServer::Start) => {
@@ -152,6 +164,7 @@ impl<'a> Session<'a> {
         let mut half = workload.server_half(open, token, &limits)?;
         self.control.send(&ToClient::Ready)?;
         self.await_start()?;
+        self.slot.test_begins();
         half.start();
         self.control.send(&ToClient::Started)?;
         let start_ns = monotonic_ns();

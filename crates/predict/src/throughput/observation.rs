@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_core::bottleneck::LimitedBy;
+use caudal_core::bottleneck::{Cause, LimitedBy};
 use caudal_core::interval::Interval;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::FlowRecord;
@@ -67,6 +67,15 @@ pub struct DirectionObservation<'a> {
 }
 
 impl<'a> DirectionObservation<'a> {
+    /// `true` when segments were lost at random over the test, as the loss models assume.
+    pub(super) fn has_random_losses(&self) -> bool {
+        match self.limited_by.cause {
+            Some(Cause::RandomLoss) => true,
+            Some(Cause::Policer | Cause::Bufferbloat | Cause::LinkRate | Cause::SlowStart) => false,
+            Some(Cause::Cpu | Cause::Application) | None => self.losses_spread,
+        }
+    }
+
     /// The observation of the direction in `summary`; `None` where no rate was measured.
     #[must_use]
     pub fn from_run(context: &'a Context<'_>, summary: &'a DirectionSummary) -> Option<Self> {

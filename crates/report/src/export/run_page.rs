@@ -155,7 +155,7 @@ fn bottleneck(limited_by: &LimitedBy) -> String {
     let evidence = &limited_by.evidence;
     match limited_by.limit {
         Bottleneck::Unknown => sentence(&format!("the bottleneck is unknown: {evidence}")),
-        limit => sentence(&format!("limited by {limit}: {evidence}")),
+        _ => sentence(&format!("limited by {}: {evidence}", limited_by.name())),
     }
 }
 

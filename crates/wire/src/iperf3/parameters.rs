@@ -21,6 +21,8 @@ pub const MAX_WINDOW: u64 = 512 << 20;
 pub const MAX_MSS: u64 = 32_767;
 /// The maximum number of packets in a burst.
 pub const MAX_BURST: u64 = 1000;
+/// The maximum IPv6 flow label.
+pub const MAX_FLOW_LABEL: u64 = 0xf_ffff;
 /// The default block size of a TCP test, bytes.
 pub const TCP_BLOCK: u32 = 128 << 10;
 /// The default datagram size of a UDP test, bytes.
@@ -245,7 +247,7 @@ impl Parameters {
         one.flow_label = ranged(
             map,
             "flowlabel",
-            0..=0xf_ffff,
+            0..=MAX_FLOW_LABEL,
             Iperf3ErrorCode::SET_FLOW_LABEL,
         )?
         .filter(|label| *label > 0)
@@ -343,6 +345,17 @@ impl Parameters {
         Value::Object(map).to_string()
     }
 
+    /// The release of the client, such as 3 and 21; `None` from versions before 3.1, which do not report it.
+    #[must_use]
+    pub fn client_release(&self) -> Option<(u32, u32)> {
+        let version = self.client_version.as_deref()?;
+        let mut parts = version.split('.').map(|part| {
+            let digits = part.find(|letter: char| !letter.is_ascii_digit());
+            part[..digits.unwrap_or(part.len())].parse().ok()
+        });
+        Some((parts.next()??, parts.next()??))
+    }
+
     /// The number of streams in both directions.
     #[must_use]
     pub const fn streams(&self) -> u32 {
@@ -405,6 +418,22 @@ mod tests {
             (one.burst, one.tos, one.streams()),
             (Some(10), Some(184), 4)
         );
+    }
+
+    #[test]
+    fn the_release_of_a_client_is_read_from_its_version() {
+        let release = |version: &str| {
+            let parameters = Parameters {
+                client_version: Some(version.to_owned()),
+                ..Parameters::default()
+            };
+            parameters.client_release()
+        };
+        assert_eq!(release("3.1.3"), Some((3, 1)));
+        assert_eq!(release("3.21+"), Some((3, 21)));
+        assert_eq!(release("3.21 (caudal 0.1.0)"), Some((3, 21)));
+        assert_eq!([release("caudal"), release("3"), release("")], [None; 3]);
+        assert_eq!(Parameters::default().client_release(), None);
     }
 
     #[test]

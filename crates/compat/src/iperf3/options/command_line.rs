@@ -59,9 +59,6 @@ fn apply(
     let written = &given.written;
     given.apply(draft).map_err(|error| match error {
         EffectError::Argument(error) => error,
-        EffectError::Unsupported if given.option.short == Some('D') => format!(
-            "{written} is not available: leave going into the background to a service manager or nohup"
-        ),
         EffectError::Unsupported => format!("{written} is not available in caudal iperf3"),
     })
 }
@@ -185,11 +182,9 @@ mod tests {
         for (line, name) in [
             ("-c h --sctp", "--sctp"),
             ("-c h -X a", "-X"),
-            ("-c h -L 5", "-L"),
-            ("-s -D", "-D"),
-            ("-c h -d", "-d"),
-            ("-c h -F f -R", "-F"),
-            ("-s -F f", "-F"),
+            ("-c h --nstreams 5", "--nstreams"),
+            ("-c h -F f --bidir", "-F"),
+            ("-c h -F f -Z", "-F"),
         ] {
             assert!(refused(line).contains(name), "{line}: {}", refused(line));
         }

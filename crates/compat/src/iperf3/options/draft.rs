@@ -87,12 +87,6 @@ impl SettingsDraft {
     }
 
     fn finish_server(self) -> Result<Iperf3Settings, String> {
-        if self.test.file.is_some() {
-            return Err(
-                "-F is not available on a server in caudal iperf3: what is received is not written down"
-                    .to_owned(),
-            );
-        }
         if self.service.private_key.is_some() != self.service.users.is_some() {
             return Err(
                 "you must specify a path to a valid RSA private key and a user credential file"
@@ -164,15 +158,15 @@ impl SettingsDraft {
     /// Checks that a file can be sent, where one is given.
     fn check_file(&self) -> Result<(), String> {
         let parameters = &self.test.parameters;
-        if self.test.file.is_none() {
+        if self.all.file.is_none() {
             return Ok(());
         }
         if self.udp {
             return Err(Iperf3ErrorCode::UDP_FILE.to_string());
         }
-        if parameters.reverse || parameters.bidirectional || parameters.zero_copy {
+        if parameters.bidirectional || parameters.zero_copy || parameters.skip_rx_copy {
             return Err(
-                "-F is available in caudal iperf3 where the client alone sends, without -R, --bidir and -Z"
+                "-F is not available in caudal iperf3 together with --bidir, -Z and --skip-rx-copy"
                     .to_owned(),
             );
         }

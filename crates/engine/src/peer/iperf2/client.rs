@@ -169,7 +169,8 @@ impl<'a> Iperf2Client<'a> {
             return Ok(None);
         }
         let allowed = request.peer.ip().to_canonical().to_string().parse();
-        let admission = Admission::new(allowed.into_iter().collect(), request.parallel as usize);
+        let allowed: Vec<_> = allowed.into_iter().collect();
+        let admission = Admission::new(allowed.clone(), request.parallel as usize);
         let options = Iperf2Options {
             bind: request.binding.address,
             v6: request.peer.is_ipv6(),
@@ -179,6 +180,8 @@ impl<'a> Iperf2Client<'a> {
             interval: request.interval,
             window: request.window,
             connect_back: false,
+            // This end has chosen its server.
+            trusted: allowed,
             count_reads: request.count_reads,
             first_number: request.parallel,
             views: request.views.clone(),

@@ -6,6 +6,15 @@ use crate::server::SessionViews;
 use std::net::IpAddr;
 use std::time::Duration;
 
+/// The treatment of datagrams from this machine's own addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnMachine {
+    /// They are validated: nobody outside can send from them.
+    Validated,
+    /// They are like any other.
+    Unvalidated,
+}
+
 /// The settings of a server of iperf 2.
 #[derive(Debug, Clone)]
 pub struct Iperf2Options {
@@ -43,8 +52,10 @@ pub struct Iperf2Options {
     pub idle_timeout: Duration,
     /// `true` to connect back to clients that ask for it.
     pub connect_back: bool,
-    /// The networks whose UDP clients need not prove their address.
+    /// The networks whose UDP clients count as validated.
     pub trusted: Vec<Network>,
+    /// The treatment of datagrams from this machine.
+    pub own_machine: OwnMachine,
     /// Multicast groups to join, each with the one source to receive from, where there is one.
     pub groups: Vec<(IpAddr, Option<IpAddr>)>,
     /// `true` to count reads by size.
@@ -80,6 +91,7 @@ impl Default for Iperf2Options {
             idle_timeout: Duration::from_secs(60),
             connect_back: true,
             trusted: Vec::new(),
+            own_machine: OwnMachine::Validated,
             groups: Vec::new(),
             count_reads: false,
             is_serial: false,

@@ -4,6 +4,7 @@ use super::datagram_sender::EndAnswer;
 use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
+use crate::admission::ClientSlot;
 use crate::error::RunError;
 use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
 use crate::server::{SessionEventKind, SessionView};
@@ -11,7 +12,7 @@ use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp,
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
 use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};
-use caudal_core::sample::{FlowEnd, Role};
+use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{HeaderExtension, TestHeader, TestMode};
 use std::net::SocketAddr;
@@ -27,6 +28,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// A session of a client.
 pub(super) struct Iperf2ServerSession<'a> {
     pub(super) state: &'a Iperf2State,
+    slot: &'a ClientSlot,
     /// The test the client asks for, where it sends a header.
     pub(super) header: Option<TestHeader>,
     pub(super) local: SocketAddr,
@@ -40,16 +42,11 @@ pub(super) struct Iperf2ServerSession<'a> {
     began_ns: Option<u64>,
 }
 
-/// The outcome of the flows of a session.
-pub(super) struct SessionOutcome {
-    pub(super) ends: Vec<FlowEnd>,
-    pub(super) failure: Option<String>,
-}
-
 impl<'a> Iperf2ServerSession<'a> {
     /// The session of a client that asks for the test of `header`.
     pub(super) fn new(
         state: &'a Iperf2State,
+        slot: &'a ClientSlot,
         header: Option<TestHeader>,
         transport: Transport,
         local: SocketAddr,
@@ -63,6 +60,7 @@ impl<'a> Iperf2ServerSession<'a> {
         let (answers, arrived_answers) = channel();
         Self {
             state,
+            slot,
             header,
             local: canonical(local),
             test: Iperf2Session {
@@ -74,7 +72,12 @@ impl<'a> Iperf2ServerSession<'a> {
                 version: extended.and_then(|extended| extended.version_text()),
                 no_udp_fin: false,
                 trip_times: extended.is_some_and(|extended| extended.trip_times),
-                tos: state.options.tos.unwrap_or(0),
+                tos: extended
+                    .map(|extended| extended.tos as u8)
+                    .filter(|tos| *tos != 0)
+                    .or(state.options.tos)
+                    .unwrap_or(0),
+                bounceback: None,
             },
             answers,
             arrived_answers,
@@ -159,13 +162,14 @@ impl<'a> Iperf2ServerSession<'a> {
         FlowSet::new(StopAction::HalfClose)
     }
 
-    /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`.
+    /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`: the reason why
+    /// they failed.
     pub(super) fn run(
         &mut self,
         mut set: FlowSet,
         time: Option<Duration>,
         idle_timeout: Duration,
-    ) -> SessionOutcome {
+    ) -> Option<String> {
         let state = self.state;
         let options = &state.options;
         match self.began_ns.take() {
@@ -181,15 +185,16 @@ impl<'a> Iperf2ServerSession<'a> {
             total_time: options.max_time.map(|max_time| max_time + LATE),
             idle_timeout: Some(idle_timeout),
             stop: vec![state.stop.fd()],
+            quit: Some(self.slot.activity().given_up()),
+            activity: Some(self.slot.activity()),
             ..FlowLimits::none()
         };
         let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
         self.send_end_reports();
-        let failure = reason
+        reason
             .map(|reason: StopReason| reason.to_string())
-            .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
-        SessionOutcome { ends, failure }
+            .or_else(|| ends.iter().find_map(|end| end.failure.clone()))
     }
 
     fn send_end_reports(&mut self) {

@@ -1,5 +1,6 @@
 //! The parameters of a test, for the view that shows it.
 
+use super::bounceback::BouncebackTest;
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
 
@@ -25,4 +26,6 @@ pub struct Iperf2Session {
     pub trip_times: bool,
     /// The TOS byte.
     pub tos: u8,
+    /// The test of response times, at its client.
+    pub bounceback: Option<BouncebackTest>,
 }

@@ -323,7 +323,8 @@ fn server_end(flow: &PlannedFlow, result: &StreamResult, outcome: &Iperf3Outcome
         return FlowEnd::from_counters(flow.id, Counters::Sender(counters));
     }
     let base = outcome.base.iter().find(|sample| sample.flow == flow.id);
-    let measured_ns = (result.end_s.unwrap_or(0.0).max(0.0) * 1e9) as u64;
+    let measured_s = result.end_s.unwrap_or(0.0) - outcome.idle.as_secs_f64();
+    let measured_ns = (measured_s.max(0.0) * 1e9) as u64;
     let end_ns = base.map_or(0, |base| base.at_ns) + measured_ns;
     let mut counters = receiver_counters(result, end_ns);
     match outcome.plan.transport() {

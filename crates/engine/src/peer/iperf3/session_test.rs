@@ -3,9 +3,10 @@
 use super::control::ControlInput;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::results::{MeasuredStream, cpu_percent};
+use super::reverse_amount::ReverseAmount;
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
-use super::trailing::await_trailing;
+use super::trailing::{await_trailing, max_trailing};
 use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
@@ -23,6 +24,8 @@ const RESULTS_NS: u64 = 30_000_000_000;
 const GRACE_NS: u64 = 40_000_000_000;
 /// The time senders that were stopped may take to count their last bytes, ns.
 const LAST_BYTES_NS: u64 = 200_000_000;
+/// The interval at which it is looked whether a client has its amount, ns.
+const AMOUNT_CHECK_NS: u64 = 50_000_000;
 /// The interval at which progress is looked at, ns.
 const CHECK_NS: u64 = 500_000_000;
 
@@ -47,6 +50,7 @@ pub(super) struct ServerTest<'a, 'b> {
     readings: Readings,
     congestion: Option<String>,
     usage: Option<Rusage>,
+    amount: ReverseAmount,
 }
 
 impl<'a, 'b> ServerTest<'a, 'b> {
@@ -57,6 +61,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         set: FlowSet,
         congestion: Option<String>,
         usage: Option<Rusage>,
+        amount: ReverseAmount,
     ) -> Self {
         let interval = session.state.options.iperf3.interval;
         Self {
@@ -71,6 +76,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             set,
             congestion,
             usage,
+            amount,
         }
     }
 
@@ -113,6 +119,9 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             {
                 until_ns = until_ns.min(at_ns);
             }
+            if self.amount.is_watched() {
+                until_ns = until_ns.min(monotonic_ns() + AMOUNT_CHECK_NS);
+            }
             let session = &mut *self.session;
             let stop = session.state.stop_fd();
             match session.control.recv(until_ns, &[stop])? {
@@ -143,6 +152,10 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             {
                 self.readings
                     .read(&self.set, &mut |event| session.send_event(&event));
+            }
+            self.amount.check(&self.set, now_ns);
+            if limits.expiry_ns.is_none() && self.amount.is_sent(&self.set) {
+                limits.expiry_ns = Some(now_ns + GRACE_NS);
             }
             limits.check(now_ns, self.set.progress())?;
         }
@@ -202,7 +215,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         };
         let reports = [
             measured.local_report(&own_results),
-            measured.peer_report(peer_results),
+            measured.peer_report(peer_results, Duration::ZERO),
         ];
         let session = &mut *self.session;
         send_flow_ends(last, &mut |event| session.send_event(&event));
@@ -238,7 +251,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
                 self.set.expect_datagrams(flow.id, reported.packets);
             }
         }
-        await_trailing(&self.set, is_udp, || {
+        await_trailing(&self.set, is_udp, max_trailing(monotonic_ns()), || {
             let samples = self.set.sample(0);
             // The client does not report what it has sent in its warm-up.
             self.parameters.omit_s == 0

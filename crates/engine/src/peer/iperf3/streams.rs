@@ -1,6 +1,7 @@
 //! The data connections of a test: their settings, their tasks, and how they are shown.
 
 use super::datagrams::Iperf3Format;
+use super::reverse_amount::reverse_budget;
 use crate::error::RunError;
 use crate::flow::{
     ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
@@ -18,6 +19,7 @@ use caudal_sys::{buffers, options as socket_options, tcp, udp};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::iperf2::fill_pattern;
 use caudal_wire::iperf3::{Iperf3ErrorCode, Parameters};
+use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -176,9 +178,18 @@ impl<'a> StreamTasks<'a> {
             parameters,
             plan,
             is_client,
-            budget: ByteBudget::new(parameters.end_bytes()),
+            budget: if is_client {
+                ByteBudget::new(parameters.end_bytes())
+            } else {
+                reverse_budget(parameters)
+            },
             block: Arc::new(block),
         }
+    }
+
+    /// The bytes that TCP senders have to send.
+    pub(super) fn budget(&self) -> Arc<ByteBudget> {
+        Arc::clone(&self.budget)
     }
 
     /// Starts the threads of all streams.
@@ -216,7 +227,7 @@ impl<'a> StreamTasks<'a> {
         let flow = stream.flow.id;
         let task = match (&stream.socket, role) {
             (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender(options)?.into_task(),
-            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
+            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver(options)?.into_task(),
             (DataSocket::Udp(_), Role::Sender) => self.datagram_sender(flow).into_task(),
             (DataSocket::Udp(_), Role::Receiver) => {
                 DatagramReceiver::new(Iperf3Format::from(parameters))
@@ -256,27 +267,37 @@ impl<'a> StreamTasks<'a> {
             length,
             pace: self.rate().map(|rate| WritePace {
                 burst: self.burst(),
-                ..WritePace::from_rate(rate)
+                ..WritePace::in_whole_blocks(rate)
             }),
             budget: Arc::clone(&self.budget),
-            // The client's report counts what was acknowledged; a server ends with its client.
-            close: TcpClose::KeepOpen {
-                drain: self.is_client,
+            // The client's report counts what was acknowledged, and a block that is not whole is counted, or read at all by
+            // the first versions, when the stream ends. A server ends with its client.
+            close: if self.is_client {
+                TcpClose::HalfClose
+            } else {
+                TcpClose::KeepOpen
             },
             peer_may_close: false,
             bytes_before: 0,
         })
     }
 
-    fn tcp_receiver(&self) -> TcpReceiver {
-        TcpReceiver::new(if self.parameters.skip_rx_copy {
+    fn tcp_receiver(&self, options: &LocalOptions) -> Result<TcpReceiver, RunError> {
+        let sink = options.tcp.file.as_ref().map(|path| {
+            File::create(path)
+                .map_err(|cause| RunError::local(format!("creating {}", path.display()), cause))
+        });
+        let sink = sink.transpose()?;
+        let is_dropped = self.parameters.skip_rx_copy && sink.is_none();
+        let receiver = TcpReceiver::new(if is_dropped {
             ReceiveMode::Discard
         } else {
             ReceiveMode::Copy {
                 buffer: receive_buffer(self.parameters.length),
                 coalesce: self.parameters.window.is_none(),
             }
-        })
+        });
+        Ok(TcpReceiver { sink, ..receiver })
     }
 
     fn datagram_sender(&self, flow: u32) -> DatagramSender<Iperf3Format> {

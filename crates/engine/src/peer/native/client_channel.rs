@@ -29,6 +29,8 @@ const MAX_PINGS: u32 = 20;
 const MIN_PINGS: u32 = 3;
 /// The time after which no more than the minimum are made, ns.
 const PINGS_NS: u64 = 200_000_000;
+/// The maximum error of reading one clock at two processors, ns.
+const CLOCK_READING_NS: i64 = 1_000;
 
 /// The client's end of a control connection.
 pub(super) struct ClientChannel {
@@ -225,11 +227,30 @@ impl ClientChannel {
         measured?;
         let (offset_ns, bound_ns) =
             found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
-        Ok(ClockOffset {
+        let measured = ClockOffset {
             at_ns,
             offset_ns,
             bound_ns,
+        };
+        let is_one_clock = self.client.shares_clock_with(&self.server);
+        Ok(if is_one_clock {
+            of_one_clock(measured)
+        } else {
+            measured
         })
+    }
+}
+
+/// The offset between two readers of one clock: none. A measurement that contradicts it stands, as that of two copies of a virtual
+/// machine, which have one boot identifier.
+fn of_one_clock(measured: ClockOffset) -> ClockOffset {
+    if measured.offset_ns.abs() > measured.bound_ns.saturating_add(CLOCK_READING_NS) {
+        return measured;
+    }
+    ClockOffset {
+        offset_ns: 0,
+        bound_ns: CLOCK_READING_NS,
+        ..measured
     }
 }
 
@@ -243,5 +264,24 @@ fn read_refusal(channel: &mut ControlChannel) -> RunError {
             message: "it gave no reason".to_owned(),
         },
         Err(error) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_clock_has_no_offset_unless_it_was_measured() {
+        let measured = |offset_ns| ClockOffset {
+            at_ns: 7,
+            offset_ns,
+            bound_ns: 20_000_000,
+        };
+        // Half of the asymmetry of a path of 10 and 30 ms.
+        let one = of_one_clock(measured(-10_000_000));
+        assert_eq!((one.at_ns, one.offset_ns, one.bound_ns), (7, 0, 1_000));
+        let apart = measured(5_000_000_000);
+        assert_eq!(of_one_clock(apart), apart);
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn exchange_hosts(
         None => None,
     };
     let hello = channel.send_opening(&ToServer::Hello {
-        host: client.clone(),
+        host: Box::new(client.clone()),
         required: nonce.iter().map(|_| AUTHENTICATION.to_owned()).collect(),
         nonce,
     })?;

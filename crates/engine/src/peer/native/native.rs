@@ -50,8 +50,7 @@ impl NativePeer {
         let connection =
             target.connect_first(|address| NewConnection::open(address, &target.binding))?;
         let control = ClientChannel::greet(connection, tool, target.token.as_ref(), interrupt)?;
-        let same_boot =
-            control.client.boot_id.is_some() && control.client.boot_id == control.server.boot_id;
+        let same_boot = control.client.shares_machine_with(&control.server);
         let info = PeerInfo {
             address: control.channel.peer(),
             protocol: Protocol::Native,

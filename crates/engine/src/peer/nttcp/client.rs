@@ -14,6 +14,7 @@ use caudal_core::sample::{FlowEnd, Role};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, TransferRequest};
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -104,9 +105,9 @@ impl NttcpClient {
         let control = connect(self.peer, &self.binding, None)?;
         let connect_time = Duration::from_nanos(monotonic_ns() - began_ns);
         ask(&control, request, more)?;
-        let transferred = self.transfer(&control, request, settings, events)?;
+        let (transferred, mut remote) = self.transfer(&control, request, settings, events)?;
         events(Event::Ending);
-        let remote = self.read_lines(&control);
+        remote.extend(self.read_lines(&control));
         let peer = peer_totals(request, more, &transferred.row, &remote);
         events(Event::Reported(EndReport {
             end: ReportingEnd::Local,
@@ -135,13 +136,14 @@ impl NttcpClient {
         })
     }
 
+    /// Carries the transfer out; also the lines of the other end before it.
     fn transfer(
         &self,
         control: &TcpStream,
         request: &TransferRequest,
         settings: &ClientSettings<'_>,
         events: &mut dyn FnMut(Event),
-    ) -> Result<Transferred, NttcpError> {
+    ) -> Result<(Transferred, Vec<String>), NttcpError> {
         let limits = TransferLimits {
             idle_timeout: IDLE_TIMEOUT,
             max_time: settings.max_time,
@@ -154,6 +156,7 @@ impl NttcpClient {
             peer: self.peer.ip().to_canonical(),
             request,
             limits: &limits,
+            notes: RefCell::default(),
         };
         let socket = if request.transmit {
             dialogue.connect(DATA_TIMEOUT, &settings.sockets)?
@@ -174,7 +177,8 @@ impl NttcpClient {
             settings: &settings.transfer,
             peer: dialogue.peer,
         };
-        transfer.run(flow, socket, events)
+        let transferred = transfer.run(flow, socket, events)?;
+        Ok((transferred, dialogue.notes.take()))
     }
 
     /// The lines of the other end.

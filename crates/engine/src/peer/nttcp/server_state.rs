@@ -1,12 +1,13 @@
 //! The state that all threads of a server of nttcp share.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, PlaceLimits, Places};
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::stop::StopSignal;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The settings of a server of nttcp.
@@ -31,7 +32,7 @@ pub(super) struct NttcpState {
     pub(super) admission: Admission,
     pub(super) stop: StopSignal,
     /// Connections that have not sent their line.
-    pub(super) pending: AtomicUsize,
+    pub(super) pending: Arc<Places>,
     events: SessionEventSender,
     last_session: AtomicU64,
 }
@@ -48,7 +49,7 @@ impl NttcpState {
             port,
             admission,
             stop: StopSignal::new()?,
-            pending: AtomicUsize::new(0),
+            pending: Places::new(PlaceLimits::PENDING),
             events,
             last_session: AtomicU64::new(0),
         })

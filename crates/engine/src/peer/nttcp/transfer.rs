@@ -4,9 +4,9 @@ use super::datagram_sender::{END_MARKS, datagram_task};
 use super::datagrams::{FILL, MarkTimes, NttcpFormat, NttcpReader};
 use super::error::NttcpError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
-    NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
-    UnsentDatagrams, WritePace, await_close,
+    BlockPolicy, ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,
+    FlowSet, FlowTask, NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose,
+    TcpReceiver, TcpSender, UnsentDatagrams, WritePace, await_close,
 };
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
@@ -169,6 +169,7 @@ impl Transfer<'_> {
             stop: self.limits.stop.clone(),
             quit: self.settings.quit,
             stop_grace: Duration::ZERO,
+            activity: None,
         }
     }
 
@@ -222,13 +223,14 @@ impl Transfer<'_> {
             rate: self.limits.max_rate.map(BitRate::from_bps),
             burst: 1,
             gap_ns: self.gap_ns(),
+            blocks: BlockPolicy::Pieces,
         };
         TcpSender {
             payload: Payload::Block(Arc::new(vec![FILL; length])),
             length,
             pace: (pace.rate.is_some() || pace.gap_ns > 0).then_some(pace),
             budget: ByteBudget::new(Some(self.request.bytes())),
-            close: TcpClose::KeepOpen { drain: false },
+            close: TcpClose::KeepOpen,
             peer_may_close: false,
             bytes_before: 0,
         }

@@ -33,10 +33,9 @@ pub(crate) fn flow_records(flows: &[PlannedFlow], ends: &[FlowEnd]) -> Vec<FlowR
     };
     flows
         .iter()
-        .map(|flow| FlowRecord {
-            flow: *flow,
-            sender: find(flow.id, Role::Sender),
-            receiver: find(flow.id, Role::Receiver),
+        .map(|flow| {
+            let end = |role| find(flow.id, role);
+            FlowRecord::new(*flow, end(Role::Sender), end(Role::Receiver))
         })
         .collect()
 }

@@ -45,6 +45,7 @@ impl Workload for TcpWorkload {
             congestion: self.plan.congestion.clone(),
             no_delay: self.plan.no_delay,
             dscp: self.plan.bulk.dscp,
+            flow_label: None,
             mptcp: self.plan.mptcp,
             ..SocketSettings::new(Transport::Tcp)
         }
