@@ -1,0 +1,30 @@
+//! A peer of the first version of the protocol, which has no choice of pacing.
+
+use super::relay::{MessageRelay, Way, replace};
+use super::support::{SOON, Serve, caudal, run};
+
+#[test]
+fn a_peer_without_a_choice_of_pacing_paces_precisely() {
+    let server = Serve::start("-B 127.0.0.1");
+    // Neither end finds the key in what the other one says: it is unknown to both.
+    let relay = MessageRelay::start(server.port, |_: Way, message| {
+        replace(message, "\"pacing\":\"balanced\"", "\"unsaid\":\"balanced\"");
+        replace(message, "\"pacing\":\"precise\"", "\"unsaid\":\"precise\"");
+    });
+    let mut command = caudal(["udp", "127.0.0.1", "-p", &relay.port.to_string()]);
+    command.args("-n 100K -b 5M -l 1000 --bidir --json".split_whitespace());
+    let run = run(&mut command, SOON).json();
+    assert_eq!(run["plan"]["pacing"], "balanced", "{run}");
+    for (direction, pacing) in [("up", Some("balanced")), ("down", None)] {
+        let flow = run["flows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|flow| flow["direction"] == direction)
+            .unwrap();
+        let sender = &flow["sender"];
+        assert_eq!(sender["datagrams"], 100, "{flow}");
+        // The server's report of its own pacing is as unknown.
+        assert_eq!(sender["spacing"]["pacing"].as_str(), pacing, "{flow}");
+    }
+}
