@@ -8,7 +8,11 @@ fn a_peer_without_a_choice_of_pacing_paces_precisely() {
     let server = Serve::start("-B 127.0.0.1");
     // Neither end finds the key in what the other one says: it is unknown to both.
     let relay = MessageRelay::start(server.port, |_: Way, message| {
-        replace(message, "\"pacing\":\"balanced\"", "\"unsaid\":\"balanced\"");
+        replace(
+            message,
+            "\"pacing\":\"balanced\"",
+            "\"unsaid\":\"balanced\"",
+        );
         replace(message, "\"pacing\":\"precise\"", "\"unsaid\":\"precise\"");
     });
     let mut command = caudal(["udp", "127.0.0.1", "-p", &relay.port.to_string()]);
