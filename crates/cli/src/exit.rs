@@ -170,6 +170,10 @@ impl From<RunError> for Failure {
                 Exit::NotPermitted,
                 "leave it out, or measure with a server of caudal",
             ),
+            RunError::Memory(_) => (
+                Exit::NotPermitted,
+                "ask for smaller buffers, or fewer flows",
+            ),
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {

@@ -178,7 +178,11 @@ impl ServerLog {
                 }
                 Event::FlowEnded(ended) => {
                     let (message, bytes) = describe_end(ended);
-                    self.foreign_line(event, "finished", &message, Some(bytes));
+                    let carried = CarriedFlow {
+                        bytes,
+                        took_s: ended.at_ns as f64 / 1e9,
+                    };
+                    self.foreign_line(event, "finished", &message, Some(carried));
                 }
                 _ => {}
             },
@@ -192,13 +196,13 @@ impl ServerLog {
         }
     }
 
-    /// Writes a line about a client of another protocol; `bytes` are those received and sent, where a flow has ended.
+    /// Writes a line about a client of another protocol, with what its flow carried where one has ended.
     fn foreign_line(
         &self,
         event: &SessionEvent,
         name: &str,
         message: &str,
-        bytes: Option<(u64, u64)>,
+        carried: Option<CarriedFlow>,
     ) {
         let protocol = event.protocol.to_string();
         let peer = event.peer.map(|peer| peer.to_string());
@@ -212,10 +216,19 @@ impl ServerLog {
         };
         self.write(&format!("{protocol}: {prefix}{refused}{message}"), || {
             json!({"event": name, "dialect": protocol, "peer": peer, "what": message,
-                   "received_bytes": bytes.map(|(received, _)| received),
-                   "sent_bytes": bytes.map(|(_, sent)| sent)})
+                   "received_bytes": carried.map(|carried| carried.bytes.0),
+                   "sent_bytes": carried.map(|carried| carried.bytes.1),
+                   "took_s": carried.map(|carried| carried.took_s)})
         });
     }
+}
+
+/// What a flow carried until its end.
+#[derive(Debug, Clone, Copy)]
+struct CarriedFlow {
+    /// Payload bytes received and sent.
+    bytes: (u64, u64),
+    took_s: f64,
 }
 
 fn describe_flow(connection: &DataConnection) -> String {

@@ -102,6 +102,9 @@ pub enum RunError {
         /// The feature it does not support.
         what: Unsupported,
     },
+    /// The memory for clients is used up.
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryExhausted),
     /// The user ended the test before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

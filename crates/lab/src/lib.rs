@@ -30,6 +30,7 @@ mod report;
 mod report_builder;
 mod shaper;
 
+pub use caudal_link::counters::FrameTotals;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;

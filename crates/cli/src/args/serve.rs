@@ -1,7 +1,7 @@
 //! `caudal serve`
 
 use super::protocol::any_protocol;
-use caudal_core::units::{BitRate, parse_duration};
+use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use caudal_engine::{Network, Protocol};
 use clap::Args;
 use std::net::IpAddr;
@@ -40,12 +40,23 @@ pub struct ServeArgs {
     /// --max-clients]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub max_clients_per_source: Option<usize>,
-    /// Maximum rate of one test in each direction
+    /// Maximum rate of one test in each direction: TCP beyond it is not read, UDP far beyond it ends the test
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub max_rate: Option<BitRate>,
     /// Maximum duration of one test
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub max_time: Option<Duration>,
+    /// Maximum payload of one test in each direction
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub max_bytes: Option<ByteCount>,
+    /// Memory for the buffers of all clients; a test that needs more is refused
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "512Mi",
+        allow_hyphen_values = true
+    )]
+    pub max_memory: ByteCount,
     /// Answer only clients from this network (may be given several times, or with commas)
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow: Vec<Network>,

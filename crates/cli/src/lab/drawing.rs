@@ -361,8 +361,7 @@ fn draw_node(svg: &mut String, node: &NodeState, (x, y): (f64, f64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use caudal_lab::{KernelCounters, LinkCounters};
-    use caudal_link::counters::FrameTotals;
+    use caudal_lab::{FrameTotals, KernelCounters, LinkCounters};
     use std::collections::BTreeMap;
 
     fn direction(rate: u64, frames: u64) -> DirectionState {

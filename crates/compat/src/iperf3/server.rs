@@ -8,7 +8,7 @@ use super::server_view::{PrintJob, ServerView};
 use crate::program::fail;
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender, SessionViews};
-use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, TOOL};
+use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, SessionLimits, TOOL};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf3::Iperf3ErrorCode;
@@ -65,7 +65,10 @@ fn server_options(
         bind: settings.bind.or(any),
         port: settings.port,
         one_off: service.one_off,
-        max_time: service.max_duration,
+        limits: SessionLimits {
+            max_time: service.max_duration,
+            ..SessionLimits::default()
+        },
         tool: TOOL.to_owned(),
         iperf3: Iperf3Options {
             login,

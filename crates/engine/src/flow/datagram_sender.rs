@@ -6,7 +6,7 @@ use super::datagram_format::DatagramFormat;
 use super::departure_wait::{DepartureWait, WaitStep};
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::address_validation::AntiAmplificationLimit;
 use caudal_core::plan::{DatagramSizes, Pacing};
 use caudal_core::sample::Spacing;
@@ -26,6 +26,8 @@ const PAUSE_PART: u64 = 16;
 const MAX_PAUSE_NS: u64 = 20_000;
 /// The pause after a datagram that the kernel had no room for, ns.
 const RESEND_PAUSE_NS: u64 = 100_000;
+/// The maximum size of what is handed to the kernel in one call, bytes.
+pub(crate) const MAX_BATCH: usize = 1 << 16;
 /// The number of datagrams the kernel may refuse while none has left.
 const MAX_FIRST_ERRORS: u64 = 1000;
 
@@ -165,8 +167,8 @@ enum SendResult {
 
 impl<F: DatagramFormat + Send + 'static> DatagramSender<F> {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };
@@ -210,6 +212,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
         let mut counts = SendCounts::default();
         let mut pauses = has_pauses.then(|| SenderPauses::new(start_ns));
         let all = self.sizes.datagrams();
+        let amount = flow.amount_limit();
         while !signals.is_stopped() && all.is_none_or(|all| counts.sequence < all) {
             let mut now = monotonic_ns();
             let mut count = max as u64;
@@ -229,6 +232,10 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 DatagramsAllowed::Later => continue,
                 DatagramsAllowed::NoMore => break,
             }
+            if let Some(amount) = amount {
+                let room = amount.room_to_send().map_err(io::Error::other)?;
+                count = count.min(room.div_ceil(length as u64));
+            }
             let last = self.sizes.length_of(counts.sequence + count - 1) as usize;
             let size = (count as usize - 1) * length + last;
             self.write_stamps(&mut batch[..size], counts.sequence, now);
@@ -243,6 +250,9 @@ impl<F: DatagramFormat> DatagramSender<F> {
             }
             counts.sequence += count;
             counts.publish(counters, now);
+            if let Some(amount) = amount {
+                amount.add_sent(size as u64);
+            }
             if let Some(pauses) = &mut pauses {
                 pauses.after(counts.sequence, now);
             }

@@ -4,7 +4,7 @@ use super::budget::ByteBudget;
 use super::payload::{NextBlock, Payload};
 use super::signals::FlowSignals;
 use super::tcp_state::tcp_state;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::write_pacer::{WritePace, WritePacer, paced_block};
 use crate::socket::is_retryable;
 use caudal_core::sample::TcpSnapshot;
@@ -63,10 +63,12 @@ pub(crate) struct TcpSender {
 
 impl TcpSender {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.tcp() {
-            Some(stream) => self.run(stream, flow),
-            None => TaskOutcome::default(),
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(self.payload.own_bytes(), move |flow| {
+            match flow.socket.tcp() {
+                Some(stream) => self.run(stream, flow),
+                None => TaskOutcome::default(),
+            }
         })
     }
 
@@ -107,14 +109,19 @@ impl TcpSender {
             _ => self.length,
         };
         let (mut sent, mut calls) = (0_u64, 0_u64);
+        let limit = flow.amount_limit();
         while !signals.is_stopped() {
-            let claimed = self.budget.claim(max as u64) as usize;
+            let mut claimed = self.budget.claim(max as u64) as usize;
             if claimed == 0 {
                 if self.budget.may_grow() {
                     sleep_until(monotonic_ns() + BUDGET_CHECK_NS);
                     continue;
                 }
                 break;
+            }
+            if let Some(limit) = limit {
+                let room = limit.room_to_send().map_err(io::Error::other)?;
+                claimed = claimed.min(usize::try_from(room).unwrap_or(usize::MAX));
             }
             if let Some(pacer) = &mut pacer
                 && !wait_for_turn(pacer, sent, claimed as u64, flow)
@@ -145,6 +152,9 @@ impl TcpSender {
                         sent += count as u64;
                         counters.bytes.store(self.bytes_before + sent, Relaxed);
                         counters.calls.store(calls, Relaxed);
+                        if let Some(limit) = limit {
+                            limit.add_sent(count as u64);
+                        }
                     }
                     Err(_) if signals.is_stopped() => return Ok(()),
                     Err(cause) if is_retryable(&cause) => {}

@@ -141,6 +141,9 @@ impl<'a> Session<'a> {
             Err(RunError::Protocol(message)) => {
                 Err(self.control.refuse(Refusal::Protocol, message))
             }
+            Err(error @ RunError::Memory(_)) => {
+                Err(self.control.refuse(Refusal::Limit, error.to_string()))
+            }
             Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
         }
     }
@@ -227,11 +230,15 @@ impl<'a> Session<'a> {
                 }
                 return Ok(Some("the server was stopped".to_owned()));
             }
+            if let Some(reached) = half.limit_reached(now_ns) {
+                return Ok(Some(reached.to_string()));
+            }
             if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
                 return Ok(Some(reason.to_string()));
             }
             self.control.keep_alive()?;
-            let until_ns = half.due_ns().unwrap_or(u64::MAX).min(watch.due_ns());
+            let own_ns = [half.due_ns(), half.limit_due_ns()];
+            let until_ns = own_ns.into_iter().flatten().fold(watch.due_ns(), u64::min);
             let mut others = half.wakeup_fds();
             others.push(self.control.state.stop_fd());
             match self.control.recv(until_ns, &others)? {

@@ -3,6 +3,7 @@
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
 use crate::error::RunError;
+use crate::flow::LimitReached;
 use crate::host::UsageMeter;
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings};
@@ -130,8 +131,6 @@ pub(crate) trait ClientHalf {
 /// The times at which a server ends a test that its client does not end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerEnding {
-    /// The maximum duration by the server's limits, ns after the start.
-    pub(crate) max_ns: Option<u64>,
     /// The time by which the client should have ended the test, ns after the start.
     pub(crate) overdue_ns: Option<u64>,
     /// The time the test may make no progress, ns.
@@ -158,6 +157,12 @@ pub(crate) trait ServerHalf {
 
     /// Begins: the client has asked to start.
     fn start(&mut self);
+
+    /// The limit of the server that the test has reached at `now_ns`.
+    fn limit_reached(&self, now_ns: u64) -> Option<LimitReached>;
+
+    /// The time at which a limit of the server ends the test, ns of the monotonic clock.
+    fn limit_due_ns(&self) -> Option<u64>;
 
     /// The times at which the server ends the test by itself.
     fn ending(&self, limits: &ServerLimits) -> ServerEnding;

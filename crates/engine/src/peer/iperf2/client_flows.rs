@@ -10,7 +10,7 @@ use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_
 use super::wall_clock::wall_clock;
 use crate::error::RunError;
 use crate::flow::{
-    DatagramFormat, DatagramReceiver, FlowSet, FlowTask, NewFlow, Payload, StopAction, TcpClose,
+    DatagramFormat, DatagramReceiver, FlowSet, FlowWork, NewFlow, Payload, StopAction, TcpClose,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
@@ -65,7 +65,7 @@ impl ClientFlows<'_> {
         connection: &ClientConnection,
         flow: PlannedFlow,
         role: Role,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let cpu = self.options.cpu(set.len());
         set.add(NewFlow {
@@ -97,7 +97,7 @@ impl ClientFlows<'_> {
         flow: PlannedFlow,
         socket: &DataSocket,
         header_bytes: u64,
-    ) -> Result<FlowTask, RunError> {
+    ) -> Result<FlowWork, RunError> {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
             return self.datagram_sender(flow);
@@ -120,7 +120,7 @@ impl ClientFlows<'_> {
         Ok(sender.into_task())
     }
 
-    fn receiver(&self, socket: &DataSocket) -> FlowTask {
+    fn receiver(&self, socket: &DataSocket) -> FlowWork {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
             return DatagramReceiver::new(self.datagram_reader()).into_task();
@@ -149,7 +149,7 @@ impl ClientFlows<'_> {
         Iperf2Format::new(HeaderLayout::Sixteen, 1, header)
     }
 
-    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowTask, RunError> {
+    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowWork, RunError> {
         let request = self.request;
         let mut format = self.format();
         format.payload = request.payload.as_deref().map(read_payload).transpose()?;

@@ -2,7 +2,7 @@
 
 use super::datagram_format::Iperf2Format;
 use crate::flow::{
-    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowTask,
+    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowWork, MAX_BATCH,
     SendGrouping, TaskOutcome, UnsentDatagrams,
 };
 use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM, Pacing};
@@ -100,8 +100,8 @@ impl Iperf2DatagramSender {
     }
 
     /// The task of the flow's thread.
-    pub(super) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| {
+    pub(super) fn into_task(self) -> FlowWork {
+        FlowWork::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };

@@ -325,7 +325,7 @@ impl<'a> Iperf2TestRecord<'a> {
             cut_short: match reason {
                 Some(StopReason::Stopped) => Some(CutShort::Interrupted),
                 Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string())),
-                Some(StopReason::TimeOver) | None => None,
+                Some(StopReason::TimeOver | StopReason::Limit(_)) | None => None,
             },
         })))
     }

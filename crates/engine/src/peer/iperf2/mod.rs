@@ -5,6 +5,7 @@ mod client;
 mod client_flows;
 mod client_sockets;
 mod connect_back;
+mod cut_off;
 mod datagram_format;
 mod datagram_reader;
 mod datagram_sender;

@@ -3,6 +3,7 @@
 use super::session_view::Iperf2Session;
 use crate::network::Network;
 use crate::server::SessionViews;
+use crate::session_limits::SessionLimits;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -44,10 +45,8 @@ pub struct Iperf2Options {
     pub tos: Option<u8>,
     /// The congestion control of what is sent.
     pub congestion: Option<String>,
-    /// The maximum rate of a test that the server sends, bit/s.
-    pub max_rate: Option<u64>,
-    /// The maximum duration of a test.
-    pub max_time: Option<Duration>,
+    /// The limits on each test.
+    pub limits: SessionLimits,
     /// The time a client may make no progress.
     pub idle_timeout: Duration,
     /// `true` to connect back to clients that ask for it.
@@ -86,8 +85,7 @@ impl Default for Iperf2Options {
             no_delay: false,
             tos: None,
             congestion: None,
-            max_rate: None,
-            max_time: None,
+            limits: SessionLimits::default(),
             idle_timeout: Duration::from_secs(60),
             connect_back: true,
             trusted: Vec::new(),

@@ -5,9 +5,11 @@ use super::server_options::{Iperf2Options, OwnMachine};
 use super::session_groups::SessionGroups;
 use crate::address_validation::AddressProof;
 use crate::admission::{Admission, PlaceLimits, Places};
+use crate::flow::PlannedEnd;
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::stop::StopSignal;
+use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::interface::local_addresses;
 use caudal_sys::poll::poll_readable;
@@ -114,7 +116,8 @@ impl Iperf2State {
 
     /// The rate within the limit, bit/s.
     pub(super) fn limited_rate(&self, rate: Option<u64>) -> Option<u64> {
-        match (rate, self.options.max_rate) {
+        let max = self.options.limits.max_rate.map(BitRate::bps);
+        match (rate, max) {
             (Some(rate), Some(max)) => Some(rate.min(max)),
             (rate, max) => rate.or(max),
         }
@@ -129,11 +132,23 @@ impl Iperf2State {
             TestAmount::Bytes(0) => (None, None),
             TestAmount::Bytes(bytes) => (None, Some(u64::from(bytes))),
         };
-        let time = match (time, self.options.max_time) {
+        let time = match (time, self.options.limits.max_time) {
             (Some(time), Some(max)) => Some(time.min(max)),
             (time, max) => time.or(max),
         };
         (time, bytes)
+    }
+
+    /// The end of a client's upload of this amount.
+    pub(super) fn planned_end(&self, amount: TestAmount) -> PlannedEnd {
+        match (amount, self.options.limits.max_time) {
+            (TestAmount::Hundredths(time), Some(max))
+                if Duration::from_millis(u64::from(time) * 10) > max =>
+            {
+                PlannedEnd::Unknown
+            }
+            _ => PlannedEnd::ByItself,
+        }
     }
 
     /// Waits until a listening socket is readable, or for a while: `true` when it is.

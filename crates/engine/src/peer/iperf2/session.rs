@@ -6,7 +6,7 @@ use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use crate::admission::ClientSlot;
 use crate::error::RunError;
-use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
+use crate::flow::{FlowSet, FlowWork, NewFlow, PlannedEnd, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
@@ -20,8 +20,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// The time after the end of a test within the server's limit at which its last payload may arrive.
-const LATE: Duration = Duration::from_secs(2);
 /// The minimum interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -40,6 +38,13 @@ pub(super) struct Iperf2ServerSession<'a> {
     next_flow: u32,
     /// The time at which the client was first served; `None` once its flows have run.
     began_ns: Option<u64>,
+}
+
+/// The outcome of the flows of a session.
+pub(super) struct SessionOutcome {
+    /// The reason why they were stopped.
+    pub(super) reason: Option<StopReason>,
+    pub(super) failure: Option<String>,
 }
 
 impl<'a> Iperf2ServerSession<'a> {
@@ -114,7 +119,7 @@ impl<'a> Iperf2ServerSession<'a> {
     pub(super) fn end(&self) -> (Option<Duration>, Option<u64>) {
         match self.header {
             Some(header) => self.state.limited_end(header.amount),
-            None => (self.state.options.max_time, None),
+            None => (self.state.options.limits.max_time, None),
         }
     }
 
@@ -138,7 +143,7 @@ impl<'a> Iperf2ServerSession<'a> {
         flow: PlannedFlow,
         number: u32,
         socket: &Arc<DataSocket>,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let role = crate::flow::role(flow.direction, false);
         let peer = socket.peer_address().map_or(self.test.peer, canonical);
@@ -157,9 +162,16 @@ impl<'a> Iperf2ServerSession<'a> {
         })
     }
 
-    /// An empty set of flows.
-    pub(super) fn new_set() -> Result<FlowSet, RunError> {
-        FlowSet::new(StopAction::HalfClose)
+    /// An empty set of flows, within the limits of the server.
+    pub(super) fn new_set(&self) -> Result<FlowSet, RunError> {
+        let state = self.state;
+        let end = match self.header {
+            // This end sends, and ends by itself within the limit.
+            Some(header) if header.mode == TestMode::Up => state.planned_end(header.amount),
+            _ => PlannedEnd::ByItself,
+        };
+        let limit = TestLimit::new(&state.options.limits, end);
+        FlowSet::limited(StopAction::HalfClose, Some(limit))
     }
 
     /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`: the reason why
@@ -169,7 +181,7 @@ impl<'a> Iperf2ServerSession<'a> {
         mut set: FlowSet,
         time: Option<Duration>,
         idle_timeout: Duration,
-    ) -> Option<String> {
+    ) -> SessionOutcome {
         let state = self.state;
         let options = &state.options;
         match self.began_ns.take() {
@@ -182,7 +194,6 @@ impl<'a> Iperf2ServerSession<'a> {
                 .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
             sampled: SampledFlows::Running,
             send_time: time,
-            total_time: options.max_time.map(|max_time| max_time + LATE),
             idle_timeout: Some(idle_timeout),
             stop: vec![state.stop.fd()],
             quit: Some(self.slot.activity().given_up()),
@@ -192,9 +203,10 @@ impl<'a> Iperf2ServerSession<'a> {
         let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
         self.send_end_reports();
-        reason
-            .map(|reason: StopReason| reason.to_string())
-            .or_else(|| ends.iter().find_map(|end| end.failure.clone()))
+        let failure = reason
+            .map(|reason| reason.to_string())
+            .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
+        SessionOutcome { reason, failure }
     }
 
     fn send_end_reports(&mut self) {

@@ -7,7 +7,7 @@ use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
 use crate::admission::Place;
-use crate::flow::{FlowSet, FlowTask, TcpClose, await_close};
+use crate::flow::{FlowSet, FlowWork, TcpClose, await_close};
 use crate::socket::DataSocket;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
@@ -139,7 +139,7 @@ impl TcpTest<'_> {
         let set = self.flows().map_err(|error| error.to_string())?;
         let (time, _) = self.session.end();
         let idle_timeout = state.options.idle_timeout;
-        let failure = self.session.run(set, time, idle_timeout);
+        let failure = self.session.run(set, time, idle_timeout).failure;
         if let (TestMode::FullDuplex, Some(stream)) = (mode, self.socket.tcp()) {
             await_close(stream, CLOSE_TIMEOUT);
         }
@@ -150,7 +150,7 @@ impl TcpTest<'_> {
         } = self;
         drop(socket);
         if mode == TestMode::Tradeoff && !state.is_stopping() {
-            let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+            let mut set = session.new_set().map_err(|error| error.to_string())?;
             if session.connect_back(&mut set, BackTransport::Tcp) {
                 session.run(set, time, idle_timeout);
             }
@@ -164,7 +164,7 @@ impl TcpTest<'_> {
     /// The flows of the test.
     fn flows(&mut self) -> Result<FlowSet, crate::error::RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
+        let mut set = self.session.new_set()?;
         if let TcpOpening::Bounceback = self.opening {
             let task = bounce_task(std::mem::take(&mut self.bytes));
             self.add(&mut set, Role::Receiver, task)?;
@@ -189,14 +189,14 @@ impl TcpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         role: Role,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), crate::error::RunError> {
         let flow = self.session.next_flow(role);
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
     }
 
-    fn receiver(&self) -> FlowTask {
+    fn receiver(&self) -> FlowWork {
         let options = &self.session.state.options;
         let length = options.length.unwrap_or(TCP_LENGTH) as usize;
         let read = ReadOptions {
@@ -231,7 +231,7 @@ impl TcpTest<'_> {
         Ok(bytes.len() as u64)
     }
 
-    fn sender(&self, header_bytes: u64) -> FlowTask {
+    fn sender(&self, header_bytes: u64) -> FlowWork {
         let session = &self.session;
         if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
             && extended.tos != 0

@@ -1,5 +1,6 @@
 //! Accepting the UDP flows of clients: every new address is a test of its own, on a socket of its own.
 
+use super::cut_off::CutOff;
 use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
 use super::udp_session::{self, FirstContact};
 use crate::address_validation::AntiAmplificationLimit;
@@ -32,11 +33,17 @@ struct KnownClient {
     strays: SyncSender<(Vec<u8>, u64)>,
     /// Alive as long as its session.
     session: Weak<()>,
+    cut_off: CutOff,
 }
 
 impl KnownClient {
     fn is_served(&self) -> bool {
         self.session.strong_count() > 0
+    }
+
+    /// `true` when its datagrams begin no test.
+    fn is_known(&self) -> bool {
+        self.is_served() || self.cut_off.holds(monotonic_ns())
     }
 }
 
@@ -85,7 +92,8 @@ impl UdpAcceptor {
     /// Takes a datagram: it belongs to a flow that runs, or begins one.
     fn take(&mut self, datagram: &[u8], peer: SocketAddr, local: Option<IpAddr>) {
         let arrived_ns = realtime_ns();
-        if let Some(client) = self.clients.get(&peer).filter(|client| client.is_served()) {
+        if let Some(client) = self.clients.get(&peer).filter(|client| client.is_known()) {
+            client.cut_off.refresh(monotonic_ns());
             // A full channel, or a flow that has ended, drops it.
             let _ = client.strays.try_send((datagram.to_vec(), arrived_ns));
             return;
@@ -107,9 +115,11 @@ impl UdpAcceptor {
             let (sender, strays) = sync_channel(MAX_STRAYS);
             let _ = sender.try_send((datagram.to_vec(), arrived_ns));
             let session = Arc::new(());
+            let cut_off = CutOff::default();
             let client = KnownClient {
                 strays: sender,
                 session: Arc::downgrade(&session),
+                cut_off: cut_off.clone(),
             };
             self.clients.insert(peer, client);
             FirstContact {
@@ -120,6 +130,7 @@ impl UdpAcceptor {
                 first,
                 strays,
                 session,
+                cut_off,
             }
         });
         match contact {
@@ -132,8 +143,9 @@ impl UdpAcceptor {
 
     /// Admits a client; `None` while a server for one client at a time serves another.
     fn admit(&mut self, peer: SocketAddr) -> Result<Option<ClientSlot>, String> {
-        self.clients.retain(|_, client| client.is_served());
-        let (state, running) = (&self.state, self.clients.len());
+        self.clients.retain(|_, client| client.is_known());
+        let served = self.clients.values().filter(|client| client.is_served());
+        let (state, running) = (&self.state, served.count());
         if state.options.is_serial && running > 0 {
             return Ok(None);
         }

@@ -1,6 +1,7 @@
 //! A session over UDP.
 
 use super::connect_back::BackTransport;
+use super::cut_off::CutOff;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::{EndReply, Iperf2Reader};
 use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
@@ -9,10 +10,12 @@ use super::session::Iperf2ServerSession;
 use crate::address_validation::{AddressProof, AntiAmplificationLimit};
 use crate::admission::ClientSlot;
 use crate::error::RunError;
-use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowTask};
+use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowWork};
 use crate::socket::DataSocket;
+use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
 use caudal_core::sample::Role;
+use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, TestMode};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -41,6 +44,8 @@ pub(super) struct FirstContact {
     pub(super) strays: Receiver<(Vec<u8>, u64)>,
     /// Held as long as the session.
     pub(super) session: Arc<()>,
+    /// Set when a limit of the server ends the test.
+    pub(super) cut_off: CutOff,
 }
 
 /// Serves a client over UDP.
@@ -60,6 +65,7 @@ pub(super) fn serve(
         first,
         strays,
         session: _alive,
+        cut_off,
     } = contact;
     let mut session =
         Iperf2ServerSession::new(state, slot, first.header, Transport::Udp, local, peer);
@@ -86,6 +92,7 @@ pub(super) fn serve(
         is_group: local.ip().is_multicast(),
         limit,
         proof,
+        cut_off,
     };
     test.run(strays)
 }
@@ -101,6 +108,7 @@ struct UdpTest<'a> {
     limit: Arc<AntiAmplificationLimit>,
     /// The reason why its address and port count as validated.
     proof: Option<AddressProof>,
+    cut_off: CutOff,
 }
 
 impl UdpTest<'_> {
@@ -114,10 +122,13 @@ impl UdpTest<'_> {
         if self.proof.is_none() {
             idle_timeout = idle_timeout.min(UNVALIDATED_IDLE);
         }
-        let mut failure =
-            self.session
-                .run(set, time.filter(|_| mode != TestMode::Up), idle_timeout);
+        let send_time = time.filter(|_| mode != TestMode::Up);
+        let outcome = self.session.run(set, send_time, idle_timeout);
+        if matches!(outcome.reason, Some(StopReason::Limit(_))) {
+            self.cut_off.set(monotonic_ns());
+        }
         self.limit.set_final();
+        let mut failure = outcome.failure;
         if mode == TestMode::Tradeoff && failure.is_none() && !state.is_stopping() {
             failure = self.run_back(time)?;
         }
@@ -143,13 +154,13 @@ impl UdpTest<'_> {
 
     /// Connects back after the client's part of the test: the failure of that.
     fn run_back(&mut self, time: Option<Duration>) -> Result<Option<String>, String> {
-        let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+        let mut set = self.session.new_set().map_err(|error| error.to_string())?;
         let back = BackTransport::Udp(self.first.layout, self.back_limit());
         if !self.session.connect_back(&mut set, back) {
             return Ok(None);
         }
         let idle_timeout = self.session.state.options.idle_timeout;
-        Ok(self.session.run(set, time, idle_timeout))
+        Ok(self.session.run(set, time, idle_timeout).failure)
     }
 
     /// The limit on what is sent to the port from which the client sends.
@@ -176,7 +187,7 @@ impl UdpTest<'_> {
         strays: &mut Option<Receiver<(Vec<u8>, u64)>>,
     ) -> Result<FlowSet, RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
+        let mut set = self.session.new_set()?;
         if mode != TestMode::Reverse {
             let mut reader = self.reader();
             reader.strays = strays.take();
@@ -199,7 +210,7 @@ impl UdpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         flow: PlannedFlow,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
@@ -222,7 +233,7 @@ impl UdpTest<'_> {
         reader
     }
 
-    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowTask {
+    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowWork {
         let session = &self.session;
         let rate = match session.extension() {
             Some(_) => session.requested_rate(),

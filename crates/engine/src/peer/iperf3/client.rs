@@ -208,8 +208,11 @@ impl Iperf3Client {
         .open(&plan)?;
         let connections = data_connections(&streams, true);
         let congestion = congestion(&streams);
-        let mut set =
-            StreamTasks::new(&parameters, &plan, true).spawn(streams, &self.request.options)?;
+        let mut set = StreamTasks::new(&parameters, &plan, true).spawn(
+            streams,
+            &self.request.options,
+            None,
+        )?;
         self.control.await_state(ControlState::TestStart, STEP_NS)?;
         connections
             .into_iter()

@@ -96,8 +96,9 @@ fn run(
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
+    let limit = session.test_limit(parameters);
     let tasks = StreamTasks::new(parameters, &plan, false);
-    let mut set = tasks.spawn(streams, &options)?;
+    let mut set = tasks.spawn(streams, &options, Some(limit))?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }

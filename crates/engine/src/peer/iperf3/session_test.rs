@@ -7,7 +7,7 @@ use super::reverse_amount::ReverseAmount;
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
 use super::trailing::{await_trailing, max_trailing};
-use crate::flow::FlowSet;
+use crate::flow::{FlowSet, LimitReached};
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
@@ -113,10 +113,12 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         let mut limits = TestLimits::new(self);
         loop {
             let mut until_ns = monotonic_ns() + CHECK_NS;
-            for at_ns in [self.readings.due_ns(&self.set), limits.expiry_ns]
-                .into_iter()
-                .flatten()
-            {
+            let due_ns = [
+                self.readings.due_ns(&self.set),
+                self.set.limit_due_ns(),
+                limits.expiry_ns,
+            ];
+            for at_ns in due_ns.into_iter().flatten() {
                 until_ns = until_ns.min(at_ns);
             }
             if self.amount.is_watched() {
@@ -124,7 +126,10 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             }
             let session = &mut *self.session;
             let stop = session.state.stop_fd();
-            match session.control.recv(until_ns, &[stop])? {
+            let ended = self.set.ended_fd();
+            let input = session.control.recv(until_ns, &[stop, ended])?;
+            self.set.reset_ended();
+            match input {
                 ControlInput::State(ControlState::TestEnd) => return Ok(None),
                 ControlInput::State(ControlState::ClientTerminate) => {
                     let code = Iperf3ErrorCode::CLIENT_TERMINATED;
@@ -157,7 +162,14 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             if limits.expiry_ns.is_none() && self.amount.is_sent(&self.set) {
                 limits.expiry_ns = Some(now_ns + GRACE_NS);
             }
-            limits.check(now_ns, self.set.progress())?;
+            match self.set.limit_reached(now_ns) {
+                Some(reached @ LimitReached::Bytes(_)) => {
+                    let _ = session.control.send(&[ControlState::ServerTerminate]);
+                    return Ok(Some(CutShort::ByServer(reached.to_string())));
+                }
+                Some(reached) => return Err(SessionError::Limit(reached)),
+                None => limits.check(now_ns, self.set.progress())?,
+            }
         }
     }
 
@@ -286,16 +298,16 @@ impl TestLimits {
         let planned = u64::from(parameters.time_s) + u64::from(parameters.omit_s);
         let by_time = parameters.end_bytes().is_none() && parameters.time_s > 0;
         Self {
-            // Where the test has a time of its own, that is within the limit, and is given its grace.
+            // A test by time has a grace of its own; the limits of every test hold besides.
             expiry_ns: if by_time {
                 Some(start_ns + planned * 1_000_000_000 + GRACE_NS)
             } else {
-                options.max_time.map(|max_time| start_ns + as_ns(max_time))
+                None
             },
             patience_ns: test
                 .has_flow(Direction::Up)
                 .then(|| as_ns(options.iperf3.receive_timeout)),
-            rate: test.session.rate_limit(),
+            rate: options.iperf3.rate_limit,
             progress: 0,
             progress_ns: start_ns,
             window: (start_ns, 0),

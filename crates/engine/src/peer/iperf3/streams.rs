@@ -4,9 +4,9 @@ use super::datagrams::Iperf3Format;
 use super::reverse_amount::reverse_budget;
 use crate::error::RunError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
+    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowWork,
     NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
-    UnsentDatagrams, WritePace, receive_buffer, role,
+    TestLimit, UnsentDatagrams, WritePace, receive_buffer, role,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, UDP_BUFFER, canonical, granted_batched_udp, granted_tcp};
@@ -192,7 +192,7 @@ impl<'a> StreamTasks<'a> {
         Arc::clone(&self.budget)
     }
 
-    /// Starts the threads of all streams.
+    /// Starts the threads of all streams, at a server within its limits.
     ///
     /// # Errors
     /// When this machine does not grant what they need.
@@ -200,8 +200,10 @@ impl<'a> StreamTasks<'a> {
         &self,
         streams: Vec<Iperf3Stream>,
         options: &LocalOptions,
+        limit: Option<TestLimit>,
     ) -> Result<FlowSet, RunError> {
-        let mut set = FlowSet::new(StopAction::KeepOpen)?;
+        let mut set = FlowSet::limited(StopAction::KeepOpen, limit)?;
+        set.reserve(self.block.len() as u64)?;
         for (nth, stream) in streams.into_iter().enumerate() {
             let role = role(stream.flow.direction, self.is_client);
             let (granted, task) = self.task(&stream, role, options)?;
@@ -222,7 +224,7 @@ impl<'a> StreamTasks<'a> {
         stream: &Iperf3Stream,
         role: Role,
         options: &LocalOptions,
-    ) -> Result<(Granted, FlowTask), RunError> {
+    ) -> Result<(Granted, FlowWork), RunError> {
         let parameters = self.parameters;
         let flow = stream.flow.id;
         let task = match (&stream.socket, role) {

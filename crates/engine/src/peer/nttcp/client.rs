@@ -11,6 +11,7 @@ use crate::socket::{SocketSettings, canonical, connect, data_connection};
 use crate::target::LocalBinding;
 use caudal_core::event::{EndReport, Event, FlowTotals, PeerOutput, ReportingEnd};
 use caudal_core::sample::{FlowEnd, Role};
+use caudal_core::units::BitRate;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, TransferRequest};
@@ -147,7 +148,8 @@ impl NttcpClient {
         let limits = TransferLimits {
             idle_timeout: IDLE_TIMEOUT,
             max_time: settings.max_time,
-            max_rate: settings.rate,
+            max_rate: settings.rate.map(BitRate::from_bps),
+            server: None,
             stop: self.interrupt.fds(),
         };
         let dialogue = DataDialogue {

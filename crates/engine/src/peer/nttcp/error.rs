@@ -2,6 +2,7 @@
 
 use super::control::LineError;
 use crate::error::RunError;
+use crate::flow::LimitReached;
 use caudal_wire::nttcp::RequestError;
 use std::io;
 
@@ -41,6 +42,9 @@ pub(super) enum NttcpError {
     /// Nothing was received in time, s.
     #[error("nothing was received for {0} s")]
     Idle(u64),
+    /// A limit of the server was reached.
+    #[error(transparent)]
+    Limit(LimitReached),
     /// The transfer was stopped from here.
     #[error("stopped")]
     Stopped,

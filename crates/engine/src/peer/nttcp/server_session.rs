@@ -6,6 +6,7 @@ use super::error::NttcpError;
 use super::server_state::NttcpState;
 use super::transfer::{Transfer, TransferLimits, TransferSettings};
 use crate::admission::{ClientSlot, Place};
+use crate::flow::LimitReached;
 use crate::server::SessionEventKind;
 use crate::socket::{DataSocket, canonical, data_connection};
 use caudal_core::event::{Agreement, EndedTest, Event};
@@ -85,6 +86,11 @@ impl NttcpSession<'_> {
         if request.listen || request.version || request.help {
             return Err(NttcpError::NoTransfer);
         }
+        if let Some(max) = self.state.options.limits.max_bytes
+            && request.bytes() > max.get()
+        {
+            return Err(NttcpError::Limit(LimitReached::Bytes(max)));
+        }
         let tool = "nttcp".to_owned();
         self.send_kind(SessionEventKind::Connected { tool });
         self.send_event(Event::Agreed(Agreement {
@@ -118,8 +124,9 @@ impl NttcpSession<'_> {
         let options = &self.state.options;
         let limits = TransferLimits {
             idle_timeout: options.idle_timeout,
-            max_time: options.max_time,
-            max_rate: options.max_rate,
+            max_time: None,
+            max_rate: options.limits.max_rate,
+            server: Some(&options.limits),
             stop: vec![self.state.stop.fd()],
         };
         let dialogue = DataDialogue {

@@ -3,6 +3,7 @@
 use crate::admission::{Admission, PlaceLimits, Places};
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
+use crate::session_limits::SessionLimits;
 use crate::stop::StopSignal;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,10 +18,8 @@ pub struct NttcpOptions {
     pub bind: Option<IpAddr>,
     /// The control port; 0 lets the kernel choose.
     pub port: u16,
-    /// The maximum rate of a test that the server sends, bit/s.
-    pub max_rate: Option<u64>,
-    /// The maximum duration of a test.
-    pub max_time: Option<Duration>,
+    /// The limits on each test.
+    pub limits: SessionLimits,
     /// The time a client may make no progress.
     pub idle_timeout: Duration,
 }
