@@ -281,8 +281,7 @@ mod tests {
         assert_eq!(pacer.batch, 5, "five datagrams of 11.6 µs cover 50 µs");
         assert_eq!(
             Pacer::new(0, rate(100_000_000_000), 1448, 44, Pacing::Precise).batch,
-            44,
-            Pacing::Precise
+            44
         );
     }
 
