@@ -85,15 +85,19 @@ impl Failure {
     /// A file that cannot be written.
     #[must_use]
     pub fn writing(what: &str, cause: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
         let exit = match cause.kind() {
-            std::io::ErrorKind::PermissionDenied => Exit::NotPermitted,
+            ErrorKind::PermissionDenied => Exit::NotPermitted,
             _ => Exit::Failed,
         };
-        Self::new(
-            exit,
-            format!("cannot write {what}: {cause}"),
-            "name another place with -o",
-        )
+        let (cause, advice) = match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+                "the disk is full".to_owned(),
+                "make room, or name another place with -o",
+            ),
+            _ => (cause.to_string(), "name another place with -o"),
+        };
+        Self::new(exit, format!("cannot write {what}: {cause}"), advice)
     }
 }
 

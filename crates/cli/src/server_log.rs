@@ -6,7 +6,7 @@ use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
 use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
 use caudal_core::sample::Counters;
-use caudal_core::text::on_one_line;
+use caudal_core::text::{on_one_line, printable};
 use caudal_core::units::format_duration;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
@@ -94,7 +94,7 @@ impl ServerLog {
             if let Value::Object(map) = &mut value {
                 map.insert("time".to_owned(), json!(rfc3339(realtime_ns())));
             }
-            value.to_string()
+            printable(&value.to_string()).into_owned()
         } else {
             on_one_line(line)
         };
@@ -168,7 +168,7 @@ impl ServerLog {
         let session = (event.protocol, event.session);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                self.tools.insert(session, tool.clone());
+                self.tools.insert(session, tool.to_string());
             }
             SessionEventKind::Event(test) => match &**test {
                 Event::Opened(connection) => {
@@ -187,7 +187,7 @@ impl ServerLog {
                 _ => {}
             },
             SessionEventKind::Refused { reason } => {
-                self.foreign_line(event, "refused", reason, None);
+                self.foreign_line(event, "refused", reason.as_received(), None);
             }
             SessionEventKind::Authenticated { .. } => {}
             SessionEventKind::Left => {

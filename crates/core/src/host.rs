@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,36 +10,36 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct Host {
     /// The program and its version.
-    pub tool: String,
+    pub tool: ExternalText,
     /// The host's name.
-    pub name: String,
+    pub name: ExternalText,
     /// The kernel's release.
-    pub kernel: String,
+    pub kernel: ExternalText,
     /// The processor's model.
-    pub cpu: String,
+    pub cpu: ExternalText,
     /// Processors this program may use.
     pub cpus: u32,
     /// The identifier of the kernel's boot; equal on both ends when they are one machine.
-    pub boot_id: Option<String>,
+    pub boot_id: Option<ExternalText>,
     /// The time namespace of this program; clocks of one boot differ between them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_namespace: Option<String>,
+    pub time_namespace: Option<ExternalText>,
     /// The default congestion control.
-    pub congestion_control: Option<String>,
+    pub congestion_control: Option<ExternalText>,
     /// The interface through which the other end is reached.
-    pub interface: Option<String>,
+    pub interface: Option<ExternalText>,
     /// Its MTU, bytes.
     pub mtu: Option<u32>,
     /// Its speed, Mbit/s, as its driver reports it.
     pub speed_mbps: Option<u32>,
     /// Its driver.
-    pub driver: Option<String>,
+    pub driver: Option<ExternalText>,
     /// Its queueing discipline.
-    pub qdisc: Option<String>,
+    pub qdisc: Option<ExternalText>,
     /// Its offloads that are enabled.
-    pub offloads: Vec<String>,
+    pub offloads: Vec<ExternalText>,
     /// The sysctls that limit socket buffers and shape TCP, by name.
-    pub sysctls: BTreeMap<String, String>,
+    pub sysctls: BTreeMap<ExternalText, ExternalText>,
     /// The load average over one minute.
     pub load_average: Option<f64>,
 }
@@ -86,8 +87,8 @@ mod tests {
     #[test]
     fn one_clock_takes_one_boot_and_one_time_namespace() {
         let host = |boot_id: &str, time_namespace: Option<&str>| Host {
-            boot_id: Some(boot_id.to_owned()),
-            time_namespace: time_namespace.map(str::to_owned),
+            boot_id: Some(boot_id.into()),
+            time_namespace: time_namespace.map(str::to_owned).map(Into::into),
             ..Host::default()
         };
         let near = host("a", Some("time:[1]"));

@@ -4,6 +4,7 @@ use crate::loss::ImplausibleLoss;
 use crate::plan::{Direction, Pacing, PlannedFlow};
 use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,9 +168,9 @@ pub struct Sample {
 #[serde(default)]
 pub struct Granted {
     /// The socket's own address and port.
-    pub local: String,
+    pub local: ExternalText,
     /// The other end's address and port.
-    pub peer: String,
+    pub peer: ExternalText,
     /// Send buffer, bytes, as the kernel accounts it (twice what may be asked for).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer_bytes: Option<u64>,
@@ -184,7 +185,7 @@ pub struct Granted {
     pub path_mtu: Option<u32>,
     /// Congestion control in use (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when Multipath TCP is in use; absent when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
@@ -239,7 +240,7 @@ pub struct FlowEnd {
     pub delay: Option<DelaySummary>,
     /// The error that ended the flow early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 impl FlowEnd {

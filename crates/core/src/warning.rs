@@ -1,5 +1,6 @@
 //! Doubts about a finished run, each with its remedy.
 
+use crate::text::ExternalText;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -11,17 +12,17 @@ pub struct Warning {
     /// The stable name of the doubt, for programs.
     pub code: WarningCode,
     /// The doubt in words, with the figures of this run.
-    pub message: String,
+    pub message: ExternalText,
     /// The remedy, as text.
-    pub remedy: String,
+    pub remedy: ExternalText,
 }
 
 impl Warning {
     /// A warning with the usual remedy of its code.
     #[must_use]
-    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
+    pub fn new(code: WarningCode, message: impl Into<ExternalText>) -> Self {
         Self {
-            remedy: code.remedy().to_owned(),
+            remedy: code.remedy().into(),
             code,
             message: message.into(),
         }
@@ -29,7 +30,7 @@ impl Warning {
 
     /// The same with a remedy of its own.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<ExternalText>) -> Self {
         self.remedy = remedy.into();
         self
     }

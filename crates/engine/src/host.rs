@@ -25,30 +25,36 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
         .as_ref()
         .and_then(|route| interface::Interface::by_name(&route.interface));
     Host {
-        tool: tool.to_owned(),
-        name: host::hostname().unwrap_or_default(),
-        kernel: host::kernel_release().unwrap_or_default(),
-        cpu: host::cpu_model().unwrap_or_default(),
+        tool: tool.into(),
+        name: host::hostname().unwrap_or_default().into(),
+        kernel: host::kernel_release().unwrap_or_default().into(),
+        cpu: host::cpu_model().unwrap_or_default().into(),
         cpus: affinity::available_cpus().len() as u32,
-        boot_id: host::boot_id(),
-        time_namespace: host::time_namespace(),
-        congestion_control: host::sysctl("net.ipv4.tcp_congestion_control"),
-        interface: route.map(|route| route.interface),
+        boot_id: host::boot_id().map(Into::into),
+        time_namespace: host::time_namespace().map(Into::into),
+        congestion_control: host::sysctl("net.ipv4.tcp_congestion_control").map(Into::into),
+        interface: route.map(|route| route.interface.into()),
         mtu: device.as_ref().map(|device| device.mtu),
         speed_mbps: device.as_ref().and_then(|device| device.speed_mbps),
-        driver: device.as_ref().and_then(|device| device.driver.clone()),
-        qdisc: device.as_ref().and_then(|device| device.qdisc.clone()),
+        driver: device
+            .as_ref()
+            .and_then(|device| device.driver.clone())
+            .map(Into::into),
+        qdisc: device
+            .as_ref()
+            .and_then(|device| device.qdisc.clone())
+            .map(Into::into),
         offloads: device.map_or_else(Vec::new, |device| {
             device
                 .offloads
                 .into_iter()
                 .filter(|(_, on)| *on)
-                .map(|(name, _)| name)
+                .map(|(name, _)| name.into())
                 .collect()
         }),
         sysctls: SYSCTLS
             .iter()
-            .filter_map(|name| Some(((*name).to_owned(), host::sysctl(name)?)))
+            .filter_map(|name| Some(((*name).into(), host::sysctl(name)?.into())))
             .collect(),
         load_average: host::load_average().map(|load| load[0]),
     }

@@ -7,6 +7,7 @@
 use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_core::text::ExternalText;
 use caudal_core::units::BitRate;
 use caudal_engine::peer::{NativePeer, Peer};
 use caudal_engine::server::SessionEventSender;
@@ -340,7 +341,11 @@ fn a_server_that_limits_the_rate_reports_it() {
     let plan = plan(Transport::Udp, 2, &[1000], 20);
     let run = echo(&mut connect(server.local()), &plan, &mut |_| {}).unwrap();
     assert_eq!(counts(&run.record), [(1000, 0, 20, 0), (1000, 1, 20, 0)]);
-    assert!(run.changed[0].contains("100 Mbit/s"), "{:?}", run.changed);
+    assert!(
+        run.changed[0].as_received().contains("100 Mbit/s"),
+        "{:?}",
+        run.changed
+    );
 }
 
 #[test]
@@ -479,7 +484,11 @@ fn a_connection_without_replies_fails_after_the_timeout() {
             }
         });
         let run = run.unwrap();
-        let failure = run.connections[0].failure.as_deref().unwrap();
+        let failure = run.connections[0]
+            .failure
+            .as_ref()
+            .map(ExternalText::as_received)
+            .unwrap();
         assert!(failure.contains("no reply for 0.3 s"), "{failure}");
         assert!(
             matches!(run.cut_short, Some(CutShort::Lost(_))),

@@ -31,6 +31,7 @@ mod report_builder;
 mod shaper;
 
 pub use caudal_link::counters::FrameTotals;
+pub use congestion::restore_congestion_controls;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;

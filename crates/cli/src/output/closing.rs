@@ -343,7 +343,7 @@ fn granted(run: &Run, direction: Direction) -> Option<String> {
             "  granted: {}, MSS {}, path MTU {mtu}, send buffer {send}, receive buffer {receive}",
             sender
                 .and_then(|granted| granted.congestion.clone())
-                .unwrap_or_else(|| "unknown".to_owned()),
+                .unwrap_or_else(|| "unknown".into()),
             sender
                 .and_then(|granted| granted.mss)
                 .map_or_else(|| "unknown".to_owned(), |mss| format!("{mss} B"))

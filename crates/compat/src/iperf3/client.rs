@@ -113,7 +113,8 @@ impl TestClient<'_> {
         if let (Some(user), Some(key)) = (&test.user_name, &test.public_key) {
             parameters.auth_token = Some(
                 login::token(user, key, test.padding)
-                    .map_err(|error| format!("error - {error}"))?,
+                    .map_err(|error| format!("error - {error}"))?
+                    .into(),
             );
         }
         let target = Target {

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 /// Runs `iperf3` with these arguments.
 #[must_use]
-pub fn main(arguments: Vec<String>) -> ExitCode {
-    let command = command_line("iperf3", &arguments);
+pub fn main(arguments: &[String]) -> ExitCode {
+    let command = command_line("iperf3", arguments);
     match parse(arguments.iter().cloned()) {
         Ok(CommandLine::Version) => {
             let _ = writeln!(std::io::stdout(), "{SHOWN_VERSION}\n{}", system_info());
@@ -26,7 +26,7 @@ pub fn main(arguments: Vec<String>) -> ExitCode {
                 && service.daemon
                 && !background::is_inside()
             {
-                return match background::start("iperf3", &arguments) {
+                return match background::start("iperf3", arguments) {
                     Ok(_) => ExitCode::SUCCESS,
                     Err(cause) => fail(
                         "iperf3",

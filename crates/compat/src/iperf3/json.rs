@@ -422,9 +422,9 @@ fn server_output(output: &PeerOutput) -> (&'static str, Value) {
         PeerOutput::Json(json) => (
             "server_output_json",
             // The engine has read it as JSON before.
-            serde_json::from_str(json).unwrap_or_default(),
+            serde_json::from_str(json.as_received()).unwrap_or_default(),
         ),
-        PeerOutput::Text(text) => ("server_output_text", Value::String(text.clone())),
+        PeerOutput::Text(text) => ("server_output_text", text.as_received().into()),
     }
 }
 

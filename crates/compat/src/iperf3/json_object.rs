@@ -1,5 +1,6 @@
 //! JSON objects whose keys keep their order.
 
+use caudal_core::text::ExternalText;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
@@ -89,6 +90,12 @@ impl From<Vec<JsonObject>> for JsonNode {
 impl From<Value> for JsonNode {
     fn from(value: Value) -> Self {
         Self::Value(value)
+    }
+}
+
+impl From<ExternalText> for JsonNode {
+    fn from(text: ExternalText) -> Self {
+        Self::Value(json!(text))
     }
 }
 

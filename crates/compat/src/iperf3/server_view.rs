@@ -67,7 +67,7 @@ impl View for Iperf3Transcript {
 
 impl SessionView for Iperf3Transcript {
     fn output(&self) -> Option<PeerOutput> {
-        Some(PeerOutput::Text(self.lines.clone()))
+        Some(PeerOutput::Text(self.lines.clone().into()))
     }
 }
 
@@ -165,7 +165,7 @@ impl SessionView for ServerView {
     fn output(&self) -> Option<PeerOutput> {
         if self.output.json {
             let whole = json::whole(self.report(), &self.heading, None);
-            return Some(PeerOutput::Json(whole.pretty()));
+            return Some(PeerOutput::Json(whole.pretty().into()));
         }
         self.transcript.output()
     }

@@ -2,6 +2,7 @@
 
 use crate::loss::ImplausibleLoss;
 use crate::sample::Role;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use serde::{Deserialize, Serialize};
 
@@ -31,9 +32,9 @@ pub struct CpuPercent {
 #[serde(rename_all = "snake_case")]
 pub enum PeerOutput {
     /// Lines.
-    Text(String),
+    Text(ExternalText),
     /// A JSON object, as text.
-    Json(String),
+    Json(ExternalText),
 }
 
 /// The counts of one end of a flow over the measured part of a test.
@@ -98,7 +99,7 @@ pub struct EndReport {
     pub cpu: Option<CpuPercent>,
     /// The congestion control it used (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// The output it has printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PeerOutput>,

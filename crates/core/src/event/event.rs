@@ -9,6 +9,7 @@ use crate::plan::{Plan, PlanRecord};
 use crate::run::Run;
 use crate::sample::{FlowEnd, Sample};
 use crate::search::SearchTrial;
+use crate::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -78,7 +79,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<SocketAddr>,
         /// The reason.
-        reason: String,
+        reason: ExternalText,
     },
     /// The test is over, and its run is complete.
     Finished {
@@ -96,17 +97,17 @@ pub struct Agreement {
     /// The plan within the server's limits.
     pub plan: PlanRecord,
     /// The changes the server made, as text.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
 }
 
 impl Agreement {
     /// The agreement with this peer on a plan.
     #[must_use]
-    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[String]) -> Self {
+    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[ExternalText]) -> Self {
         Self {
             repeat: None,
             plan: PlanRecord {
-                peer: Some(peer.to_string()),
+                peer: Some(peer.to_string().into()),
                 ..PlanRecord::from(plan)
             },
             changed: changed.to_vec(),

@@ -535,9 +535,9 @@ mod tests {
             id: "0".repeat(32),
             started: String::new(),
             tool: Tool {
-                name: "caudal".to_owned(),
+                name: "caudal".into(),
                 version: None,
-                compatible_with: Some("iperf3".to_owned()),
+                compatible_with: Some("iperf3".into()),
             },
             command: None,
         }

@@ -216,7 +216,7 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
         ));
     }
     for change in context.changed {
-        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change));
+        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
     warnings.extend(stolen_cpu(context));
     warnings.extend(paced_loopback(context));
@@ -245,8 +245,8 @@ fn paced_loopback(context: &Context<'_>) -> Option<Warning> {
         record
             .sender
             .as_ref()
-            .and_then(|end| end.granted.congestion.as_deref())
-            .is_some_and(|name| name.starts_with("bbr"))
+            .and_then(|end| end.granted.congestion.as_ref())
+            .is_some_and(|name| name.as_received().starts_with("bbr"))
     });
     (is_paced && context.loopback && context.bulk.rate == Rate::Max).then(|| {
         Warning::new(

@@ -12,6 +12,7 @@ use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::{affinity, udp};
 use std::io;
@@ -70,14 +71,14 @@ pub(crate) struct TaskOutcome {
     /// Delay variation (UDP receiver).
     pub(crate) delay: Option<DelaySummary>,
     /// The reason why the flow ended before its time.
-    pub(crate) failure: Option<String>,
+    pub(crate) failure: Option<ExternalText>,
 }
 
 impl TaskOutcome {
     /// The outcome of a flow of which only success or failure is known.
     pub(crate) fn from_result(result: io::Result<()>) -> Self {
         Self {
-            failure: result.err().map(|cause| cause.to_string()),
+            failure: result.err().map(|cause| cause.to_string()).map(Into::into),
             ..Self::default()
         }
     }
@@ -173,7 +174,7 @@ impl FlowThread {
             return;
         };
         self.outcome = thread.join().unwrap_or_else(|_| TaskOutcome {
-            failure: Some("its thread ended in an error of the program".to_owned()),
+            failure: Some("its thread ended in an error of the program".into()),
             ..TaskOutcome::default()
         });
         if let DataSocket::Tcp(stream) = &*self.context.socket {

@@ -14,6 +14,7 @@ use crate::protocol::Protocol;
 use crate::workload::{self, FinishedServer, ServerHalf};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
@@ -153,6 +154,7 @@ impl<'a> Session<'a> {
         let limits = state.options.limits();
         let mut workload = workload::from_plan(plan);
         let changed = workload.limit(&limits);
+        let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();
         let plan = workload.plan();
         let entry = TestEntry::new(state)?;
         let token = entry.token;
@@ -196,7 +198,7 @@ impl<'a> Session<'a> {
             let stop = self.control.state.stop_fd();
             match self.control.recv(until_ns, &[stop])? {
                 Some(ToServer::Start) => return Ok(()),
-                Some(_) => return Err(RunError::Protocol("expected the start".to_owned())),
+                Some(_) => return Err(RunError::Protocol("expected the start".into())),
                 None => {}
             }
             self.control.check_stop()?;
@@ -215,7 +217,7 @@ impl<'a> Session<'a> {
         &mut self,
         half: &mut dyn ServerHalf,
         watch: &mut SessionWatch,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<ExternalText>, RunError> {
         loop {
             let now_ns = monotonic_ns();
             for message in half.advance(now_ns) {
@@ -228,13 +230,13 @@ impl<'a> Session<'a> {
                 for message in half.stopped() {
                     self.control.send(&message)?;
                 }
-                return Ok(Some("the server was stopped".to_owned()));
+                return Ok(Some("the server was stopped".into()));
             }
             if let Some(reached) = half.limit_reached(now_ns) {
-                return Ok(Some(reached.to_string()));
+                return Ok(Some(reached.to_string().into()));
             }
             if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
-                return Ok(Some(reason.to_string()));
+                return Ok(Some(reason.to_string().into()));
             }
             self.control.keep_alive()?;
             let own_ns = [half.due_ns(), half.limit_due_ns()];
@@ -246,7 +248,7 @@ impl<'a> Session<'a> {
                     half.client_stopped(now, &sent);
                     watch.client_stopped(monotonic_ns());
                 }
-                Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
+                Some(_) => return Err(RunError::Protocol("a test is running".into())),
                 None => {}
             }
         }
@@ -256,11 +258,11 @@ impl<'a> Session<'a> {
         &self,
         finished: &FinishedServer,
         start_ns: u64,
-        attended: &Result<Option<String>, RunError>,
+        attended: &Result<Option<ExternalText>, RunError>,
     ) {
         let cut_short = match attended {
             Ok(stopped) => stopped.clone().map(CutShort::ByServer),
-            Err(error) => Some(CutShort::Lost(error.to_string())),
+            Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
             received_bytes: finished.received_bytes,

@@ -62,7 +62,14 @@ impl ServerState {
 
     /// Reports a client that was refused.
     pub(crate) fn send_refused(&self, protocol: Protocol, peer: SocketAddr, reason: String) {
-        self.send_event(0, protocol, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            protocol,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

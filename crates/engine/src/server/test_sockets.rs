@@ -117,9 +117,7 @@ impl<'a> TestSockets<'a> {
                 doing: "setting the test up",
                 cause: std::io::ErrorKind::ConnectionAborted.into(),
             }),
-            Some(_) => Err(RunError::Protocol(
-                "expected the data connections".to_owned(),
-            )),
+            Some(_) => Err(RunError::Protocol("expected the data connections".into())),
             None => Ok(()),
         }
     }

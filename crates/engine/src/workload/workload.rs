@@ -11,6 +11,7 @@ use caudal_core::echo::ClockOffset;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
+use caudal_core::text::ExternalText;
 use caudal_wire::message::{FinalReport, ToClient};
 use caudal_wire::preamble::TestToken;
 use std::os::fd::BorrowedFd;
@@ -69,7 +70,7 @@ pub(crate) trait Workload {
 /// The end of the dialogue of a test at the client.
 pub(crate) struct EndedDialogue {
     /// The changes the server made to the plan.
-    pub(crate) changed: Vec<String>,
+    pub(crate) changed: Vec<ExternalText>,
     /// The meter of this machine, to be read when all threads have ended.
     pub(crate) meter: UsageMeter,
     /// The reason why the test ended early, as far as the dialogue knows.

@@ -1,5 +1,6 @@
 //! The observation of one direction of a throughput run that its predictions are compared with.
 
+use caudal_core::text::ExternalText;
 use std::time::Duration;
 
 use caudal_core::bottleneck::{Cause, LimitedBy};
@@ -163,7 +164,7 @@ impl<'a> SenderObservation<'a> {
             .map(|(first, last)| Some(last.bytes_sent?.saturating_sub(first.bytes_sent?)))
             .sum();
         let controls: Vec<&str> = granted()
-            .filter_map(|granted| granted.congestion.as_deref())
+            .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))
             .collect();
         Self {
             window: windows.filter(|bytes| *bytes > 0).map(ByteCount::new),

@@ -3,6 +3,7 @@
 use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
 /// The maximum duration of a test, s.
@@ -94,11 +95,11 @@ pub struct Parameters {
     /// The IPv6 flow label.
     pub flow_label: Option<u32>,
     /// The text that every line of output begins with.
-    pub title: Option<String>,
+    pub title: Option<ExternalText>,
     /// A text for the JSON of both ends.
-    pub extra_data: Option<String>,
+    pub extra_data: Option<ExternalText>,
     /// The congestion control at the sender.
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when the server's output is to come with its results.
     pub get_server_output: bool,
     /// `true` when datagrams are numbered with 64 bits.
@@ -116,9 +117,9 @@ pub struct Parameters {
     /// The processor that the server is to be pinned to.
     pub server_affinity: Option<u32>,
     /// An encrypted login.
-    pub auth_token: Option<String>,
+    pub auth_token: Option<ExternalText>,
     /// The client's version.
-    pub client_version: Option<String>,
+    pub client_version: Option<ExternalText>,
 }
 
 impl Default for Parameters {
@@ -348,7 +349,10 @@ impl Parameters {
     /// The release of the client, such as 3 and 21; `None` from versions before 3.1, which do not report it.
     #[must_use]
     pub fn client_release(&self) -> Option<(u32, u32)> {
-        let version = self.client_version.as_deref()?;
+        let version = self
+            .client_version
+            .as_ref()
+            .map(ExternalText::as_received)?;
         let mut parts = version.split('.').map(|part| {
             let digits = part.find(|letter: char| !letter.is_ascii_digit());
             part[..digits.unwrap_or(part.len())].parse().ok()
@@ -424,7 +428,7 @@ mod tests {
     fn the_release_of_a_client_is_read_from_its_version() {
         let release = |version: &str| {
             let parameters = Parameters {
-                client_version: Some(version.to_owned()),
+                client_version: Some(version.into()),
                 ..Parameters::default()
             };
             parameters.client_release()
@@ -529,8 +533,8 @@ mod tests {
                 reverse,
                 rate_bps: u64::from(rate),
                 tos: tos.filter(|tos| *tos > 0),
-                title,
-                client_version: Some("x".to_owned()),
+                title: title.map(ExternalText::from),
+                client_version: Some("x".into()),
                 ..Parameters::default()
             };
             prop_assert_eq!(Parameters::decode(one.encode().as_bytes()), Ok(one));

@@ -8,6 +8,7 @@ use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{RoundTripSummary, Run};
+use caudal_core::text::ExternalText;
 use caudal_stats::{Estimate, IntervalMethod};
 
 /// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
@@ -107,7 +108,7 @@ impl Closing<'_> {
     fn no_prediction(&self) -> Option<&'static str> {
         let environment = self.run.environment.as_ref()?;
         let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
-        let loopback = client.interface.as_deref() == Some("lo");
+        let loopback = client.interface.as_ref().map(ExternalText::as_received) == Some("lo");
         link_rate(None, client, server, loopback)
             .err()
             .map(caudal_core::link::UnknownLinkRate::as_str)
@@ -193,7 +194,7 @@ impl Closing<'_> {
             .filter_map(|flow| flow.granted.as_ref());
         granted
             .filter(|granted| granted.mss.is_none_or(|mss| size_bytes > mss))
-            .filter_map(|granted| granted.congestion.as_deref())
+            .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))
             .any(|name| name.starts_with("bbr"))
     }
 

@@ -81,7 +81,7 @@ impl ShownFlow {
             group: session.group,
             members: session.members,
             descriptor: connection.descriptor,
-            version: session.version.clone(),
+            version: session.version.as_ref().map(ToString::to_string),
             connect_us: connection.connect_us,
             opening: opening_state(connection),
             no_udp_fin: session.no_udp_fin,

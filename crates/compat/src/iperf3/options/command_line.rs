@@ -67,6 +67,7 @@ fn apply(
 mod tests {
     use super::*;
     use crate::iperf3::options::{Iperf3End, TestSettings};
+    use caudal_core::text::ExternalText;
     use caudal_wire::iperf3::TransportProtocol;
 
     fn client(line: &str) -> Result<TestSettings, CommandLineError> {
@@ -117,7 +118,10 @@ mod tests {
         );
         assert_eq!((asked.omit_s, asked.time_s, asked.tos), (2, 5, Some(16)));
         assert_eq!(
-            (asked.window, asked.title.as_deref()),
+            (
+                asked.window,
+                asked.title.as_ref().map(ExternalText::as_received)
+            ),
             (Some(1 << 20), Some("t"))
         );
         let usual = client("-c h").unwrap().parameters;

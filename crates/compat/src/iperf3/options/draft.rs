@@ -61,7 +61,7 @@ impl SettingsDraft {
         }
         self.check_end().map_err(CommandLineError::Parameter)?;
         let title = &self.test.parameters.title;
-        self.all.output.title.clone_from(title);
+        self.all.output.title = title.as_ref().map(|title| title.as_received().to_owned());
         let finished = if self.is_server {
             self.finish_server()
         } else {
@@ -108,7 +108,7 @@ impl SettingsDraft {
             TransportProtocol::Tcp
         };
         parameters.rate_bps = self.rate_bps.unwrap_or(default_bps);
-        parameters.client_version = Some(VERSION.to_owned());
+        parameters.client_version = Some(VERSION.into());
         let ends = [self.has_time, self.has_bytes, self.has_blocks];
         if ends.into_iter().filter(|is_given| *is_given).count() > 1 {
             return Err("only one test end condition (-t, -n, -k) may be specified".to_owned());

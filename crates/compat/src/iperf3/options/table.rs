@@ -347,7 +347,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Some('C'),
         &["congestion", "linux-congestion"],
         |draft, argument| {
-            draft.test.parameters.congestion = Some(argument.text.to_owned());
+            draft.test.parameters.congestion = Some(argument.text.into());
             Ok(())
         },
     ),
@@ -394,11 +394,11 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     argument(Client, Some('T'), &["title"], |draft, argument| {
-        draft.test.parameters.title = Some(argument.text.to_owned());
+        draft.test.parameters.title = Some(argument.text.into());
         Ok(())
     }),
     argument(Client, None, &["extra-data"], |draft, argument| {
-        draft.test.parameters.extra_data = Some(argument.text.to_owned());
+        draft.test.parameters.extra_data = Some(argument.text.into());
         Ok(())
     }),
     flag(Client, None, &["get-server-output"], |draft| {

@@ -16,6 +16,7 @@ use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{Event, ListeningSocket};
 use caudal_core::plan::{Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::signal::Interrupt;
@@ -41,7 +42,7 @@ pub enum Iperf2Failure {
     Stopped(#[from] StopReason),
     /// A flow failed.
     #[error("{0}")]
-    Flow(String),
+    Flow(ExternalText),
     /// The server sent nothing.
     #[error("nothing was received from the server; versions before 2.1 can only receive")]
     NothingReceived,

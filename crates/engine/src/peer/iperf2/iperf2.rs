@@ -324,7 +324,7 @@ impl<'a> Iperf2TestRecord<'a> {
             server_usage: None,
             cut_short: match reason {
                 Some(StopReason::Stopped) => Some(CutShort::Interrupted),
-                Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string())),
+                Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string().into())),
                 Some(StopReason::TimeOver | StopReason::Limit(_)) | None => None,
             },
         })))

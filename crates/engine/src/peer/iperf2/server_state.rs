@@ -86,7 +86,13 @@ impl Iperf2State {
     /// Reports a client that was refused, or a part of its test that could not be carried out.
     pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
         let reason = reason.into();
-        self.send_event(0, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 
     /// The proof of an address that needs no handshake.

@@ -74,7 +74,9 @@ impl<'a> Iperf2ServerSession<'a> {
                 mode: header.map_or(TestMode::Up, |header| header.mode),
                 group: group.group,
                 members: group.members,
-                version: extended.and_then(|extended| extended.version_text()),
+                version: extended
+                    .and_then(|extended| extended.version_text())
+                    .map(Into::into),
                 no_udp_fin: false,
                 trip_times: extended.is_some_and(|extended| extended.trip_times),
                 tos: extended
@@ -98,7 +100,7 @@ impl<'a> Iperf2ServerSession<'a> {
             Some(version) => format!("iperf {version}"),
             None => "iperf 2".to_owned(),
         };
-        self.send_kind(SessionEventKind::Connected { tool });
+        self.send_kind(SessionEventKind::Connected { tool: tool.into() });
         let views = self.state.options.views.as_ref();
         self.view = views.map(|views| views.open(&self.test));
     }
@@ -203,9 +205,10 @@ impl<'a> Iperf2ServerSession<'a> {
         let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
         self.send_end_reports();
-        let failure = reason
-            .map(|reason| reason.to_string())
-            .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
+        let failure = reason.map(|reason| reason.to_string()).or_else(|| {
+            ends.iter()
+                .find_map(|end| end.failure.as_ref().map(ToString::to_string))
+        });
         SessionOutcome { reason, failure }
     }
 

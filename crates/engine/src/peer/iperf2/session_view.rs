@@ -1,6 +1,7 @@
 //! The parameters of a test, for the view that shows it.
 
 use super::bounceback::BouncebackTest;
+use caudal_core::text::ExternalText;
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
 
@@ -19,7 +20,7 @@ pub struct Iperf2Session {
     /// Connections in that group.
     pub members: u32,
     /// The other end's version, where it reports one.
-    pub version: Option<String>,
+    pub version: Option<ExternalText>,
     /// `true` when no report is sent or awaited at the end.
     pub no_udp_fin: bool,
     /// `true` when one-way times are measured.

@@ -222,7 +222,13 @@ impl Iperf3Client {
             .await_state(ControlState::TestRunning, STEP_NS)?;
         set.start_senders();
         events(Event::Started { repeat: None });
-        let mut test = ClientTest::new(&self.request, plan.flows(), set, congestion, usage);
+        let mut test = ClientTest::new(
+            &self.request,
+            plan.flows(),
+            set,
+            congestion.map(Into::into),
+            usage,
+        );
         match test.carry_out(&mut self.control, events) {
             Ok(results) => {
                 let is_told = self.control.connection.send(&[ControlState::IperfDone]);

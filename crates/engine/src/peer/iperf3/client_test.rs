@@ -10,6 +10,7 @@ use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_sys::tcp;
 use caudal_wire::iperf3::{ControlState, Parameters, Results, TransportProtocol, stream_id};
@@ -46,7 +47,7 @@ pub(super) struct ClientTest<'a> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
     /// The time after which it ends, where an amount does not end it.
     total: Option<Duration>,
@@ -59,7 +60,7 @@ impl<'a> ClientTest<'a> {
         request: &'a Iperf3Request,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
     ) -> Self {
         let parameters = &request.parameters;

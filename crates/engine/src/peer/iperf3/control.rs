@@ -159,7 +159,7 @@ impl Iperf3Control {
                 if announced == 0 || announced as usize > max {
                     return Err(RunError::Protocol(format!(
                         "{waiting_for} of {announced} bytes were announced; 1 to {max} are allowed"
-                    )));
+                    ).into()));
                 }
                 length = Some(announced as usize);
                 self.read += 4;

@@ -59,8 +59,8 @@ impl Iperf3Peer {
             protocol: Protocol::Iperf3,
             client: describe_host(tool, Some(address.ip())),
             server: Host {
-                tool: "iperf3".to_owned(),
-                name: "iperf3".to_owned(),
+                tool: "iperf3".into(),
+                name: "iperf3".into(),
                 ..Host::default()
             },
             connect_time: client.connect_time(),
@@ -114,7 +114,7 @@ impl Peer for Iperf3Peer {
         options: &LocalOptions,
         events: &mut dyn FnMut(Event),
     ) -> Result<Outcome, RunError> {
-        let parameters = parameters_from_plan(plan, &self.info.client.tool)?;
+        let parameters = parameters_from_plan(plan, self.info.client.tool.as_received())?;
         options.wait_for_start();
         let agreed = agreed_plan(plan);
         let bulk = agreed.bulk();
@@ -273,7 +273,7 @@ impl TestRecord {
             cut_short: Some(match error {
                 RunError::Interrupted => CutShort::Interrupted,
                 RunError::Refused { message, .. } => CutShort::ByServer(message),
-                other => CutShort::Lost(other.to_string()),
+                other => CutShort::Lost(other.to_string().into()),
             }),
         })
     }

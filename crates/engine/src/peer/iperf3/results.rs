@@ -186,7 +186,7 @@ impl MeasuredStream<'_> {
             }),
             congestion: results.congestion.clone(),
             output: match (&results.output_json, &results.output_text) {
-                (Some(json), _) => Some(PeerOutput::Json(json.to_string())),
+                (Some(json), _) => Some(PeerOutput::Json(json.to_string().into())),
                 (None, text) => text.clone().map(PeerOutput::Text),
             },
         }

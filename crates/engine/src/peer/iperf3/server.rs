@@ -110,7 +110,15 @@ fn run(
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
     let amount = ReverseAmount::new(parameters, tasks.budget());
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage, amount);
+    let mut test = ServerTest::new(
+        session,
+        parameters,
+        flows,
+        set,
+        congestion.map(Into::into),
+        usage,
+        amount,
+    );
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {
@@ -118,7 +126,7 @@ fn run(
         Err(error) => {
             // The view shows the error in its own way.
             session.send_to_log(Event::Ended(EndedTest {
-                cut_short: Some(CutShort::Lost(error.to_string())),
+                cut_short: Some(CutShort::Lost(error.to_string().into())),
                 ..totals
             }));
             Err(error)

@@ -47,8 +47,8 @@ impl<'a> ServerSession<'a> {
         self.is_connected = true;
         self.send_kind(SessionEventKind::Connected {
             tool: match &parameters.client_version {
-                Some(version) => format!("iperf3 {version}"),
-                None => "iperf3".to_owned(),
+                Some(version) => format!("iperf3 {version}").into(),
+                None => "iperf3".into(),
             },
         });
         let views = self.state.options.iperf3.views.as_ref();
@@ -86,11 +86,13 @@ impl<'a> ServerSession<'a> {
         if let Some(view) = &mut self.view {
             view.event(&Event::Refused {
                 peer: Some(peer),
-                reason: reason.clone(),
+                reason: reason.clone().into(),
             });
         }
         if self.is_connected {
-            self.send_kind(SessionEventKind::Refused { reason });
+            self.send_kind(SessionEventKind::Refused {
+                reason: reason.into(),
+            });
         } else {
             self.state.send_refused(Protocol::Iperf3, peer, reason);
         }

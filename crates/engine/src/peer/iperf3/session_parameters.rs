@@ -5,6 +5,7 @@ use super::session_error::SessionError;
 use crate::error::RunError;
 use crate::flow::{LimitReached, PlannedEnd, TestLimit};
 use caudal_core::plan::{Plan, Rate};
+use caudal_core::text::ExternalText;
 use caudal_core::units::BitRate;
 use caudal_sys::affinity;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -52,7 +53,10 @@ impl ServerSession<'_> {
             return Ok(());
         };
         let received_ns = monotonic_ns();
-        let token = parameters.auth_token.as_deref();
+        let token = parameters
+            .auth_token
+            .as_ref()
+            .map(ExternalText::as_received);
         let is_known = token.is_some_and(|token| (check.0)(token));
         sleep_until(received_ns + LOGIN_NS);
         if is_known {

@@ -11,6 +11,7 @@ use crate::flow::{FlowSet, LimitReached};
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_wire::iperf3::{
     ControlState, Iperf3ErrorCode, MAX_RESULTS_BYTES, Parameters, Results, TransportProtocol,
@@ -48,7 +49,7 @@ pub(super) struct ServerTest<'a, 'b> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
     amount: ReverseAmount,
 }
@@ -59,7 +60,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         parameters: &'a Parameters,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
         amount: ReverseAmount,
     ) -> Self {
@@ -133,11 +134,11 @@ impl<'a, 'b> ServerTest<'a, 'b> {
                 ControlInput::State(ControlState::TestEnd) => return Ok(None),
                 ControlInput::State(ControlState::ClientTerminate) => {
                     let code = Iperf3ErrorCode::CLIENT_TERMINATED;
-                    return Ok(Some(CutShort::ByClient(code.to_string())));
+                    return Ok(Some(CutShort::ByClient(code.to_string().into())));
                 }
                 ControlInput::Closed => {
                     let code = Iperf3ErrorCode::CONTROL_CLOSED;
-                    return Ok(Some(CutShort::Lost(code.to_string())));
+                    return Ok(Some(CutShort::Lost(code.to_string().into())));
                 }
                 ControlInput::State(_) | ControlInput::Unknown(_) => {
                     return Err(Iperf3ErrorCode::MESSAGE.into());
@@ -147,7 +148,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             if session.state.is_stopping() {
                 let _ = session.control.send(&[ControlState::ServerTerminate]);
                 let code = Iperf3ErrorCode::SERVER_TERMINATED;
-                return Ok(Some(CutShort::ByServer(code.to_string())));
+                return Ok(Some(CutShort::ByServer(code.to_string().into())));
             }
             let now_ns = monotonic_ns();
             if self
@@ -165,7 +166,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             match self.set.limit_reached(now_ns) {
                 Some(reached @ LimitReached::Bytes(_)) => {
                     let _ = session.control.send(&[ControlState::ServerTerminate]);
-                    return Ok(Some(CutShort::ByServer(reached.to_string())));
+                    return Ok(Some(CutShort::ByServer(reached.to_string().into())));
                 }
                 Some(reached) => return Err(SessionError::Limit(reached)),
                 None => limits.check(now_ns, self.set.progress())?,
@@ -195,7 +196,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             match view.and_then(|view| view.output()) {
                 Some(PeerOutput::Text(text)) => own_results.output_text = Some(text),
                 Some(PeerOutput::Json(json)) => {
-                    own_results.output_json = serde_json::from_str(&json).ok();
+                    own_results.output_json = serde_json::from_str(json.as_received()).ok();
                 }
                 None => {}
             }

@@ -83,7 +83,7 @@ fn set_up_tcp(stream: &TcpStream, parameters: &Parameters, role: Role) -> Result
             .map_err(numbered(Iperf3ErrorCode::SET_NO_DELAY))?;
     }
     if let (Some(name), Role::Sender) = (&parameters.congestion, role) {
-        match tcp::set_congestion(stream, name) {
+        match tcp::set_congestion(stream, name.as_received()) {
             // As in iperf3, one that the kernel does not have is no error.
             Err(cause) if cause.raw_os_error() != Some(libc::ENOENT) => {
                 return Err(numbered(Iperf3ErrorCode::CONGESTION)(cause));

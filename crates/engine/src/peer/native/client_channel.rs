@@ -11,6 +11,7 @@ use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::{Plan, check_accepted};
+use caudal_core::text::ExternalText;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::access_token::AccessToken;
@@ -68,7 +69,7 @@ pub(super) struct AcceptedPlan {
     pub(super) plan: Plan,
     pub(super) token: TestToken,
     /// The changes the server made.
-    pub(super) changed: Vec<String>,
+    pub(super) changed: Vec<ExternalText>,
 }
 
 impl ClientChannel {
@@ -152,7 +153,7 @@ impl ClientChannel {
                 changed,
             } => {
                 accepted.check().map_err(|error| {
-                    RunError::Protocol(format!("it accepted a plan in which {error}"))
+                    RunError::Protocol(format!("it accepted a plan in which {error}").into())
                 })?;
                 check_accepted(plan, &accepted)?;
                 // A server of a version without the setting answers as if it were precise; this end paces as it was asked to.
@@ -161,7 +162,7 @@ impl ClientChannel {
                     None => accepted,
                 };
                 let token = TestToken::from_hex(&token)
-                    .ok_or_else(|| RunError::Protocol("a malformed token".to_owned()))?;
+                    .ok_or_else(|| RunError::Protocol("a malformed token".into()))?;
                 Ok(AcceptedPlan {
                     plan: accepted,
                     token,
@@ -226,7 +227,7 @@ impl ClientChannel {
         }
         measured?;
         let (offset_ns, bound_ns) =
-            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
+            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".into()))?;
         let measured = ClockOffset {
             at_ns,
             offset_ns,
@@ -261,7 +262,7 @@ fn read_refusal(channel: &mut ControlChannel) -> RunError {
         Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
         Ok(_) => RunError::Refused {
             reason: Refusal::Other,
-            message: "it gave no reason".to_owned(),
+            message: "it gave no reason".into(),
         },
         Err(error) => error,
     }

@@ -116,7 +116,7 @@ impl NttcpClient {
             cpu: None,
             congestion: None,
             output: Some(PeerOutput::Text(
-                transferred.row.show(OWN_MARK, &request.format),
+                transferred.row.show(OWN_MARK, &request.format).into(),
             )),
         }));
         if !remote.is_empty() {
@@ -125,7 +125,7 @@ impl NttcpClient {
                 flows: peer.into_iter().collect(),
                 cpu: None,
                 congestion: None,
-                output: Some(PeerOutput::Text(remote.join("\n"))),
+                output: Some(PeerOutput::Text(remote.join("\n").into())),
             }));
         }
         Ok(NttcpOutcome {
@@ -208,7 +208,7 @@ fn ask(
     let line = request.encode(1, more).ok_or_else(|| {
         RunError::Protocol(format!(
             "the options cannot be sent to the other side: no @, and {MAX_LINE_BYTES} bytes at most"
-        ))
+        ).into())
     })?;
     control.set_nodelay(true).map_err(lost)?;
     control.write_all(line.as_bytes()).map_err(lost)

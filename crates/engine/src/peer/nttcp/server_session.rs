@@ -92,7 +92,7 @@ impl NttcpSession<'_> {
             return Err(NttcpError::Limit(LimitReached::Bytes(max)));
         }
         let tool = "nttcp".to_owned();
-        self.send_kind(SessionEventKind::Connected { tool });
+        self.send_kind(SessionEventKind::Connected { tool: tool.into() });
         self.send_event(Event::Agreed(Agreement {
             repeat: None,
             plan: plan_record(&request, self.peer),
@@ -192,7 +192,7 @@ fn plan_record(request: &TransferRequest, peer: SocketAddr) -> PlanRecord {
     PlanRecord {
         kind: Some(kind),
         transport: Some(transport),
-        peer: Some(peer.to_string()),
+        peer: Some(peer.to_string().into()),
         directions: Some(if request.transmit {
             Directions::Down
         } else {

@@ -70,6 +70,12 @@ impl NttcpState {
 
     /// Reports a client that was refused.
     pub(super) fn send_refused(&self, peer: SocketAddr, reason: String) {
-        self.send_event(0, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 }

@@ -137,7 +137,7 @@ impl Transfer<'_> {
         }
         let end = ends
             .pop()
-            .ok_or_else(|| NttcpError::Flow("its thread did not end".to_owned()))?;
+            .ok_or_else(|| NttcpError::Flow("its thread did not end".into()))?;
         let elapsed = marks
             .elapsed()
             .unwrap_or_else(|| Duration::from_nanos(ended_ns));

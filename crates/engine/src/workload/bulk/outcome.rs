@@ -4,6 +4,7 @@ use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
+use caudal_core::text::ExternalText;
 
 /// The measurements of a bulk transfer.
 #[derive(Debug, Clone)]
@@ -11,7 +12,7 @@ pub struct BulkOutcome {
     /// The plan both ends held.
     pub plan: Plan,
     /// The changes the server made to it.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
     /// Every flow.
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.

@@ -106,7 +106,7 @@ impl EchoThread {
             spacing: None,
             sequence: None,
             delay: None,
-            failure,
+            failure: failure.map(Into::into),
         }
     }
 }
