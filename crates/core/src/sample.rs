@@ -1,7 +1,7 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
 use crate::loss::ImplausibleLoss;
-use crate::plan::{Direction, PlannedFlow};
+use crate::plan::{Direction, Pacing, PlannedFlow};
 use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
 use crate::text::ExternalText;
@@ -201,6 +201,9 @@ pub struct Granted {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spacing {
+    /// The way the sender waited for its departures; absent where an older version sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
     /// Departures that were scheduled.
     pub departures: u64,
     /// Mean number of datagrams in a departure.

@@ -3,8 +3,9 @@
 use super::output::OutputArgs;
 use super::target::TargetArgs;
 use super::traffic::{RateArg, TrafficArgs, rate};
+use caudal_core::plan::Pacing;
 use caudal_core::units::{BitRate, ByteCount, parse_fraction};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 const EXAMPLES_UDP: &str = "Examples:\n  \
     caudal udp server.example -b 100M -l 1448\n  \
@@ -38,6 +39,15 @@ pub struct UdpArgs {
     /// Compare every payload byte at the receiver
     #[arg(long, help_heading = "UDP")]
     pub verify: bool,
+    /// How to wait for the next departure at a rate: precise is more even and takes more processor time
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "balanced",
+        help_heading = "UDP"
+    )]
+    pub pacing: PacingArg,
     /// Search for the highest rate with at most this loss, as 0.1% (0 for none); --rate bounds the search
     #[arg(long, value_name = "LOSS", value_parser = loss, conflicts_with_all = ["bytes", "bidir", "repeat", "until"], help_heading = "UDP", allow_hyphen_values = true)]
     pub find_rate: Option<f64>,
@@ -54,6 +64,24 @@ impl UdpArgs {
             (Some(rate), _) => rate,
             (None, Some(_)) => RateArg::Max,
             (None, None) => RateArg::Limit(DEFAULT_RATE),
+        }
+    }
+}
+
+/// The way to wait for departures, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PacingArg {
+    /// Awake for the last part of each wait
+    Precise,
+    /// Asleep until the learnt wake-up error before a departure
+    Balanced,
+}
+
+impl From<PacingArg> for Pacing {
+    fn from(arg: PacingArg) -> Self {
+        match arg {
+            PacingArg::Precise => Self::Precise,
+            PacingArg::Balanced => Self::Balanced,
         }
     }
 }

@@ -69,6 +69,7 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
     }
     lines.extend(delay_line(summary));
     lines.extend(spacing_line(summary));
+    lines.extend(pacing_line(summary));
     lines.extend(granted(run, summary.direction));
     lines.extend(cpu_line(summary));
     lines.iter().map(|line| fold(line, 4)).collect()
@@ -199,6 +200,20 @@ fn spacing_line(summary: &DirectionSummary) -> Option<String> {
         time_us(spacing.error_p99_us),
         time_us(spacing.error_max_us)
     ))
+}
+
+/// The pacing of departures, and what sending has cost.
+fn pacing_line(summary: &DirectionSummary) -> Option<String> {
+    let pacing = summary.spacing.as_ref()?.pacing?;
+    let threads = if summary.flows == Some(1) {
+        "sending thread"
+    } else {
+        "sending threads"
+    };
+    let cost = summary.sender_cpu.map_or_else(String::new, |cpu| {
+        format!("; {threads} {:.0} % of one processor", cpu.max(0.0) * 100.0)
+    });
+    Some(format!("  pacing: {}{cost}", pacing.name()))
 }
 
 /// The processor time of the sending and the receiving threads, where one is known.

@@ -32,6 +32,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let mut plan = UdpPlan {
         bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate()),
         verify: args.verify,
+        pacing: args.pacing.into(),
     };
     check(&Plan::Udp(plan.clone()))?;
     let settings = Settings {

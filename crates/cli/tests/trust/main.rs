@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod acceptance;
+mod older_peer;
 mod protocols;
 mod relay;
 #[path = "../support/mod.rs"]

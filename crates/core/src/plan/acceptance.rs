@@ -31,7 +31,7 @@ pub enum AcceptanceError {
 /// Checks a plan that a server accepted against the plan that was offered.
 ///
 /// A server may lower the rate, the duration and the number of bytes, and leave out a warm-up for which its time is too short.
-/// Everything else stays as it was offered.
+/// How the server's own sender paces is left to it. Everything else stays as it was offered.
 ///
 /// # Errors
 /// Names the first change that it may not make.
@@ -65,7 +65,12 @@ fn check_tcp(offered: &TcpPlan, accepted: &TcpPlan) -> Result<(), AcceptanceErro
 }
 
 fn check_udp(offered: &UdpPlan, accepted: &UdpPlan) -> Result<(), AcceptanceError> {
-    let UdpPlan { bulk, verify } = accepted;
+    // A server of a version without the setting paces precisely; how it paced stands in its sender's report.
+    let UdpPlan {
+        bulk,
+        verify,
+        pacing: _,
+    } = accepted;
     check_bulk(&offered.bulk, bulk)?;
     same("setting of payload verification", &offered.verify, verify)
 }
@@ -193,7 +198,7 @@ fn same<T: PartialEq>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Directions, EchoSchedule, Transport};
+    use super::super::{Directions, EchoSchedule, Pacing, Transport};
     use super::*;
     use crate::units::{BitRate, ByteCount};
 
@@ -228,6 +233,7 @@ mod tests {
         UdpPlan {
             bulk: bulk(),
             verify: false,
+            pacing: Pacing::Balanced,
         }
     }
 
@@ -319,6 +325,12 @@ mod tests {
         let error = check_bulk(&bulk_without_time(5), &bulk_without_time(6)).unwrap_err();
         assert!(error.to_string().contains("number of bytes"), "{error}");
         assert_eq!(check_bulk(&bulk_without_time(5), &bulk()), different_end());
+    }
+
+    #[test]
+    fn a_server_without_a_choice_of_pacing_is_accepted() {
+        let accepted = changed(&udp(), |plan| plan.pacing = Pacing::Precise);
+        assert_eq!(check_udp(&udp(), &accepted), Ok(()));
     }
 
     #[test]

@@ -32,6 +32,6 @@ pub use message_sizes::{MessageSizes, MessageSizesError};
 pub use plan::Plan;
 pub use record::{PlanKind, PlanRecord, RecordError};
 pub use tcp::TcpPlan;
-pub use terms::{Direction, Directions, Omit, PlannedFlow, Rate, TestEnd, Transport};
+pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;
 pub use udp::UdpPlan;

@@ -4,7 +4,7 @@ use super::bulk::BulkPlan;
 use super::echo::EchoPlan;
 use super::error::PlanError;
 use super::tcp::TcpPlan;
-use super::terms::{Direction, PlannedFlow, Transport};
+use super::terms::{Direction, Pacing, PlannedFlow, Transport};
 use super::udp::UdpPlan;
 
 /// A test with nothing left open, which both ends carry out.
@@ -59,6 +59,15 @@ impl Plan {
             Self::Udp(plan) => Some(&mut plan.bulk),
             Self::Echo(_) => None,
         }
+    }
+
+    /// This plan with another pacing of its UDP senders; any other plan as it is.
+    #[must_use]
+    pub const fn with_pacing(mut self, pacing: Pacing) -> Self {
+        if let Self::Udp(plan) = &mut self {
+            plan.pacing = pacing;
+        }
+        self
     }
 
     /// The plan of a bulk transfer over TCP; `None` for any other workload.
@@ -161,6 +170,7 @@ mod tests {
                 ..tcp().bulk
             },
             verify: false,
+            pacing: Pacing::Balanced,
         }
     }
 

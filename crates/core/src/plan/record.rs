@@ -4,7 +4,7 @@ use super::bulk::BulkPlan;
 use super::echo::{EchoPlan, EchoSchedule};
 use super::plan::Plan;
 use super::tcp::TcpPlan;
-use super::terms::{Directions, Omit, Rate, TestEnd, Transport};
+use super::terms::{Directions, Omit, Pacing, Rate, TestEnd, Transport};
 use super::udp::UdpPlan;
 use crate::text::ExternalText;
 use crate::units::ByteCount;
@@ -104,6 +104,9 @@ pub struct PlanRecord {
     /// `true` when the receiver compares every payload byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<bool>,
+    /// The way UDP senders with a rate wait for the next departure; absent in a plan of a version that was always precise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
     /// `true` when both ends are one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_machine: Option<bool>,
@@ -163,6 +166,7 @@ impl From<&Plan> for PlanRecord {
                 kind: Some(PlanKind::Udp),
                 transport: Some(Transport::Udp),
                 verify: Some(plan.verify),
+                pacing: Some(plan.pacing),
                 ..Self::of_bulk(&plan.bulk)
             },
             Plan::Echo(plan) => Self {
@@ -241,6 +245,8 @@ impl PlanRecord {
         Ok(UdpPlan {
             bulk: self.bulk()?,
             verify: known(self.verify, "verify")?,
+            // The first version of the protocol has no such key, and paces precisely.
+            pacing: self.pacing.unwrap_or(Pacing::Precise),
         })
     }
 
@@ -318,6 +324,33 @@ mod tests {
         let text = serde_json::to_string(&PlanRecord::from(&tcp())).unwrap();
         let record: PlanRecord = serde_json::from_str(&text).unwrap();
         assert_eq!(Plan::try_from(&record), Ok(tcp()));
+    }
+
+    #[test]
+    fn the_pacing_of_a_udp_plan_survives_the_trip_and_is_precise_where_it_is_absent() {
+        let Plan::Tcp(tcp) = tcp() else {
+            panic!("another plan");
+        };
+        for pacing in [Pacing::Precise, Pacing::Balanced] {
+            let plan = Plan::Udp(UdpPlan {
+                bulk: tcp.bulk.clone(),
+                verify: false,
+                pacing,
+            });
+            let mut record = PlanRecord::from(&plan);
+            let text = serde_json::to_string(&record).unwrap();
+            assert!(text.contains(&format!(r#""pacing":"{}""#, pacing.name())));
+            let again: PlanRecord = serde_json::from_str(&text).unwrap();
+            assert_eq!(Plan::try_from(&again), Ok(plan));
+            record.pacing = None;
+            assert!(matches!(
+                Plan::try_from(&record),
+                Ok(Plan::Udp(UdpPlan {
+                    pacing: Pacing::Precise,
+                    ..
+                }))
+            ));
+        }
     }
 
     #[test]

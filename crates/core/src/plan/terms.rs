@@ -143,6 +143,27 @@ impl Rate {
     }
 }
 
+/// The way a UDP sender with a rate waits for the next departure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Awake for the last part of each wait: departures are as even as the machine allows, at the cost of processor time.
+    Precise,
+    /// Asleep until the usual wake-up error before a departure: departures are a little less even, and cost little.
+    Balanced,
+}
+
+impl Pacing {
+    /// `precise` or `balanced`, as flags and JSON write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Precise => "precise",
+            Self::Balanced => "balanced",
+        }
+    }
+}
+
 /// One socket pair of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedFlow {

@@ -4,6 +4,7 @@ use super::bulk::BulkPlan;
 use super::datagram_sizes::DatagramSizes;
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::{MAX_DATAGRAM, MIN_DATAGRAM};
+use super::terms::Pacing;
 
 /// A bulk transfer over UDP with nothing left open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct UdpPlan {
     pub bulk: BulkPlan,
     /// `true` when the receiver compares every payload byte.
     pub verify: bool,
+    /// The way senders with a rate wait for the next departure.
+    pub pacing: Pacing,
 }
 
 impl UdpPlan {

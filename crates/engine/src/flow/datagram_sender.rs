@@ -3,11 +3,12 @@
 use super::counters::FlowCounters;
 use super::credit::{CreditId, CreditWindow};
 use super::datagram_format::DatagramFormat;
+use super::departure_wait::{DepartureWait, WaitStep};
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::address_validation::AntiAmplificationLimit;
-use caudal_core::plan::DatagramSizes;
+use caudal_core::plan::{DatagramSizes, Pacing};
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -17,12 +18,6 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The last part of a wait, in which the sender spins so that a departure is on time, ns.
-const SPIN_NS: u64 = 60_000;
-/// Schedules with larger gaps than this do not spin: a late departure is a small error there, ns.
-const SPIN_BELOW_GAP_NS: f64 = 1_000_000.0;
-/// The maximum sleep before the signals are looked at again, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
 /// The datagrams that are sent singly between two pauses.
 const PAUSE_EVERY: u64 = 16;
 /// The part of the time these took that a pause takes: iperf3's own sender spends about as much on its clocks and select().
@@ -104,6 +99,8 @@ pub(crate) struct DatagramSender<F> {
     pub(crate) sizes: DatagramSizes,
     /// The rate to keep.
     pub(crate) pace: DatagramPace,
+    /// The way it waits for departures, where it keeps a rate.
+    pub(crate) pacing: Pacing,
     /// The number of datagrams handed to the kernel in one call.
     pub(crate) grouping: SendGrouping,
     /// The treatment of those it refuses.
@@ -209,7 +206,8 @@ impl<F: DatagramFormat> DatagramSender<F> {
         let mut batch = self.filled_batch(max);
         let start_ns = monotonic_ns();
         let mut pacer = self.pacer(start_ns, max as u32);
-        let wait = DepartureWait::new(pacer.as_ref());
+        let period_ns = pacer.as_ref().map_or(0.0, Pacer::period_ns);
+        let mut wait = DepartureWait::new(self.pacing, period_ns, start_ns);
         let mut limiter = Limiter::new(&self.limit, self.length, max as u64)?;
         let mut counts = SendCounts::default();
         let mut pauses = has_pauses.then(|| SenderPauses::new(start_ns));
@@ -222,7 +220,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 match pacer.next(now) {
                     NextDeparture::Send(due) => count = u64::from(due).min(max as u64),
                     NextDeparture::Wait(until_ns) => {
-                        wait.pass_towards(until_ns, now);
+                        pass_towards(until_ns, now, &mut wait, pacer);
                         continue;
                     }
                 }
@@ -293,9 +291,9 @@ impl<F: DatagramFormat> DatagramSender<F> {
         match self.pace {
             DatagramPace::Max => None,
             DatagramPace::Rate { rate, burst } => {
-                Some(Pacer::new(start_ns, rate, self.length, max).with_bursts(burst))
+                Some(Pacer::new(start_ns, rate, self.length, max, self.pacing).with_bursts(burst))
             }
-            DatagramPace::Gap(gap_ns) => Some(Pacer::with_gap(start_ns, gap_ns)),
+            DatagramPace::Gap(gap_ns) => Some(Pacer::with_gap(start_ns, gap_ns, self.pacing)),
         }
     }
 
@@ -348,29 +346,20 @@ impl<F: DatagramFormat> DatagramSender<F> {
     }
 }
 
-/// The wait for the next departure: asleep, but for the last part where departures are dense.
-#[derive(Debug, Clone, Copy)]
-struct DepartureWait {
-    spin_ns: u64,
-}
-
-impl DepartureWait {
-    /// The wait of a sender that keeps this schedule, where it keeps one.
-    fn new(pacer: Option<&Pacer>) -> Self {
-        let is_dense = pacer.is_some_and(|pacer| pacer.period_ns() <= SPIN_BELOW_GAP_NS);
-        Self {
-            spin_ns: if is_dense { SPIN_NS } else { 0 },
+/// Passes some of the time from `now` to `until_ns`: the clock and the signals are to be looked at again.
+#[inline]
+fn pass_towards(until_ns: u64, now: u64, wait: &mut DepartureWait, pacer: &mut Pacer) {
+    match wait.step(now, until_ns) {
+        WaitStep::Sleep(asleep_ns) => {
+            sleep_until(asleep_ns);
+            if let Some(usual_ns) = wait.woken(asleep_ns, monotonic_ns()) {
+                pacer.adapt_to(usual_ns);
+            }
         }
-    }
-
-    /// Passes some of the time from `now` to `until_ns`: the clock and the signals are to be looked at again.
-    #[inline]
-    fn pass_towards(self, until_ns: u64, now: u64) {
-        let asleep_ns = until_ns.saturating_sub(self.spin_ns);
-        if now < asleep_ns {
-            sleep_until(asleep_ns.min(now + MAX_SLEEP_NS));
-        } else {
-            std::hint::spin_loop();
+        WaitStep::Awake(until_ns) => {
+            while monotonic_ns() < until_ns {
+                std::hint::spin_loop();
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod datagram_format;
 mod datagram_reader;
 mod datagram_receiver;
 mod datagram_sender;
+mod departure_wait;
 mod gate;
 mod pacer;
 mod payload;
@@ -23,6 +24,7 @@ mod tcp_state;
 mod test_limit;
 mod thread;
 mod transit;
+mod wake_up_error;
 mod wakeup_threshold;
 mod write_pacer;
 

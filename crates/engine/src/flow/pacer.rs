@@ -1,12 +1,17 @@
 //! The departures of datagrams: evenly spaced, on a schedule that does not drift. Time is an argument.
 
+use caudal_core::plan::Pacing;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 
-/// The gap between datagrams below which they leave in batches, ns.
+/// The gap between datagrams below which they leave in batches where departures are precise, ns.
 const SINGLE_GAP_NS: f64 = 20_000.0;
-/// The time a batch covers, ns.
+/// The time a batch covers where departures are precise, ns.
 const BATCH_NS: f64 = 50_000.0;
+/// The time a batch covers, to half a gap, where departures are balanced: a sleep takes a large part of less, ns.
+const BALANCED_BATCH_NS: f64 = 45_000.0;
+/// The minimum time between balanced departures, as a multiple of the usual wake-up error.
+const MIN_WAKE_UPS: f64 = 1.5;
 /// The maximum lag of the schedule, ns: what is missed beyond it is given up.
 const MAX_LAG_NS: f64 = 1e9;
 /// The finest step of the error histogram, ns.
@@ -24,54 +29,71 @@ pub enum NextDeparture {
 /// The schedule of one flow's datagrams.
 ///
 /// Datagram number n is due n gaps after the start, in exact arithmetic, so the mean rate does not
-/// drift. A sender that fell behind catches up at no more than twice the rate.
+/// drift. A sender that fell behind catches up at no more than twice the rate: a precise one by departures in closer
+/// succession, a balanced one, whose waits cannot be shorter than its wake-up error, by larger departures.
 #[derive(Debug)]
 pub struct Pacer {
     start_ns: u64,
     gap_ns: f64,
+    pacing: Pacing,
+    /// Datagrams in a departure where the machine wakes up in time.
+    min_batch: u32,
     batch: u32,
+    max_batch: u32,
+    /// Datagrams of the next departure.
+    departure: u32,
     /// Datagrams of the present departure that have not left yet: a departure may take several calls of the kernel.
     unsent: u32,
     sent: u64,
     slipped_ns: f64,
-    last_ns: Option<u64>,
+    last: Option<Departure>,
     errors: ErrorHistogram,
+}
+
+/// A departure.
+#[derive(Debug, Clone, Copy)]
+struct Departure {
+    at_ns: u64,
+    datagrams: u32,
 }
 
 impl Pacer {
     /// A schedule that begins at `start_ns` and carries `rate` of payload in datagrams of `length`
     /// bytes, at most `max` of them in one departure.
     #[must_use]
-    pub fn new(start_ns: u64, rate: BitRate, length: u32, max: u32) -> Self {
+    pub fn new(start_ns: u64, rate: BitRate, length: u32, max: u32, pacing: Pacing) -> Self {
         let gap_ns = f64::from(length) * 8.0 * 1e9 / rate.as_f64().max(1.0);
-        let batch = if gap_ns >= SINGLE_GAP_NS {
-            1.0
-        } else {
-            (BATCH_NS / gap_ns).ceil()
+        let batch = match pacing {
+            Pacing::Precise if gap_ns >= SINGLE_GAP_NS => 1.0,
+            Pacing::Precise => (BATCH_NS / gap_ns).ceil(),
+            Pacing::Balanced => (BALANCED_BATCH_NS / gap_ns).round(),
         };
+        let max_batch = max.max(1);
+        let batch = (batch as u32).clamp(1, max_batch);
         Self {
-            start_ns,
             gap_ns,
-            batch: (batch as u32).clamp(1, max.max(1)),
-            unsent: 0,
-            sent: 0,
-            slipped_ns: 0.0,
-            last_ns: None,
-            errors: ErrorHistogram::default(),
+            min_batch: batch,
+            batch,
+            max_batch,
+            ..Self::with_gap(start_ns, 0, pacing)
         }
     }
 
     /// A schedule that begins at `start_ns` and carries one datagram every `gap_ns`.
     #[must_use]
-    pub fn with_gap(start_ns: u64, gap_ns: u64) -> Self {
+    pub fn with_gap(start_ns: u64, gap_ns: u64, pacing: Pacing) -> Self {
         Self {
             start_ns,
             gap_ns: gap_ns as f64,
+            pacing,
+            min_batch: 1,
             batch: 1,
+            max_batch: 1,
+            departure: 1,
             unsent: 0,
             sent: 0,
             slipped_ns: 0.0,
-            last_ns: None,
+            last: None,
             errors: ErrorHistogram::default(),
         }
     }
@@ -79,8 +101,15 @@ impl Pacer {
     /// This schedule with at least `burst` datagrams in a departure.
     #[must_use]
     pub fn with_bursts(mut self, burst: u32) -> Self {
+        self.min_batch = self.min_batch.max(burst);
         self.batch = self.batch.max(burst);
         self
+    }
+
+    /// Makes departures large enough for a sender that usually wakes up `usual_ns` late.
+    pub fn adapt_to(&mut self, usual_ns: f64) {
+        let enough = (MIN_WAKE_UPS * usual_ns / self.gap_ns).ceil() as u32;
+        self.batch = enough.min(self.max_batch).max(self.min_batch);
     }
 
     /// The time between departures, ns.
@@ -106,26 +135,41 @@ impl Pacer {
             self.slipped_ns += lag;
         }
         let mut due = self.due_ns();
-        if let Some(last) = self.last_ns {
+        if let Some(last) = self.last {
             // Catching up: not closer to the last departure than half the schedule's gap.
-            due = due.max(last.saturating_sub(self.start_ns) as f64 + self.period_ns() / 2.0);
+            let gap = self.gap_ns * f64::from(last.datagrams);
+            due = due.max(last.at_ns.saturating_sub(self.start_ns) as f64 + gap / 2.0);
         }
         if elapsed >= due {
-            NextDeparture::Send(self.batch)
+            self.departure = self.datagrams_at(elapsed);
+            NextDeparture::Send(self.departure)
         } else {
             NextDeparture::Wait(self.start_ns + due.ceil() as u64)
+        }
+    }
+
+    /// The datagrams of a departure `elapsed` ns after the start.
+    fn datagrams_at(&self, elapsed: f64) -> u32 {
+        let is_behind = elapsed - self.due_ns() >= self.period_ns();
+        match self.pacing {
+            Pacing::Balanced if is_behind => self.batch.saturating_mul(2),
+            _ => self.batch,
         }
     }
 
     /// Takes note that this many datagrams of a departure have left at `at_ns`: the others are due at once.
     pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
         if self.unsent == 0 {
-            if let Some(last) = self.last_ns {
-                let gap = at_ns.saturating_sub(last) as f64;
-                self.errors.record((gap - self.period_ns()).abs());
+            if let Some(last) = self.last {
+                let gap = at_ns.saturating_sub(last.at_ns) as f64;
+                let scheduled = self.gap_ns * f64::from(last.datagrams);
+                self.errors.record((gap - scheduled).abs());
             }
-            self.last_ns = Some(at_ns);
-            self.unsent = self.batch;
+            self.last = Some(Departure {
+                at_ns,
+                datagrams: self.departure,
+            });
+            self.unsent = self.departure;
         }
         self.unsent = self.unsent.saturating_sub(datagrams);
         self.sent += u64::from(datagrams);
@@ -134,8 +178,9 @@ impl Pacer {
     /// The evenness of the departures.
     #[must_use]
     pub fn spacing(&self) -> Spacing {
-        let departures = self.errors.count + u64::from(self.last_ns.is_some());
+        let departures = self.errors.count + u64::from(self.last.is_some());
         Spacing {
+            pacing: Some(self.pacing),
             departures,
             datagrams_per_departure: self.sent as f64 / departures.max(1) as f64,
             scheduled_gap_us: self.period_ns() / 1e3,
@@ -216,7 +261,7 @@ mod tests {
 
     #[test]
     fn slow_datagrams_leave_one_at_a_time() {
-        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
+        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44, Pacing::Precise);
         assert_eq!(pacer.batch, 1);
         let left = run(&mut pacer, 1_000_000_000, 0);
         assert_eq!(
@@ -232,15 +277,18 @@ mod tests {
 
     #[test]
     fn fast_datagrams_leave_in_batches_no_longer_than_the_pace_allows() {
-        let pacer = Pacer::new(0, rate(1_000_000_000), 1448, 44);
+        let pacer = Pacer::new(0, rate(1_000_000_000), 1448, 44, Pacing::Precise);
         assert_eq!(pacer.batch, 5, "five datagrams of 11.6 µs cover 50 µs");
-        assert_eq!(Pacer::new(0, rate(100_000_000_000), 1448, 44).batch, 44);
+        assert_eq!(
+            Pacer::new(0, rate(100_000_000_000), 1448, 44, Pacing::Precise).batch,
+            44
+        );
     }
 
     #[test]
     fn oversleeping_does_not_change_the_mean_rate() {
         for bps in [1_000_000, 10_000_000, 100_000_000, 1_000_000_000_u64] {
-            let mut pacer = Pacer::new(0, rate(bps), 1448, 44);
+            let mut pacer = Pacer::new(0, rate(bps), 1448, 44, Pacing::Precise);
             run(&mut pacer, 10_000_000_000, 70_000);
             let sent = pacer.sent as f64 * 1448.0 * 8.0 / 10.0;
             assert!((sent / bps as f64 - 1.0).abs() < 0.002, "{bps}: {sent}");
@@ -249,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_sender_that_fell_behind_catches_up_at_twice_the_rate_at_most() {
-        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44);
+        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44, Pacing::Precise);
         run(&mut pacer, 1_000_000, 0);
         let mut now = 21_000_000;
         let mut gaps = Vec::new();
@@ -275,7 +323,8 @@ mod tests {
     #[test]
     fn a_burst_that_takes_several_calls_keeps_the_rate() {
         for (burst, max) in [(100, 44), (100, 1), (7, 3), (10, 44)] {
-            let mut pacer = Pacer::new(0, rate(1_000_000_000), 1448, max).with_bursts(burst);
+            let mut pacer =
+                Pacer::new(0, rate(1_000_000_000), 1448, max, Pacing::Precise).with_bursts(burst);
             let mut now = 0;
             while now < 100_000_000 {
                 match pacer.next(now) {
@@ -299,10 +348,75 @@ mod tests {
 
     #[test]
     fn a_lag_of_more_than_a_second_is_given_up_and_reported() {
-        let mut pacer = Pacer::new(0, rate(1_000_000), 1448, 44);
+        let mut pacer = Pacer::new(0, rate(1_000_000), 1448, 44, Pacing::Precise);
         assert_eq!(pacer.next(5_000_000_000), NextDeparture::Send(1));
         pacer.departed(5_000_000_000, 1);
         assert!(matches!(pacer.next(5_000_000_001), NextDeparture::Wait(_)));
         assert!((pacer.spacing().slipped_us - 5e6).abs() < 1.0);
+    }
+
+    /// Runs a balanced pacer whose sender sleeps until each departure and wakes up `late_ns` after it.
+    fn sleep_through(
+        pacer: &mut Pacer,
+        from_ns: u64,
+        until_ns: u64,
+        late_ns: u64,
+    ) -> Vec<(u64, u32)> {
+        let mut now = from_ns;
+        let mut left = Vec::new();
+        while now < until_ns {
+            match pacer.next(now) {
+                NextDeparture::Wait(at) => {
+                    now = at + late_ns;
+                    pacer.adapt_to(late_ns as f64);
+                }
+                NextDeparture::Send(count) => {
+                    pacer.departed(now, count);
+                    left.push((now, count));
+                }
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn balanced_departures_keep_the_mean_rate_however_late_the_sender_wakes_up() {
+        for bps in [1_000_000, 10_000_000, 100_000_000, 1_000_000_000_u64] {
+            for late_ns in [0, 15_000, 70_000, 300_000] {
+                let mut pacer = Pacer::new(0, rate(bps), 1448, 44, Pacing::Balanced);
+                sleep_through(&mut pacer, 0, 10_000_000_000, late_ns);
+                let sent = pacer.sent as f64 * 1448.0 * 8.0 / 10.0;
+                let error = (sent / bps as f64 - 1.0).abs();
+                assert!(error < 0.002, "{bps} bit/s, {late_ns} ns: {sent}");
+            }
+        }
+    }
+
+    #[test]
+    fn balanced_departures_are_as_large_as_the_wake_up_error_asks_for() {
+        let batch = |bps, late_ns| {
+            let mut pacer = Pacer::new(0, rate(bps), 1448, 44, Pacing::Balanced);
+            pacer.adapt_to(late_ns);
+            pacer.batch
+        };
+        assert_eq!(batch(100_000_000, 20_000.0), 1);
+        assert_eq!(batch(1_000_000_000, 20_000.0), 4, "46 µs");
+        assert_eq!(batch(1_000_000_000, 60_000.0), 8, "93 µs");
+        assert_eq!(batch(100_000_000_000, 60_000.0), 44, "as the kernel takes");
+    }
+
+    #[test]
+    fn a_balanced_sender_that_fell_behind_catches_up_at_twice_the_rate_at_most() {
+        let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44, Pacing::Balanced);
+        sleep_through(&mut pacer, 0, 1_000_000, 0);
+        let left = sleep_through(&mut pacer, 21_000_000, 60_000_000, 0);
+        for pair in left.windows(2) {
+            let [(earlier, count), (later, _)] = pair else {
+                panic!("a window of two");
+            };
+            let allowed = u64::from(*count) * 57_920;
+            assert!(later - earlier + 1 >= allowed, "{pair:?}");
+        }
+        assert_eq!(pacer.sent, 518, "at 60 ms the schedule is met again");
     }
 }

@@ -182,7 +182,8 @@ impl ClientFlows<'_> {
             request.rate,
             bytes,
             announcement,
-        );
+        )
+        .with_pacing(request.pacing);
         Ok(sender.into_task())
     }
 

@@ -5,7 +5,7 @@ use crate::flow::{
     DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowWork, MAX_BATCH,
     SendGrouping, TaskOutcome, UnsentDatagrams,
 };
-use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM};
+use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM, Pacing};
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::poll::poll_readable;
@@ -78,12 +78,19 @@ impl Iperf2DatagramSender {
                     DatagramSizes::with_short_last(length, bytes, header)
                 }),
                 pace: DatagramPace::from_rate(rate),
+                pacing: Pacing::Balanced,
                 grouping: SendGrouping::Batches,
                 unsent: UnsentDatagrams::Resend { max_refusals },
                 limit: DatagramLimit::Unlimited,
             },
             announcement,
         }
+    }
+
+    /// This sender with another way to wait for departures.
+    pub(super) const fn with_pacing(mut self, pacing: Pacing) -> Self {
+        self.sender.pacing = pacing;
+        self
     }
 
     /// This sender with a limit: the other end's address is not validated.

@@ -22,7 +22,9 @@ use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
 use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
 use caudal_core::loss::ImplausibleLoss;
-use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
+use caudal_core::plan::{
+    BulkPlan, Directions, Pacing, Plan, Quantity, TcpPlan, TestEnd, Transport,
+};
 use caudal_core::sample::{Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample};
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::units::BitRate;
@@ -123,6 +125,7 @@ fn request_from_plan(
         time: bulk.ticks().total(),
         bytes: flow_bytes(bulk)?,
         rate: bulk.rate.limit().map(BitRate::bps),
+        pacing: plan.udp().map_or(Pacing::Balanced, |plan| plan.pacing),
         window: bulk.window.map(|window| window.get() as usize),
         mss: tcp.and_then(|tcp| tcp.mss),
         no_delay: is_set(|tcp| tcp.no_delay),

@@ -5,7 +5,7 @@ use super::session_view::Iperf2Session;
 use crate::server::{SessionEventSender, SessionViews};
 use crate::socket::CONNECT_TIMEOUT;
 use crate::target::LocalBinding;
-use caudal_core::plan::{Direction, PlannedFlow, Transport};
+use caudal_core::plan::{Direction, Pacing, PlannedFlow, Transport};
 use caudal_wire::iperf2::{HeaderExtension, TestAmount, TestHeader, TestMode, VERSION};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub struct Iperf2Request {
     pub bytes: Option<u64>,
     /// The rate of each connection, bit/s; `None` for as fast as possible.
     pub rate: Option<u64>,
+    /// The way UDP flows with a rate wait for the next departure.
+    pub pacing: Pacing,
     /// The socket buffers, bytes.
     pub window: Option<usize>,
     /// The maximum segment size, bytes.
@@ -97,6 +99,7 @@ impl Iperf2Request {
             time: Some(Duration::from_secs(10)),
             bytes: None,
             rate: None,
+            pacing: Pacing::Balanced,
             window: None,
             mss: None,
             no_delay: false,

@@ -193,7 +193,8 @@ impl Iperf3Client {
         self.await_question(patience.max(Duration::from_nanos(STEP_NS)))?;
         let parameters = self.request.parameters.clone();
         self.control.connection.send_json(&parameters.encode())?;
-        let plan = plan_from_parameters(&parameters, self.request.interval);
+        let plan = plan_from_parameters(&parameters, self.request.interval)
+            .with_pacing(self.request.pacing);
         events(Event::Agreed(Agreement::new(&plan, self.peer(), &[])));
         self.control
             .await_state(ControlState::CreateStreams, TURN_NS)?;

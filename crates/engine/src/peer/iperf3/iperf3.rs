@@ -16,7 +16,9 @@ use crate::workload::{BulkOutcome, Outcome, flow_records};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::host::{Host, Usage};
 use caudal_core::interval::ServerAccount;
-use caudal_core::plan::{BulkPlan, Direction, Directions, Plan, PlannedFlow, TestEnd, Transport};
+use caudal_core::plan::{
+    BulkPlan, Direction, Directions, Pacing, Plan, PlannedFlow, TestEnd, Transport,
+};
 use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample, SenderCounters,
 };
@@ -123,6 +125,7 @@ impl Peer for Iperf3Peer {
             time: bulk.and_then(BulkPlan::duration),
             interval: bulk.map(|bulk| bulk.interval),
             options: options.clone(),
+            pacing: plan.udp().map_or(Pacing::Balanced, |plan| plan.pacing),
             ..Iperf3Request::new(self.target.clone())
         });
         events(Event::Agreed(Agreement::new(

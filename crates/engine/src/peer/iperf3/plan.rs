@@ -3,8 +3,8 @@
 use crate::error::{RunError, Unsupported};
 use crate::protocol::Protocol;
 use caudal_core::plan::{
-    BulkPlan, Directions, Omit, Plan, PlanError, Quantity, Rate, TcpPlan, TestEnd, Transport,
-    UdpPlan,
+    BulkPlan, Directions, Omit, Pacing, Plan, PlanError, Quantity, Rate, TcpPlan, TestEnd,
+    Transport, UdpPlan,
 };
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_wire::iperf3::parameters::{MAX_BLOCK, MAX_OMIT_S, MAX_TIME_S};
@@ -48,6 +48,7 @@ pub(super) fn plan_from_parameters(parameters: &Parameters, interval: Option<Dur
         TransportProtocol::Udp => Plan::Udp(UdpPlan {
             bulk,
             verify: false,
+            pacing: Pacing::Balanced,
         }),
         TransportProtocol::Tcp | TransportProtocol::Sctp => Plan::Tcp(TcpPlan {
             bulk,
@@ -210,6 +211,7 @@ mod tests {
         let verify = UdpPlan {
             bulk: plan().bulk,
             verify: true,
+            pacing: Pacing::Balanced,
         };
         assert_eq!(
             [Plan::Tcp(parallel), Plan::Tcp(omit), Plan::Udp(verify)].map(|plan| refused(&plan)),

@@ -2,6 +2,7 @@
 
 use crate::options::LocalOptions;
 use crate::target::Target;
+use caudal_core::plan::Pacing;
 use caudal_wire::iperf3::Parameters;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ pub struct Iperf3Request {
     pub receive_timeout: Duration,
     /// The time sent data may stay unacknowledged.
     pub send_timeout: Option<Duration>,
+    /// The way UDP streams with a rate wait for the next departure.
+    pub pacing: Pacing,
     /// The settings that concern this end alone.
     pub options: LocalOptions,
 }
@@ -44,6 +47,7 @@ impl Iperf3Request {
             connect_timeout: None,
             receive_timeout: Duration::from_secs(120),
             send_timeout: None,
+            pacing: Pacing::Balanced,
             options: LocalOptions::default(),
         }
     }

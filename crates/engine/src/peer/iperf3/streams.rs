@@ -11,7 +11,7 @@ use crate::flow::{
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, UDP_BUFFER, canonical, granted_batched_udp, granted_tcp};
 use caudal_core::event::DataConnection;
-use caudal_core::plan::{DatagramSizes, Plan, PlannedFlow};
+use caudal_core::plan::{DatagramSizes, Pacing, Plan, PlannedFlow};
 use caudal_core::sample::{Granted, Role};
 use caudal_core::units::BitRate;
 use caudal_sys::tcp::SplicedSource;
@@ -311,6 +311,7 @@ impl<'a> StreamTasks<'a> {
                 let burst = self.burst();
                 DatagramPace::Rate { rate, burst }
             }),
+            pacing: self.plan.udp().map_or(Pacing::Balanced, |plan| plan.pacing),
             // Only versions with --gsro read batches.
             grouping: if self.parameters.gsro {
                 SendGrouping::Batches

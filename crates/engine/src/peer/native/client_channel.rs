@@ -156,6 +156,11 @@ impl ClientChannel {
                     RunError::Protocol(format!("it accepted a plan in which {error}").into())
                 })?;
                 check_accepted(plan, &accepted)?;
+                // A server of a version without the setting answers as if it were precise; this end paces as it was asked to.
+                let accepted = match plan.udp() {
+                    Some(offered) => accepted.with_pacing(offered.pacing),
+                    None => accepted,
+                };
                 let token = TestToken::from_hex(&token)
                     .ok_or_else(|| RunError::Protocol("a malformed token".into()))?;
                 Ok(AcceptedPlan {

@@ -13,7 +13,7 @@ use crate::session_limits::SessionLimits;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
-use caudal_core::plan::{DatagramSizes, Direction, MAX_DATAGRAM, PlannedFlow, Ticks};
+use caudal_core::plan::{DatagramSizes, Direction, MAX_DATAGRAM, Pacing, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role};
 use caudal_core::units::BitRate;
 use caudal_sys::tcp::shutdown_write;
@@ -276,6 +276,7 @@ impl Transfer<'_> {
             length,
             sizes: DatagramSizes::with_short_last(length, self.request.bytes(), min),
             pace,
+            pacing: Pacing::Precise,
             grouping: if pace == DatagramPace::Max {
                 SendGrouping::Batches
             } else {

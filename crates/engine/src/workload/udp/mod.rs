@@ -113,6 +113,7 @@ impl UdpTasks {
             length: bulk.length,
             sizes: self.plan.datagram_sizes(format.flow),
             pace: DatagramPace::from_rate(bulk.rate.limit()),
+            pacing: self.plan.pacing,
             grouping: SendGrouping::Batches,
             unsent: UnsentDatagrams::Skip,
             limit: self
