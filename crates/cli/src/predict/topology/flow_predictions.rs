@@ -1,5 +1,6 @@
 //! The predictions of one flow, by formula and as simulated.
 
+use super::seeded_runs::SeededRuns;
 use crate::predict::simulated::simulated_value;
 use caudal_core::prediction::Prediction;
 use caudal_core::quantity::Unit;
@@ -8,12 +9,22 @@ use caudal_predict::topology::FlowPrediction;
 use caudal_simulate::result::{FlowDetails, FlowResult};
 use std::time::Duration;
 
-/// The predictions of the flow at an index, with names that end in its number.
+/// The predictions of the flow at an index by formula and as simulated, with names that end in its number.
 pub(super) fn flow_predictions(
     index: usize,
     forecast: &FlowPrediction,
-    result: &FlowResult,
+    runs: &SeededRuns,
 ) -> Vec<Prediction> {
+    let mut predictions = forecast.predictions.clone();
+    predictions.extend(runs.values(index, &forecast.predictions));
+    for prediction in &mut predictions {
+        prediction.name = format!("{}_{}", prediction.name, index + 1);
+    }
+    predictions
+}
+
+/// The values that one simulation gives for a flow, with the titles of the `formulas` for the same values.
+pub(super) fn simulated_values(result: &FlowResult, formulas: &[Prediction]) -> Vec<Prediction> {
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
     let fraction = |count: u64, total: u64| Some(count as f64 / total.max(1) as f64);
     let goodput = result.goodput.unwrap_or(BitRate::ZERO).as_f64();
@@ -46,19 +57,13 @@ pub(super) fn flow_predictions(
         ],
     };
     simulated.extend(details);
-    let mut predictions = forecast.predictions.clone();
+    let mut predictions = Vec::new();
     for (name, default_title, value, unit) in simulated {
         let Some(value) = value else { continue };
         // A value that a formula predicts too has the title of the formula.
-        let formula = forecast
-            .predictions
-            .iter()
-            .find(|formula| formula.name == name);
+        let formula = formulas.iter().find(|formula| formula.name == name);
         let title = formula.map_or(default_title, |formula| &formula.title);
         predictions.push(simulated_value(name, title, value, unit));
-    }
-    for prediction in &mut predictions {
-        prediction.name = format!("{}_{}", prediction.name, index + 1);
     }
     predictions
 }

@@ -8,6 +8,7 @@ mod flow_predictions;
 mod json;
 mod link_predictions;
 mod report;
+mod seeded_runs;
 mod simulate_error;
 mod text;
 mod topology_flow;
