@@ -7,6 +7,7 @@ use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
 use caudal_cli::output::{csv, round_trips};
 use caudal_cli::predict::output as predict;
+use caudal_compat::option_document::with_section;
 use caudal_core::warning::WarningCode;
 use caudal_report::LIST_COLUMNS;
 use caudal_report::export::VALUE_COLUMNS;
@@ -41,14 +42,29 @@ fn pages() -> Vec<(&'static str, String)> {
 pub fn write(root: &Path) -> io::Result<Vec<PathBuf>> {
     let directory = root.join(DIRECTORY);
     std::fs::create_dir_all(&directory)?;
-    pages()
-        .into_iter()
-        .map(|(name, content)| {
-            let path = directory.join(name);
-            std::fs::write(&path, content)?;
-            Ok(path)
-        })
-        .collect()
+    let pages = pages().into_iter().map(|(name, content)| {
+        let path = directory.join(name);
+        std::fs::write(&path, content)?;
+        Ok(path)
+    });
+    let sections = sections().into_iter().map(|(name, section)| {
+        let path = root.join(name);
+        let document = std::fs::read_to_string(&path)?;
+        let document = with_section(&document, &section).ok_or_else(|| {
+            io::Error::other(format!("{name} has no place for a generated section"))
+        })?;
+        std::fs::write(&path, document)?;
+        Ok(path)
+    });
+    pages.chain(sections).collect()
+}
+
+/// The generated sections of documents: the document, and the section.
+fn sections() -> Vec<(&'static str, String)> {
+    vec![
+        ("docs/iperf2.md", caudal_compat::iperf2::absent_options()),
+        ("docs/iperf3.md", caudal_compat::iperf3::absent_options()),
+    ]
 }
 
 /// The metrics of studies.

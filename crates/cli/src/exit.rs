@@ -85,15 +85,19 @@ impl Failure {
     /// A file that cannot be written.
     #[must_use]
     pub fn writing(what: &str, cause: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
         let exit = match cause.kind() {
-            std::io::ErrorKind::PermissionDenied => Exit::NotPermitted,
+            ErrorKind::PermissionDenied => Exit::NotPermitted,
             _ => Exit::Failed,
         };
-        Self::new(
-            exit,
-            format!("cannot write {what}: {cause}"),
-            "name another place with -o",
-        )
+        let (cause, advice) = match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+                "the disk is full".to_owned(),
+                "make room, or name another place with -o",
+            ),
+            _ => (cause.to_string(), "name another place with -o"),
+        };
+        Self::new(exit, format!("cannot write {what}: {cause}"), advice)
     }
 }
 
@@ -133,7 +137,10 @@ impl From<RunError> for Failure {
             ),
             RunError::Version { .. } => (Exit::Peer, "update the older of the two"),
             RunError::Refused { reason, .. } => match reason {
-                Refusal::Full => (Exit::Peer, "try again later, or raise --max-clients there"),
+                Refusal::Full => (
+                    Exit::Peer,
+                    "try again later, or raise --max-clients or --max-clients-per-source there",
+                ),
                 Refusal::Denied => (Exit::Peer, "add this network to its --allow"),
                 Refusal::Version => (Exit::Peer, "update the older of the two"),
                 Refusal::Limit => (Exit::Peer, "ask for less"),
@@ -166,6 +173,10 @@ impl From<RunError> for Failure {
             RunError::Unsupported { .. } => (
                 Exit::NotPermitted,
                 "leave it out, or measure with a server of caudal",
+            ),
+            RunError::Memory(_) => (
+                Exit::NotPermitted,
+                "ask for smaller buffers, or fewer flows",
             ),
             RunError::Interrupted => (Exit::Failed, ""),
         };

@@ -1,11 +1,10 @@
 //! The servers of other programs' protocols that `caudal serve` runs beside its own.
 
 use crate::args::{ServeArgs, protocol_name};
-use caudal_core::units::BitRate;
 use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
 use caudal_engine::server::{ProtocolAccess, SessionEvent, SessionEventSender};
-use caudal_engine::{Admission, Protocol, RunError, Server};
+use caudal_engine::{Admission, Protocol, RunError, Server, SessionLimits};
 use std::sync::mpsc::Sender;
 
 /// A running server of another program's protocol; stopped when dropped.
@@ -37,9 +36,13 @@ impl ForeignServer for NttcpServer {
     }
 }
 
-/// Starts a server that shares the admission of the native one.
-type StartServer =
-    fn(&ServeArgs, Admission, SessionEventSender) -> Result<Box<dyn ForeignServer>, RunError>;
+/// Starts a server that shares the limits and the admission of the native one.
+type StartServer = fn(
+    &ServeArgs,
+    &SessionLimits,
+    Admission,
+    SessionEventSender,
+) -> Result<Box<dyn ForeignServer>, RunError>;
 
 /// The server of a protocol, before it is started.
 struct ServerEntry {
@@ -111,7 +114,12 @@ pub struct ForeignServers {
 impl ForeignServers {
     /// Starts what the flags ask for; what cannot be started is reported and done without.
     #[must_use]
-    pub fn start(args: &ServeArgs, native: &Server, events: &Sender<SessionEvent>) -> Self {
+    pub fn start(
+        args: &ServeArgs,
+        limits: &SessionLimits,
+        native: &Server,
+        events: &Sender<SessionEvent>,
+    ) -> Self {
         let admission = native.admission();
         let mut servers = Self {
             running: Vec::new(),
@@ -123,25 +131,26 @@ impl ForeignServers {
                 servers.started.push(StartedServer::closed(protocol));
                 continue;
             }
-            let started = match (entry.start)(args, admission.clone(), events.clone().into()) {
-                Ok(server) => {
-                    let port = server.port();
-                    servers.running.push(server);
-                    StartedServer {
-                        protocol,
-                        port: Some(port),
-                        message: format!("{protocol} on port {port}, {}", entry.sockets),
+            let started =
+                match (entry.start)(args, limits, admission.clone(), events.clone().into()) {
+                    Ok(server) => {
+                        let port = server.port();
+                        servers.running.push(server);
+                        StartedServer {
+                            protocol,
+                            port: Some(port),
+                            message: format!("{protocol} on port {port}, {}", entry.sockets),
+                        }
                     }
-                }
-                Err(error) => StartedServer {
-                    protocol,
-                    port: None,
-                    message: format!(
-                        "without {protocol}: {error}; choose another port with {}",
-                        entry.remedy
-                    ),
-                },
-            };
+                    Err(error) => StartedServer {
+                        protocol,
+                        port: None,
+                        message: format!(
+                            "without {protocol}: {error}; choose another port with {}",
+                            entry.remedy
+                        ),
+                    },
+                };
             servers.started.push(started);
         }
         servers
@@ -157,14 +166,14 @@ impl ForeignServers {
 
 fn start_iperf2(
     args: &ServeArgs,
+    limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = Iperf2Options {
         bind: args.bind,
         port: args.iperf2_port,
-        max_rate: args.max_rate.map(BitRate::bps),
-        max_time: args.max_time,
+        limits: limits.clone(),
         idle_timeout: args.idle_timeout,
         connect_back: !args.no_connect_back,
         trusted: args.iperf2_trust.clone(),
@@ -180,14 +189,14 @@ fn start_iperf2(
 
 fn start_nttcp(
     args: &ServeArgs,
+    limits: &SessionLimits,
     admission: Admission,
     events: SessionEventSender,
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = NttcpOptions {
         bind: args.bind,
         port: args.nttcp_port,
-        max_rate: args.max_rate.map(BitRate::bps),
-        max_time: args.max_time,
+        limits: limits.clone(),
         idle_timeout: args.idle_timeout,
     };
     Ok(Box::new(NttcpServer::start(options, admission, events)?))

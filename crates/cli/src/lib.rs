@@ -25,6 +25,7 @@ pub mod topology;
 use args::{Cli, Command};
 use caudal_compat::program_name::{to_text, tool_command};
 use caudal_compat::{iperf2, iperf3, nttcp};
+use caudal_lab::restore_congestion_controls;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
 use clap::Parser;
 use exit::{Exit, Failure};
@@ -56,7 +57,7 @@ pub fn main() -> ExitCode {
     };
     match cli.command {
         Command::Iperf(args) => return iperf2::main(&to_text(args.words)),
-        Command::Iperf3(args) => return iperf3::main(to_text(args.words)),
+        Command::Iperf3(args) => return iperf3::main(&to_text(args.words)),
         Command::Nttcp(args) => return nttcp::main(&to_text(args.words)),
         _ => {}
     }
@@ -112,6 +113,7 @@ fn prepare() -> Result<&'static Interrupt, Failure> {
 
 fn run(command: &Command) -> Result<Exit, Failure> {
     let interrupt = prepare()?;
+    restore_congestion_controls();
     match command {
         Command::Serve(args) => serve::serve(args, interrupt),
         Command::Tcp(args) => throughput::tcp(args, interrupt),

@@ -5,7 +5,8 @@ use crate::exit::Failure;
 use crate::token_file::read_token;
 use caudal_engine::peer::{Peer, PeerInfo, connect, connect_any};
 use caudal_engine::{
-    AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, TOOL, Target,
+    AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, SessionLimits, TOOL,
+    Target,
 };
 use caudal_sys::signal::Interrupt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -91,6 +92,7 @@ impl CommandPeer {
             port: 0,
             tool: TOOL.to_owned(),
             idle_timeout: OWN_IDLE_TIMEOUT,
+            limits: SessionLimits::unlimited(),
             ..ServerOptions::default()
         };
         let own = Server::start(options, Default::default())?;

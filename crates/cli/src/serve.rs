@@ -7,10 +7,11 @@ use crate::server_log::ServerLog;
 use crate::token_file::read_tokens;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
-use caudal_core::units::{BitRate, format_duration};
+use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{AuthenticationOptions, ProtocolAccess};
-use caudal_engine::{Protocol, RunError, Server, ServerOptions, TOOL};
+use caudal_engine::{MemoryBudget, Protocol, RunError, Server, ServerOptions, SessionLimits, TOOL};
+use caudal_sys::process::raise_open_file_limit;
 use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -21,6 +22,10 @@ use std::time::Duration;
 const MIN_RATE: BitRate = BitRate::from_bps(1000);
 /// The lowest limit on the time of a test: the shortest test.
 const MIN_TIME: Duration = Duration::from_millis(10);
+/// The lowest limit on the payload of a test: that of a datagram.
+const MIN_BYTES: ByteCount = ByteCount::new(65_507);
+/// The lowest limit on the memory for clients: the buffers of one test.
+const MIN_MEMORY: ByteCount = ByteCount::new(4 << 20);
 
 /// Runs `caudal serve`.
 ///
@@ -28,24 +33,32 @@ const MIN_TIME: Duration = Duration::from_millis(10);
 /// When the port is not available.
 pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     check(args)?;
+    let limits = SessionLimits {
+        max_rate: args.max_rate,
+        max_time: args.max_time,
+        max_bytes: args.max_bytes,
+        memory: MemoryBudget::new(args.max_memory),
+    };
     let options = ServerOptions {
         bind: args.bind,
         port: args.port,
         one_off: args.one_off,
         max_clients: args.max_clients,
-        max_rate: args.max_rate.map(BitRate::bps),
-        max_time: args.max_time,
+        max_clients_per_source: args.max_clients_per_source,
+        limits: limits.clone(),
         allow: args.allow.clone(),
         idle_timeout: args.idle_timeout,
         tool: TOOL.to_owned(),
         iperf3: iperf3_options(args)?,
         authentication: authentication_options(args)?,
     };
+    // Without more descriptors there are fewer places; the server says so when it is out of them.
+    let _ = raise_open_file_limit();
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
-    let others = ForeignServers::start(args, &server, &sender);
+    let others = ForeignServers::start(args, &limits, &server, &sender);
     drop(sender);
     for closed in closed_protocols(args, &server) {
         log.started(&closed);
@@ -87,6 +100,12 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
             "it must be at least 1",
         ));
     }
+    if args.max_clients_per_source == Some(0) {
+        return Err(Failure::usage(
+            "--max-clients-per-source is 0",
+            "it must be at least 1",
+        ));
+    }
     if args.idle_timeout < Duration::from_secs(1) {
         return Err(Failure::usage(
             format!("--idle-timeout is {:?}", args.idle_timeout),
@@ -105,7 +124,18 @@ fn check(args: &ServeArgs) -> Result<(), Failure> {
             format!("it must be at least {}", format_duration(MIN_TIME)),
         ));
     }
-    Ok(())
+    check_size("--max-bytes", args.max_bytes, MIN_BYTES)?;
+    check_size("--max-memory", Some(args.max_memory), MIN_MEMORY)
+}
+
+fn check_size(flag: &str, size: Option<ByteCount>, min: ByteCount) -> Result<(), Failure> {
+    match size.filter(|size| *size < min) {
+        Some(size) => Err(Failure::usage(
+            format!("{flag} is {size}"),
+            format!("it must be at least {min}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// `true` when clients of any protocol must authenticate themselves.

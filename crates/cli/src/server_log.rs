@@ -6,7 +6,7 @@ use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
 use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
 use caudal_core::sample::Counters;
-use caudal_core::text::on_one_line;
+use caudal_core::text::{on_one_line, printable};
 use caudal_core::units::format_duration;
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
@@ -94,7 +94,7 @@ impl ServerLog {
             if let Value::Object(map) = &mut value {
                 map.insert("time".to_owned(), json!(rfc3339(realtime_ns())));
             }
-            value.to_string()
+            printable(&value.to_string()).into_owned()
         } else {
             on_one_line(line)
         };
@@ -168,7 +168,7 @@ impl ServerLog {
         let session = (event.protocol, event.session);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                self.tools.insert(session, tool.clone());
+                self.tools.insert(session, tool.to_string());
             }
             SessionEventKind::Event(test) => match &**test {
                 Event::Opened(connection) => {
@@ -178,12 +178,16 @@ impl ServerLog {
                 }
                 Event::FlowEnded(ended) => {
                     let (message, bytes) = describe_end(ended);
-                    self.foreign_line(event, "finished", &message, Some(bytes));
+                    let carried = CarriedFlow {
+                        bytes,
+                        took_s: ended.at_ns as f64 / 1e9,
+                    };
+                    self.foreign_line(event, "finished", &message, Some(carried));
                 }
                 _ => {}
             },
             SessionEventKind::Refused { reason } => {
-                self.foreign_line(event, "refused", reason, None);
+                self.foreign_line(event, "refused", reason.as_received(), None);
             }
             SessionEventKind::Authenticated { .. } => {}
             SessionEventKind::Left => {
@@ -192,13 +196,13 @@ impl ServerLog {
         }
     }
 
-    /// Writes a line about a client of another protocol; `bytes` are those received and sent, where a flow has ended.
+    /// Writes a line about a client of another protocol, with what its flow carried where one has ended.
     fn foreign_line(
         &self,
         event: &SessionEvent,
         name: &str,
         message: &str,
-        bytes: Option<(u64, u64)>,
+        carried: Option<CarriedFlow>,
     ) {
         let protocol = event.protocol.to_string();
         let peer = event.peer.map(|peer| peer.to_string());
@@ -212,10 +216,19 @@ impl ServerLog {
         };
         self.write(&format!("{protocol}: {prefix}{refused}{message}"), || {
             json!({"event": name, "dialect": protocol, "peer": peer, "what": message,
-                   "received_bytes": bytes.map(|(received, _)| received),
-                   "sent_bytes": bytes.map(|(_, sent)| sent)})
+                   "received_bytes": carried.map(|carried| carried.bytes.0),
+                   "sent_bytes": carried.map(|carried| carried.bytes.1),
+                   "took_s": carried.map(|carried| carried.took_s)})
         });
     }
+}
+
+/// What a flow carried until its end.
+#[derive(Debug, Clone, Copy)]
+struct CarriedFlow {
+    /// Payload bytes received and sent.
+    bytes: (u64, u64),
+    took_s: f64,
 }
 
 fn describe_flow(connection: &DataConnection) -> String {

@@ -51,10 +51,10 @@ fn stored_trial(trial: &caudal_experiment::Trial) -> StoredRun {
         id: trial.id.clone(),
         kind: RunKind::Trial,
         started_ns: 1_795_316_400_000_000_000,
-        tool: "caudal 0.1.0".to_owned(),
+        tool: "caudal 0.1.0".into(),
         peer: None,
         title: None,
-        command: "caudal study run".to_owned(),
+        command: "caudal study run".into(),
         outcome: RunOutcome::Done,
         trial: Some(StudyTrial {
             study: trial.study.clone(),

@@ -317,3 +317,76 @@ fn what_cannot_be_is_refused_by_name() {
         assert_eq!(ended.stderr.lines().next(), Some(said), "{ended:#?}");
     }
 }
+
+/// What a verbose nttcp 1.47 tells on its control connection before the transfer.
+const NOTES: &str = "nttcp-1: nttcp, version 1.47\nnttcp-1: Pid=7, InetPeer= 127.0.0.1\nnttcp-1: Optionline=\"nttcp@-r@-v\"\n";
+
+#[test]
+fn a_verbose_server_is_understood_in_both_directions() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        // It receives.
+        let (stream, _) = listener.accept().unwrap();
+        let mut control = BufReader::new(stream);
+        control.read_line(&mut String::new()).unwrap();
+        let data = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = data.local_addr().unwrap().port();
+        let named = format!("{NOTES}dataport: {port}\n");
+        control.get_mut().write_all(named.as_bytes()).unwrap();
+        let (mut stream, _) = data.accept().unwrap();
+        let bytes = stream.read_to_end(&mut Vec::new()).unwrap();
+        let row = format!(
+            "1{bytes:9}    0.71    0.04     93.9984   1598.0964    5794   8115.57  137975.4\n"
+        );
+        let end = format!("{row}nttcp-1: exiting\n\n");
+        control.get_mut().write_all(end.as_bytes()).unwrap();
+        drop(control);
+        // It sends.
+        let (stream, _) = listener.accept().unwrap();
+        let mut control = BufReader::new(stream);
+        control.read_line(&mut String::new()).unwrap();
+        control.get_mut().write_all(NOTES.as_bytes()).unwrap();
+        let mut line = String::new();
+        control.read_line(&mut line).unwrap();
+        let port: u16 = line
+            .trim()
+            .strip_prefix("dataport: ")
+            .unwrap()
+            .parse()
+            .unwrap();
+        // Its words arrive before its connection.
+        thread::sleep(Duration::from_millis(50));
+        let mut data = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        data.write_all(&[0; 4096]).unwrap();
+        drop(data);
+        control.get_mut().write_all(end.as_bytes()).unwrap();
+    });
+    for words in ["-v -n1 127.0.0.1", "-v -r -n1 127.0.0.1"] {
+        let ended = client(port, words).done();
+        assert!(
+            ended.stdout.contains("nttcp-1: Pid=7"),
+            "{words}: {ended:#?}"
+        );
+        assert!(
+            ended.stdout.contains("nttcp-1: exiting"),
+            "{words}: {ended:#?}"
+        );
+    }
+    server.join().unwrap();
+}
+
+#[test]
+fn a_verbose_client_is_told_when_the_server_has_ended() {
+    let (server, port) = serve("");
+    let mut hand = RawClient::asks(port, "nttcp@-r@-l4096@-n1@-v@-N1\n");
+    let mut data = TcpStream::connect(("127.0.0.1", hand.data_port())).unwrap();
+    data.write_all(&[0; 4096]).unwrap();
+    drop(data);
+    assert_eq!(row(&hand.hears()).1, 4096);
+    assert_eq!(
+        (hand.hears().as_str(), hand.hears().as_str()),
+        ("nttcp-1: exiting\n", "\n")
+    );
+    server.still_serves();
+}

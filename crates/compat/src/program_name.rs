@@ -10,7 +10,7 @@ pub type ToolCommand = fn(Vec<String>) -> ExitCode;
 /// The commands, by the name of a link to this program.
 const TOOL_COMMANDS: [(&str, ToolCommand); 3] = [
     ("iperf", |arguments| crate::iperf2::main(&arguments)),
-    ("iperf3", crate::iperf3::main),
+    ("iperf3", |arguments| crate::iperf3::main(&arguments)),
     ("nttcp", |arguments| crate::nttcp::main(&arguments)),
 ];
 

@@ -3,7 +3,7 @@
 use caudal_core::event::{Event, View};
 use caudal_core::plan::PlanRecord;
 use caudal_core::run::{Environment, RunRecorder};
-use caudal_core::text::on_one_line;
+use caudal_core::text::{ExternalText, on_one_line};
 use caudal_engine::machine::MachineMonitor;
 use caudal_engine::{StartedRun, TOOL, describe_host, this_tool};
 use caudal_store::{Recording, RecordingError, RunOutcome, StoreError, StoredRun};
@@ -30,7 +30,7 @@ pub struct ClientRecording {
     monitor: MachineMonitor,
     started: StartedRun,
     recorder: RunRecorder,
-    title: Option<String>,
+    title: Option<ExternalText>,
 }
 
 impl ClientRecording {
@@ -47,7 +47,7 @@ impl ClientRecording {
     }
 
     /// Sets the title of the run.
-    pub fn set_title(&mut self, title: Option<String>) {
+    pub fn set_title(&mut self, title: Option<ExternalText>) {
         self.title = title;
     }
 

@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,35 +10,54 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct Host {
     /// The program and its version.
-    pub tool: String,
+    pub tool: ExternalText,
     /// The host's name.
-    pub name: String,
+    pub name: ExternalText,
     /// The kernel's release.
-    pub kernel: String,
+    pub kernel: ExternalText,
     /// The processor's model.
-    pub cpu: String,
+    pub cpu: ExternalText,
     /// Processors this program may use.
     pub cpus: u32,
     /// The identifier of the kernel's boot; equal on both ends when they are one machine.
-    pub boot_id: Option<String>,
+    pub boot_id: Option<ExternalText>,
+    /// The time namespace of this program; clocks of one boot differ between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_namespace: Option<ExternalText>,
     /// The default congestion control.
-    pub congestion_control: Option<String>,
+    pub congestion_control: Option<ExternalText>,
     /// The interface through which the other end is reached.
-    pub interface: Option<String>,
+    pub interface: Option<ExternalText>,
     /// Its MTU, bytes.
     pub mtu: Option<u32>,
     /// Its speed, Mbit/s, as its driver reports it.
     pub speed_mbps: Option<u32>,
     /// Its driver.
-    pub driver: Option<String>,
+    pub driver: Option<ExternalText>,
     /// Its queueing discipline.
-    pub qdisc: Option<String>,
+    pub qdisc: Option<ExternalText>,
     /// Its offloads that are enabled.
-    pub offloads: Vec<String>,
+    pub offloads: Vec<ExternalText>,
     /// The sysctls that limit socket buffers and shape TCP, by name.
-    pub sysctls: BTreeMap<String, String>,
+    pub sysctls: BTreeMap<ExternalText, ExternalText>,
     /// The load average over one minute.
     pub load_average: Option<f64>,
+}
+
+impl Host {
+    /// `true` when both ends run on one boot of one kernel.
+    #[must_use]
+    pub fn shares_machine_with(&self, other: &Self) -> bool {
+        self.boot_id.is_some() && self.boot_id == other.boot_id
+    }
+
+    /// `true` when both ends read one clock: that of one boot, in one time namespace.
+    #[must_use]
+    pub fn shares_clock_with(&self, other: &Self) -> bool {
+        self.shares_machine_with(other)
+            && self.time_namespace.is_some()
+            && self.time_namespace == other.time_namespace
+    }
 }
 
 /// The resources one end of a test used.
@@ -54,4 +74,28 @@ pub struct Usage {
     pub qdisc_drops: Option<u64>,
     /// Datagrams the kernel dropped because of full receive buffers, over all sockets of the host.
     pub host_receive_drops: Option<u64>,
+    /// Datagrams the kernel dropped because their checksum was wrong, over all sockets of the host.
+    pub udp_checksum_errors: Option<u64>,
+    /// TCP segments the kernel dropped because their checksum was wrong, over all sockets of the host.
+    pub tcp_checksum_errors: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_clock_takes_one_boot_and_one_time_namespace() {
+        let host = |boot_id: &str, time_namespace: Option<&str>| Host {
+            boot_id: Some(boot_id.into()),
+            time_namespace: time_namespace.map(str::to_owned).map(Into::into),
+            ..Host::default()
+        };
+        let near = host("a", Some("time:[1]"));
+        assert!(near.shares_clock_with(&host("a", Some("time:[1]"))));
+        assert!(!near.shares_clock_with(&host("a", Some("time:[2]"))));
+        assert!(!near.shares_clock_with(&host("b", Some("time:[1]"))));
+        assert!(!host("a", None).shares_clock_with(&host("a", None)));
+        assert!(!Host::default().shares_machine_with(&Host::default()));
+    }
 }

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod prediction;
 pub mod quantity;
 pub mod random;
+pub mod readings;
 pub mod run;
 pub mod sample;
 pub mod search;

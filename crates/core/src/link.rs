@@ -83,8 +83,8 @@ pub fn link_rate(
     }
     let is_virtual = |host: &Host| {
         host.driver
-            .as_deref()
-            .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver))
+            .as_ref()
+            .is_some_and(|driver| VIRTUAL_DRIVERS.contains(&driver.as_received()))
     };
     if is_virtual(client) || is_virtual(server) {
         return Err(UnknownLinkRate::Virtual);
@@ -123,12 +123,13 @@ pub fn timestamps(host: &Host) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::ExternalText;
 
     #[test]
     fn the_slower_interface_counts_unless_a_rate_is_given() {
         let host = |speed_mbps, driver: Option<&str>| Host {
             speed_mbps,
-            driver: driver.map(str::to_owned),
+            driver: driver.map(ExternalText::from),
             ..Host::default()
         };
         let (fast, slow) = (host(Some(10_000), None), host(Some(100), None));

@@ -5,6 +5,38 @@ use caudal_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A receiver's account of datagrams that cannot be true: it has more of them lost than there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error(
+    "the report of the other end cannot be true: {lost} of {accounted} datagrams lost, of {sent} sent"
+)]
+pub struct ImplausibleLoss {
+    /// Datagrams that the receiver accounts for, arrived or lost.
+    pub accounted: u64,
+    /// Of these, those lost.
+    pub lost: u64,
+    /// Datagrams that their sender counted; those accounted for where it did not report.
+    pub sent: u64,
+}
+
+impl ImplausibleLoss {
+    /// Compares a receiver's account with its sender's count: no more can be lost than were sent.
+    ///
+    /// # Errors
+    /// When the account cannot be true.
+    pub fn check(accounted: u64, lost: u64, sent: Option<u64>) -> Result<(), Self> {
+        let sent = sent.unwrap_or(accounted);
+        if lost <= accounted.min(sent) {
+            return Ok(());
+        }
+        Err(Self {
+            accounted,
+            lost,
+            sent,
+        })
+    }
+}
+
 /// The places at which the lost datagrams of a direction were dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -19,6 +51,10 @@ pub struct LossLocation {
     pub receiver_socket: Option<u64>,
     /// `true` when that is a lower bound: the kernel counts datagrams that it had joined as one.
     pub receiver_socket_at_least: bool,
+    /// Dropped by the receiver's kernel because their checksum was wrong, all traffic: damaged on the path. Absent where the
+    /// receiver does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<u64>,
     /// The rest, lost on the path; an upper bound where the number before is a lower one. Absent where it
     /// cannot be distinguished from drops at the receiving socket.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,10 +75,10 @@ pub struct Loss {
     /// Datagrams sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
-    /// Distinct datagrams that arrived in time.
+    /// Distinct datagrams that arrived in time; absent where the receiver did not report, or not what can be true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
-    /// Datagrams that did not arrive.
+    /// Datagrams that did not arrive; absent as the count before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Datagrams that arrived again.

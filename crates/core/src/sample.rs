@@ -1,7 +1,10 @@
 //! Readings of counters that only grow: rates are derived from two of them.
 
-use crate::plan::PlannedFlow;
+use crate::loss::ImplausibleLoss;
+use crate::plan::{Direction, PlannedFlow};
+use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sequence::SequenceCounts;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +53,9 @@ pub struct TcpSnapshot {
     pub send_buffer_limited_us: Option<u64>,
     /// The rate the kernel paces at, bit/s; `None` when it does not pace.
     pub pacing_rate_bps: Option<u64>,
+    /// The limit set to that rate (`SO_MAX_PACING_RATE`), bit/s; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_pacing_rate_bps: Option<u64>,
     /// Sending maximum segment size, bytes.
     pub mss: u32,
     /// Path MTU, bytes.
@@ -80,6 +86,13 @@ pub struct SenderCounters {
     pub cpu_wait_ns: u64,
     /// Time spent waiting for the receiver's credit, ns (UDP at `max` on one machine).
     pub credit_wait_ns: u64,
+    /// Time spent waiting for the source of the payload, such as a pipe, ns (TCP).
+    pub source_wait_ns: u64,
+    /// Time spent waiting for the schedule of the rate asked for, ns (TCP).
+    pub pace_wait_ns: u64,
+    /// The states in which the connection was found between samples (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<SenderReadings>,
     /// The kernel's state (TCP).
     pub tcp: Option<TcpSnapshot>,
 }
@@ -119,6 +132,9 @@ pub struct ReceiverCounters {
     /// Reads by the part of the buffer that they filled, in eighths, where they are counted (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_sizes: Option<[u64; 8]>,
+    /// The states in which the connection was found between samples (TCP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readings: Option<ReceiverReadings>,
     /// One-way transit times, where datagrams carry the sender's wall clock (UDP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitTimes>,
@@ -152,9 +168,9 @@ pub struct Sample {
 #[serde(default)]
 pub struct Granted {
     /// The socket's own address and port.
-    pub local: String,
+    pub local: ExternalText,
     /// The other end's address and port.
-    pub peer: String,
+    pub peer: ExternalText,
     /// Send buffer, bytes, as the kernel accounts it (twice what may be asked for).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer_bytes: Option<u64>,
@@ -169,7 +185,7 @@ pub struct Granted {
     pub path_mtu: Option<u32>,
     /// Congestion control in use (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when Multipath TCP is in use; absent when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mptcp: Option<bool>,
@@ -221,7 +237,7 @@ pub struct FlowEnd {
     pub delay: Option<DelaySummary>,
     /// The error that ended the flow early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 impl FlowEnd {
@@ -281,9 +297,42 @@ pub struct FlowRecord {
     pub sender: Option<FlowEnd>,
     /// The receiving end; `None` when it could not report.
     pub receiver: Option<FlowEnd>,
+    /// The account of datagrams for which the server's report was discarded.
+    pub implausible: Option<ImplausibleLoss>,
 }
 
 impl FlowRecord {
+    /// The record of a flow. Where both reports cannot be true, the server's is discarded.
+    #[must_use]
+    pub fn new(flow: PlannedFlow, sender: Option<FlowEnd>, receiver: Option<FlowEnd>) -> Self {
+        let mut record = Self {
+            flow,
+            sender,
+            receiver,
+            implausible: None,
+        };
+        if let Err(implausible) = record.check_loss() {
+            match flow.direction {
+                Direction::Up => record.receiver = None,
+                Direction::Down => record.sender = None,
+            }
+            record.implausible = Some(implausible);
+        }
+        record
+    }
+
+    fn check_loss(&self) -> Result<(), ImplausibleLoss> {
+        let sequence = self.receiver.as_ref().and_then(|end| end.sequence.as_ref());
+        let Some(sequence) = sequence else {
+            return Ok(());
+        };
+        let sent = self
+            .sent()
+            .map(|sent| sent.datagrams)
+            .filter(|sent| *sent > 0);
+        ImplausibleLoss::check(sequence.expected, sequence.lost, sent)
+    }
+
     /// The sender's last counters.
     #[must_use]
     pub fn sent(&self) -> Option<&SenderCounters> {
@@ -299,6 +348,52 @@ impl FlowRecord {
         match &self.receiver.as_ref()?.counters {
             Counters::Receiver(counters) => Some(counters),
             Counters::Sender(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(direction: Direction, sent: u64, accounted: u64, lost: u64) -> FlowRecord {
+        let sender = SenderCounters {
+            datagrams: sent,
+            ..SenderCounters::default()
+        };
+        let receiver = FlowEnd {
+            sequence: Some(SequenceCounts::from_totals(accounted, lost)),
+            ..FlowEnd::from_counters(0, Counters::Receiver(ReceiverCounters::default()))
+        };
+        let sender = FlowEnd::from_counters(0, Counters::Sender(sender));
+        FlowRecord::new(
+            PlannedFlow { id: 0, direction },
+            Some(sender),
+            Some(receiver),
+        )
+    }
+
+    #[test]
+    fn the_report_of_a_server_that_cannot_be_true_is_discarded() {
+        let upload = record(Direction::Up, 350, 2_147_483_306, 2_147_482_957);
+        assert!(upload.receiver.is_none() && upload.sender.is_some());
+        let implausible = upload.implausible.unwrap().to_string();
+        assert!(
+            implausible.contains("2147482957 of 2147483306") && implausible.contains("350 sent")
+        );
+        let download = record(Direction::Down, 3, 100, 50);
+        assert!(download.sender.is_none() && download.receiver.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_is_lost_than_was_sent(sent in 1_u64..5000, accounted in 0_u64..5000, lost in 0_u64..6000) {
+            let record = record(Direction::Up, sent, accounted, lost);
+            if let Some(end) = &record.receiver {
+                prop_assert!(end.sequence.as_ref().is_none_or(|counts| counts.lost <= sent));
+            }
+            prop_assert_eq!(record.receiver.is_some(), lost <= accounted.min(sent));
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::interval::{
     Counted, FlowInterval, Interval, IntervalRow, Reading, ServerAccount, share,
 };
 use crate::plan::{Direction, PlannedFlow, Ticks, Transport};
+use crate::readings::{ReceiverReadings, SenderReadings};
 use crate::sample::{Counters, FlowRecord, ReceiverCounters, Sample, SenderCounters, TcpSnapshot};
 
 /// The readings of both ends of a test's flows, paired into intervals in whatever order they arrive.
@@ -69,6 +70,7 @@ impl Timeline {
                         ReceiverCounters {
                             cpu_ns: counters.cpu_ns,
                             cpu_wait_ns: counters.cpu_wait_ns,
+                            readings: counters.readings,
                             ..Default::default()
                         },
                     )
@@ -173,11 +175,20 @@ impl Timeline {
             .collect()
     }
 
-    /// The latest counters of a flow's receiver.
+    /// The latest counters of a flow's receiver; `None` where nothing was read of it after the start.
     #[must_use]
     pub fn last_received(&self, flow: u32) -> Option<&ReceiverCounters> {
         let at = self.flows.iter().position(|known| known.id == flow)?;
-        self.receivers[at].last().map(|reading| &reading.counters)
+        let later = self.receivers[at].get(1..)?;
+        later.last().map(|reading| &reading.counters)
+    }
+
+    /// Removes the server's readings of a flow.
+    fn forget_server(&mut self, at: usize, direction: Direction) {
+        match direction {
+            Direction::Up => self.receivers[at].clear(),
+            Direction::Down => self.senders[at].clear(),
+        }
     }
 
     /// Adds the last, partial interval of a flow that ended before its last tick: up to its last byte.
@@ -187,6 +198,9 @@ impl Timeline {
         let Some(at) = self.flows.iter().position(|flow| flow.id == record.flow.id) else {
             return;
         };
+        if record.implausible.is_some() {
+            self.forget_server(at, record.flow.direction);
+        }
         let Some(received) = record.received() else {
             return;
         };
@@ -280,6 +294,16 @@ impl Timeline {
             sender_bytes: sender_increase(|counters| counters.bytes),
             sender_elapsed_ns,
             credit_wait: sender_share(|counters| counters.credit_wait_ns).unwrap_or(0.0),
+            source_wait: sender_share(|counters| counters.source_wait_ns).unwrap_or(0.0),
+            pace_wait: sender_share(|counters| counters.pace_wait_ns).unwrap_or(0.0),
+            sender_readings: ends.and_then(|(first, last)| {
+                let earlier = first.counters.readings.unwrap_or_default();
+                Some(last.counters.readings?.since(&earlier))
+            }),
+            receiver_readings: last
+                .counters
+                .readings
+                .map(|readings| readings.since(&first.counters.readings.unwrap_or_default())),
             tcp: ends.and_then(|(first, last)| first.counters.tcp.zip(last.counters.tcp)),
             app_limited: app_limited.iter().filter(|limited| **limited).count() as f64
                 / app_limited.len().max(1) as f64,
@@ -288,7 +312,7 @@ impl Timeline {
 }
 
 /// A flow over the measured part of a test.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct MeasuredFlow {
     /// Payload bytes that arrived.
     pub bytes: u64,
@@ -310,6 +334,14 @@ pub struct MeasuredFlow {
     pub sender_elapsed_ns: Option<u64>,
     /// Share of it the sender waited for the receiver's credit.
     pub credit_wait: f64,
+    /// Share of it the sender waited for the source of its payload.
+    pub source_wait: f64,
+    /// Share of it the sender waited for the schedule of the rate asked for.
+    pub pace_wait: f64,
+    /// The states in which the sender's connection was found in it (TCP).
+    pub sender_readings: Option<SenderReadings>,
+    /// The states in which the receiver's connection was found in it (TCP).
+    pub receiver_readings: Option<ReceiverReadings>,
     /// The sender's kernel at its beginning and end (TCP).
     pub tcp: Option<(TcpSnapshot, TcpSnapshot)>,
     /// Share of the readings in which the sending application limited the rate.
@@ -325,6 +357,14 @@ impl MeasuredFlow {
             (Some(bytes), Some(ns)) => bytes as f64 * 8e9 / ns.max(1) as f64,
             _ => self.goodput_bps(),
         }
+    }
+
+    /// Share of the time the sending thread waited for room in its send buffer: the rest of what is accounted for; `None` when
+    /// the sender did not report its processor time.
+    #[must_use]
+    pub fn send_wait(&self) -> Option<f64> {
+        let accounted = self.sender_cpu? + self.sender_cpu_wait + self.source_wait + self.pace_wait;
+        Some((1.0 - accounted).max(0.0))
     }
 
     /// The rate at which payload arrived, bit/s.
@@ -425,6 +465,16 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_that_was_read_at_the_start_only_is_unknown() {
+        let mut timeline =
+            Timeline::new([flow()], &ticks(0.0), Transport::Udp, ServerAccount::Full);
+        timeline.push(&received(0, 0));
+        assert!(timeline.last_received(0).is_none());
+        timeline.push(&received(1, 10));
+        assert!(timeline.last_received(0).is_some());
+    }
+
+    #[test]
     fn a_flow_that_ends_before_its_time_is_closed_at_its_last_byte_and_no_other() {
         let record = |bytes, last_ns| {
             let counters = Counters::Receiver(ReceiverCounters {
@@ -441,11 +491,7 @@ mod tests {
                 delay: None,
                 failure: None,
             };
-            FlowRecord {
-                flow: flow(),
-                sender: None,
-                receiver: Some(receiver),
-            }
+            FlowRecord::new(flow(), None, Some(receiver))
         };
         let mut early = Timeline::new([flow()], &ticks(0.0), Transport::Tcp, ServerAccount::Full);
         early.push(&received(0, 0));

@@ -1,5 +1,6 @@
 //! Doubts about a finished run, each with its remedy.
 
+use crate::text::ExternalText;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -11,17 +12,17 @@ pub struct Warning {
     /// The stable name of the doubt, for programs.
     pub code: WarningCode,
     /// The doubt in words, with the figures of this run.
-    pub message: String,
+    pub message: ExternalText,
     /// The remedy, as text.
-    pub remedy: String,
+    pub remedy: ExternalText,
 }
 
 impl Warning {
     /// A warning with the usual remedy of its code.
     #[must_use]
-    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
+    pub fn new(code: WarningCode, message: impl Into<ExternalText>) -> Self {
         Self {
-            remedy: code.remedy().to_owned(),
+            remedy: code.remedy().into(),
             code,
             message: message.into(),
         }
@@ -29,7 +30,7 @@ impl Warning {
 
     /// The same with a remedy of its own.
     #[must_use]
-    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<ExternalText>) -> Self {
         self.remedy = remedy.into();
         self
     }
@@ -58,6 +59,8 @@ pub enum WarningCode {
     SendRefused,
     /// The receiving socket's buffer overflowed.
     ReceiveBufferOverflow,
+    /// Packets arrived damaged.
+    ChecksumErrors,
     /// The receiving socket's buffer is small.
     ReceiveBufferSmall,
     /// The kernel granted less buffer than was asked for.
@@ -68,6 +71,8 @@ pub enum WarningCode {
     NotSteady,
     /// Too little was measured.
     TooShort,
+    /// The server's count of datagrams cannot be true.
+    ImplausibleCount,
     /// Multipath TCP fell back to TCP.
     MptcpNotUsed,
     /// The server allowed less than was asked for.
@@ -98,7 +103,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -109,11 +114,13 @@ impl WarningCode {
         Self::RateNotReached,
         Self::SendRefused,
         Self::ReceiveBufferOverflow,
+        Self::ChecksumErrors,
         Self::ReceiveBufferSmall,
         Self::WindowNotGranted,
         Self::PacedLoopback,
         Self::NotSteady,
         Self::TooShort,
+        Self::ImplausibleCount,
         Self::MptcpNotUsed,
         Self::ServerChangedPlan,
         Self::FewRepeats,
@@ -142,11 +149,13 @@ impl WarningCode {
             Self::RateNotReached => "rate_not_reached",
             Self::SendRefused => "send_refused",
             Self::ReceiveBufferOverflow => "receive_buffer_overflow",
+            Self::ChecksumErrors => "checksum_errors",
             Self::ReceiveBufferSmall => "receive_buffer_small",
             Self::WindowNotGranted => "window_not_granted",
             Self::PacedLoopback => "paced_loopback",
             Self::NotSteady => "not_steady",
             Self::TooShort => "too_short",
+            Self::ImplausibleCount => "implausible_count",
             Self::MptcpNotUsed => "mptcp_not_used",
             Self::ServerChangedPlan => "server_changed_plan",
             Self::FewRepeats => "few_repeats",
@@ -185,6 +194,9 @@ impl WarningCode {
             Self::ReceiveBufferOverflow => {
                 "the receiving socket's buffer overflowed: the receiver, not the network, lost datagrams"
             }
+            Self::ChecksumErrors => {
+                "the receiver's kernel dropped packets whose checksum was wrong: the network damages them"
+            }
             Self::ReceiveBufferSmall => {
                 "the kernel granted less receive buffer than a burst can fill"
             }
@@ -194,6 +206,9 @@ impl WarningCode {
             }
             Self::NotSteady => "the rate was still changing over the test",
             Self::TooShort => "the test is too short for the precision of its mean to be known",
+            Self::ImplausibleCount => {
+                "the server reported more datagrams lost than there were: its report was discarded"
+            }
             Self::MptcpNotUsed => "Multipath TCP was asked for and fell back to TCP",
             Self::ServerChangedPlan => "the server allowed less than was asked for",
             Self::FewRepeats => {
@@ -244,6 +259,9 @@ impl WarningCode {
             Self::ReceiveBufferOverflow => {
                 "raise net.core.rmem_max on the receiver, or lower the rate"
             }
+            Self::ChecksumErrors => {
+                "look for a faulty interface, cable or memory on the path, or a wrong checksum offload"
+            }
             Self::ReceiveBufferSmall => {
                 "raise net.core.rmem_max on the receiver to 8388608, or run its server as root"
             }
@@ -251,6 +269,9 @@ impl WarningCode {
             Self::PacedLoopback => "use cubic to see what this machine's TCP can do",
             Self::NotSteady => "measure longer, or exclude warm-up",
             Self::TooShort => "measure longer",
+            Self::ImplausibleCount => {
+                "check the version of the server's program; `caudal serve` there counts exactly"
+            }
             Self::MptcpNotUsed => "enable net.mptcp.enabled on both hosts",
             Self::ServerChangedPlan => "ask for less, or ask the server's administrator for more",
             Self::FewRepeats => "allow more repetitions, or measure longer each time",

@@ -2,6 +2,7 @@
 
 use crate::protocol::Protocol;
 use caudal_core::plan::Quantity;
+use caudal_core::text::ExternalText;
 use caudal_wire::frame::FrameError;
 use caudal_wire::message::{Refusal, ToClient};
 use std::io;
@@ -32,7 +33,7 @@ pub enum RunError {
         /// The address.
         peer: SocketAddr,
         /// A description of what it sent, or seems to be.
-        found: String,
+        found: ExternalText,
     },
     /// The versions do not match.
     #[error("the peer speaks protocol {theirs}, this is {ours}")]
@@ -48,7 +49,7 @@ pub enum RunError {
         /// The kind of reason.
         reason: Refusal,
         /// The reason as text.
-        message: String,
+        message: ExternalText,
     },
     /// An answer did not come in time.
     #[error("{waiting_for} did not come within {seconds} s")]
@@ -68,7 +69,7 @@ pub enum RunError {
     },
     /// The peer violated the protocol.
     #[error("the peer broke the protocol: {0}")]
-    Protocol(String),
+    Protocol(ExternalText),
     /// This machine's kernel did not grant something the plan needs.
     #[error("{wanted}: {cause}")]
     Local {
@@ -87,7 +88,7 @@ pub enum RunError {
     },
     /// No flow of the test was completed.
     #[error("every flow failed: {0}")]
-    Flows(String),
+    Flows(ExternalText),
     /// The plan is out of range.
     #[error(transparent)]
     Plan(#[from] caudal_core::plan::PlanError),
@@ -102,6 +103,9 @@ pub enum RunError {
         /// The feature it does not support.
         what: Unsupported,
     },
+    /// The memory for clients is used up.
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryExhausted),
     /// The user ended the test before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,
@@ -146,18 +150,18 @@ impl RunError {
                 reason: Refusal::Stopping,
                 message: reason,
             },
-            _ => Self::Protocol(format!("expected {due}")),
+            _ => Self::Protocol(format!("expected {due}").into()),
         }
     }
 
     /// The error for a data socket of another transport than the plan's.
     pub(crate) fn wrong_socket() -> Self {
-        Self::Protocol("a data socket of another transport than the plan's".to_owned())
+        Self::Protocol("a data socket of another transport than the plan's".into())
     }
 }
 
 impl From<FrameError> for RunError {
     fn from(error: FrameError) -> Self {
-        Self::Protocol(error.to_string())
+        Self::Protocol(error.to_string().into())
     }
 }

@@ -25,29 +25,36 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
         .as_ref()
         .and_then(|route| interface::Interface::by_name(&route.interface));
     Host {
-        tool: tool.to_owned(),
-        name: host::hostname().unwrap_or_default(),
-        kernel: host::kernel_release().unwrap_or_default(),
-        cpu: host::cpu_model().unwrap_or_default(),
+        tool: tool.into(),
+        name: host::hostname().unwrap_or_default().into(),
+        kernel: host::kernel_release().unwrap_or_default().into(),
+        cpu: host::cpu_model().unwrap_or_default().into(),
         cpus: affinity::available_cpus().len() as u32,
-        boot_id: host::boot_id(),
-        congestion_control: host::sysctl("net.ipv4.tcp_congestion_control"),
-        interface: route.map(|route| route.interface),
+        boot_id: host::boot_id().map(Into::into),
+        time_namespace: host::time_namespace().map(Into::into),
+        congestion_control: host::sysctl("net.ipv4.tcp_congestion_control").map(Into::into),
+        interface: route.map(|route| route.interface.into()),
         mtu: device.as_ref().map(|device| device.mtu),
         speed_mbps: device.as_ref().and_then(|device| device.speed_mbps),
-        driver: device.as_ref().and_then(|device| device.driver.clone()),
-        qdisc: device.as_ref().and_then(|device| device.qdisc.clone()),
+        driver: device
+            .as_ref()
+            .and_then(|device| device.driver.clone())
+            .map(Into::into),
+        qdisc: device
+            .as_ref()
+            .and_then(|device| device.qdisc.clone())
+            .map(Into::into),
         offloads: device.map_or_else(Vec::new, |device| {
             device
                 .offloads
                 .into_iter()
                 .filter(|(_, on)| *on)
-                .map(|(name, _)| name)
+                .map(|(name, _)| name.into())
                 .collect()
         }),
         sysctls: SYSCTLS
             .iter()
-            .filter_map(|name| Some(((*name).to_owned(), host::sysctl(name)?)))
+            .filter_map(|name| Some(((*name).into(), host::sysctl(name)?.into())))
             .collect(),
         load_average: host::load_average().map(|load| load[0]),
     }
@@ -61,7 +68,8 @@ pub(crate) struct UsageMeter {
     at_ns: u64,
     interface: Option<u32>,
     qdisc_drops: Option<u64>,
-    receive_drops: Option<u64>,
+    udp: Option<host::UdpMib>,
+    tcp_checksum_errors: Option<u64>,
 }
 
 impl UsageMeter {
@@ -75,7 +83,8 @@ impl UsageMeter {
             at_ns: monotonic_ns(),
             interface,
             qdisc_drops: interface.and_then(interface::qdisc_drops),
-            receive_drops: host::udp_counters().map(|udp| udp.rcvbuf_errors),
+            udp: host::udp_counters(),
+            tcp_checksum_errors: host::tcp_checksum_errors(),
         }
     }
 
@@ -83,6 +92,9 @@ impl UsageMeter {
     #[must_use]
     pub(crate) fn read(&self) -> Usage {
         let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let udp = host::udp_counters();
+        let udp_since =
+            |counter: fn(host::UdpMib) -> u64| since(udp.map(counter), self.udp.map(counter));
         Usage {
             cpu_ns: (process_cpu().as_nanos() as u64).saturating_sub(self.cpu_ns),
             steal_ns: since(host::steal_ns(), self.steal_ns),
@@ -91,10 +103,9 @@ impl UsageMeter {
                 self.interface.and_then(interface::qdisc_drops),
                 self.qdisc_drops,
             ),
-            host_receive_drops: since(
-                host::udp_counters().map(|udp| udp.rcvbuf_errors),
-                self.receive_drops,
-            ),
+            host_receive_drops: udp_since(|udp| udp.rcvbuf_errors),
+            udp_checksum_errors: udp_since(|udp| udp.checksum_errors),
+            tcp_checksum_errors: since(host::tcp_checksum_errors(), self.tcp_checksum_errors),
         }
     }
 }

@@ -20,9 +20,9 @@ pub fn new_run_id() -> String {
 #[must_use]
 pub fn this_tool(compatible_with: Option<&str>) -> Tool {
     Tool {
-        name: "caudal".to_owned(),
-        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        compatible_with: compatible_with.map(str::to_owned),
+        name: "caudal".into(),
+        version: Some(env!("CARGO_PKG_VERSION").into()),
+        compatible_with: compatible_with.map(str::to_owned).map(Into::into),
     }
 }
 
@@ -46,7 +46,7 @@ impl StartedRun {
                 id: new_run_id(),
                 started: rfc3339(started_ns),
                 tool,
-                command: Some(command),
+                command: Some(command.into()),
             },
             started_ns,
         }

@@ -4,6 +4,7 @@
 //! needs of its sockets, threads and final reports. Both use the one data path of module `flow`.
 #![forbid(unsafe_code)]
 
+mod address_validation;
 mod admission;
 mod error;
 mod flow;
@@ -11,6 +12,7 @@ mod host;
 mod identity;
 mod interrupt;
 pub mod machine;
+mod memory;
 mod network;
 mod opening;
 mod options;
@@ -18,6 +20,7 @@ pub mod peer;
 mod protocol;
 pub mod record;
 pub mod server;
+mod session_limits;
 mod socket;
 mod stop;
 mod target;
@@ -27,12 +30,15 @@ mod workload;
 
 pub use admission::{Admission, ClientSlot};
 pub use error::{RunError, Unsupported};
+pub use flow::LimitReached;
 pub use host::describe_host;
 pub use identity::{StartedRun, TOOL, new_run_id, this_tool};
+pub use memory::{MemoryBudget, MemoryExhausted};
 pub use network::{Network, NetworkError};
 pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions};
 pub use protocol::{PORT, Protocol};
 pub use server::{Server, ServerOptions};
+pub use session_limits::SessionLimits;
 pub use target::{AddressFamily, LocalBinding, Target};
 pub use watch::StopReason;
 pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome};

@@ -1,5 +1,6 @@
 //! The opening dialogue of a native UDP flow: the client proves that it receives at its address.
 
+use crate::address_validation::{AddressProof, UnvalidatedSocket};
 use crate::error::RunError;
 use crate::socket::SocketSettings;
 use caudal_core::plan::PlannedFlow;
@@ -41,27 +42,27 @@ pub(crate) fn next_opening_datagram(socket: &UdpSocket) -> Option<OpeningDatagra
     OpeningDatagram::decode(&datagram[..size])
 }
 
-/// A server's UDP socket towards an address that has not yet proven that it receives.
-pub(crate) struct UnprovenFlow {
+/// A server's UDP flow towards an address that is not validated yet.
+pub(crate) struct UnvalidatedFlow {
     pub(crate) flow: PlannedFlow,
-    pub(crate) socket: UdpSocket,
+    pub(crate) socket: UnvalidatedSocket,
     pub(crate) peer: SocketAddr,
     expected: OpeningDatagram,
 }
 
-impl UnprovenFlow {
+impl UnvalidatedFlow {
     /// Sets the socket up and sends the challenge; `None` when that cannot be sent.
     ///
     /// # Errors
     /// When the kernel does not grant the settings, or no random bytes.
     pub(crate) fn challenge(
         flow: PlannedFlow,
-        socket: UdpSocket,
+        socket: UnvalidatedSocket,
         peer: SocketAddr,
         token: TestToken,
         settings: &SocketSettings,
     ) -> Result<Option<Self>, RunError> {
-        settings.apply(&socket)?;
+        settings.apply(socket.as_socket())?;
         let challenge =
             random_bytes().map_err(|cause| RunError::local("preparing a test", cause))?;
         let question = OpeningDatagram {
@@ -74,7 +75,9 @@ impl UnprovenFlow {
             kind: DatagramKind::Proof,
             ..question
         };
-        if socket.set_nonblocking(true).is_err() || socket.send(&question.encode()).is_err() {
+        if socket.as_socket().set_nonblocking(true).is_err()
+            || socket.send(&question.encode()).is_err()
+        {
             return Ok(None);
         }
         Ok(Some(Self {
@@ -85,14 +88,16 @@ impl UnprovenFlow {
         }))
     }
 
-    /// Reads what has arrived; `true` when the address has proven that it receives.
-    pub(crate) fn is_proven(&self) -> bool {
+    /// Reads what has arrived: the proof of the address, where it has sent the challenge back.
+    pub(crate) fn proof(&self) -> Option<AddressProof> {
         let mut datagram = [0; OPENING_BYTES + 1];
         while let Ok(size) = self.socket.recv(&mut datagram) {
             match OpeningDatagram::decode(&datagram[..size]) {
                 Some(opening) if opening == self.expected => {
-                    reply_to_proof(&self.socket, &opening);
-                    return self.socket.set_nonblocking(false).is_ok();
+                    let socket = self.socket.as_socket();
+                    reply_to_proof(socket, &opening);
+                    socket.set_nonblocking(false).ok()?;
+                    return Some(AddressProof::Challenge);
                 }
                 Some(opening) if opening.kind == DatagramKind::Hello => {
                     let question = OpeningDatagram {
@@ -104,6 +109,6 @@ impl UnprovenFlow {
                 _ => {}
             }
         }
-        false
+        None
     }
 }

@@ -10,6 +10,7 @@ use caudal_core::run::{
 };
 use caudal_core::sample::FlowRecord;
 use caudal_core::summary::{BulkSummary, Context, summarise};
+use caudal_core::text::ExternalText;
 use caudal_core::timeline::Timeline;
 use caudal_core::units::BitRate;
 use caudal_core::warning::{Warning, WarningCode};
@@ -106,7 +107,7 @@ impl BulkRecorder {
             timeline,
             summary,
             began_ns: self.began_ns,
-            cut_short,
+            cut_short: cut_short.map(Into::into),
             options,
         };
         Some((recorded, rows))
@@ -135,7 +136,7 @@ pub struct RecordedBulk {
     /// The time traffic began, ns since 1970; `None` when it did not.
     pub began_ns: Option<u64>,
     /// The reason why it ended before its plan did.
-    pub cut_short: Option<String>,
+    pub cut_short: Option<ExternalText>,
     options: SummaryOptions,
 }
 
@@ -170,7 +171,7 @@ impl RecordedBulk {
             loopback: info.is_loopback(),
             link_rate: self.options.link_rate,
             confidence: self.options.confidence,
-            cut_short: self.cut_short.as_deref(),
+            cut_short: self.cut_short.as_ref().map(ExternalText::as_received),
             changed: &outcome.changed,
         })
     }
@@ -193,7 +194,7 @@ impl RecordedBulk {
             FlowReport::from_record(record, intervals, timeline.server_account())
         });
         let plan = PlanRecord {
-            peer: Some(info.address.to_string()),
+            peer: Some(info.address.to_string().into()),
             ..PlanRecord::from(&outcome.plan)
         };
         Run {

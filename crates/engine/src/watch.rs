@@ -1,6 +1,7 @@
 //! The watch over flows that end by themselves: readings, time limits, and the end of each.
 
-use crate::flow::FlowSet;
+use crate::admission::PlaceActivity;
+use crate::flow::{FlowSet, LimitReached};
 use caudal_core::event::{EndedFlow, Event};
 use caudal_core::plan::Ticks;
 use caudal_core::sample::FlowEnd;
@@ -29,6 +30,9 @@ pub enum StopReason {
     /// Its time is over.
     #[error("its time is over")]
     TimeOver,
+    /// A limit of the server was reached.
+    #[error(transparent)]
+    Limit(LimitReached),
     /// Nothing was sent or received for so many seconds.
     #[error("nothing was moved for {0} s")]
     Idle(u64),
@@ -65,6 +69,8 @@ pub(crate) struct FlowLimits<'a> {
     pub(crate) quit: Option<&'a AtomicBool>,
     /// The time flows have to end by themselves when the test is to stop.
     pub(crate) stop_grace: Duration,
+    /// The activity of the client at the other end, where this end serves it.
+    pub(crate) activity: Option<&'a PlaceActivity>,
 }
 
 impl FlowLimits<'_> {
@@ -79,6 +85,7 @@ impl FlowLimits<'_> {
             stop: Vec::new(),
             quit: None,
             stop_grace: Duration::ZERO,
+            activity: None,
         }
     }
 }
@@ -140,9 +147,13 @@ impl<'a> FlowWatch<'a> {
                 return (self.ends, self.stopping.map(|stopping| stopping.reason));
             }
             if set.progress() != self.progress {
+                // The first datagram, from a source that may be forged, is no activity yet.
+                if let (Some(activity), true) = (self.limits.activity, self.progress > 0) {
+                    activity.is_active();
+                }
                 (self.progress, self.progress_ns) = (set.progress(), now_ns);
             }
-            if let Some(reason) = self.limit_reached(now_ns) {
+            if let Some(reason) = self.limit_reached(set, now_ns) {
                 self.stop(set, reason, now_ns);
             }
             self.enforce(set, now_ns);
@@ -179,7 +190,10 @@ impl<'a> FlowWatch<'a> {
         Some(self.progress_ns.saturating_add(as_ns(timeout)))
     }
 
-    fn limit_reached(&self, now_ns: u64) -> Option<StopReason> {
+    fn limit_reached(&self, set: &FlowSet, now_ns: u64) -> Option<StopReason> {
+        if let Some(reached) = set.limit_reached(now_ns) {
+            return Some(StopReason::Limit(reached));
+        }
         let has_passed = |at_ns: Option<u64>| at_ns.is_some_and(|at_ns| now_ns >= at_ns);
         if has_passed(self.limit_ns(self.limits.total_time)) {
             Some(StopReason::TimeOver)
@@ -253,7 +267,7 @@ impl<'a> FlowWatch<'a> {
                     .limit_ns(self.limits.send_time)
                     .filter(|_| !self.are_senders_stopped);
                 let total_ns = self.limit_ns(self.limits.total_time);
-                [senders_ns, total_ns, self.idle_at_ns()]
+                [senders_ns, total_ns, set.limit_due_ns(), self.idle_at_ns()]
                     .into_iter()
                     .flatten()
                     .min()

@@ -7,11 +7,13 @@
 use caudal_core::echo::{EchoRecord, EchoSummaryOptions, Reply};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_core::text::ExternalText;
+use caudal_core::units::BitRate;
 use caudal_engine::peer::{NativePeer, Peer};
 use caudal_engine::server::SessionEventSender;
 use caudal_engine::{
     EchoLocalOptions, EchoOutcome, LocalBinding, LocalOptions, RunError, Server, ServerOptions,
-    Target,
+    SessionLimits, Target,
 };
 use caudal_wire::datagram::OpeningDatagram;
 use std::io::{Read, Write};
@@ -300,7 +302,10 @@ fn a_server_that_is_stopped_leaves_what_was_measured() {
 #[test]
 fn the_time_limit_of_a_server_ends_a_test() {
     let options = ServerOptions {
-        max_time: Some(Duration::from_millis(300)),
+        limits: SessionLimits {
+            max_time: Some(Duration::from_millis(300)),
+            ..Default::default()
+        },
         ..Default::default()
     };
     let server = server(options);
@@ -327,13 +332,20 @@ fn the_time_limit_of_a_server_ends_a_test() {
 #[test]
 fn a_server_that_limits_the_rate_reports_it() {
     let server = server(ServerOptions {
-        max_rate: Some(100_000_000),
+        limits: SessionLimits {
+            max_rate: Some(BitRate::from_bps(100_000_000)),
+            ..Default::default()
+        },
         ..Default::default()
     });
     let plan = plan(Transport::Udp, 2, &[1000], 20);
     let run = echo(&mut connect(server.local()), &plan, &mut |_| {}).unwrap();
     assert_eq!(counts(&run.record), [(1000, 0, 20, 0), (1000, 1, 20, 0)]);
-    assert!(run.changed[0].contains("50"), "{:?}", run.changed);
+    assert!(
+        run.changed[0].as_received().contains("100 Mbit/s"),
+        "{:?}",
+        run.changed
+    );
 }
 
 #[test]
@@ -472,7 +484,11 @@ fn a_connection_without_replies_fails_after_the_timeout() {
             }
         });
         let run = run.unwrap();
-        let failure = run.connections[0].failure.as_deref().unwrap();
+        let failure = run.connections[0]
+            .failure
+            .as_ref()
+            .map(ExternalText::as_received)
+            .unwrap();
         assert!(failure.contains("no reply for 0.3 s"), "{failure}");
         assert!(
             matches!(run.cut_short, Some(CutShort::Lost(_))),

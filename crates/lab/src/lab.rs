@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use caudal_core::units::BitRate;
 use caudal_link::model::NetworkModel;
+use caudal_link::probability::Probability;
 use caudal_sys::namespace::{NamespaceEntry, NamespaceId, NetworkNamespace};
 use caudal_sys::process;
 use caudal_topology::{Driver, LinkEnd, NodeRole, Topology};
@@ -17,6 +18,7 @@ use crate::error::LabError;
 use crate::host::HostNamespace;
 use crate::identity::LabIdentity;
 use crate::processes;
+use crate::shaper::ShaperNamespace;
 
 /// A topology that is up until this value is dropped: hosts, links, the emulator, and every process on its hosts.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub struct Lab {
     pub(crate) emulator: Option<Emulator>,
     /// The namespace of the emulator's ends of veth pairs; present when packet sockets replace TAP devices.
     pub(crate) far_namespace: Option<NetworkNamespace>,
+    /// The token buckets; present when a link whose driver is the kernel has a rate.
+    pub(crate) shapers: Option<ShaperNamespace>,
     /// The settings changed since the lab came up, by direction.
     pub(crate) changed: BTreeMap<LinkEnd, ChangedSettings>,
     hosts_file: PathBuf,
@@ -41,6 +45,7 @@ pub struct Lab {
 pub(crate) struct ChangedSettings {
     pub(crate) rate: Option<BitRate>,
     pub(crate) delay: Option<Duration>,
+    pub(crate) loss: Option<Probability>,
 }
 
 impl Lab {
@@ -62,6 +67,7 @@ impl Lab {
             hosts: Vec::with_capacity(topology.nodes.len()),
             emulator: None,
             far_namespace: None,
+            shapers: None,
             changed: BTreeMap::new(),
             hosts_file,
             since: Instant::now(),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod addressing;
+mod bucket;
 mod client;
 mod congestion;
 mod control;
@@ -21,12 +22,16 @@ mod lab;
 mod lateness;
 mod link_change;
 mod link_setup;
+mod mac_address;
 mod processes;
 mod record;
 pub mod registry;
 mod report;
 mod report_builder;
+mod shaper;
 
+pub use caudal_link::counters::FrameTotals;
+pub use congestion::restore_congestion_controls;
 pub use control::{ControlRequest, LinkChange};
 pub use daemon_process::DaemonProcess;
 pub use error::LabError;

@@ -125,7 +125,9 @@ impl Registry {
             return Vec::new();
         };
         entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
             .collect()
     }
 

@@ -83,6 +83,9 @@ pub struct DirectionState {
     pub rate_bps: Option<u64>,
     /// The current one-way delay in microseconds.
     pub delay_us: f64,
+    /// The other effects on frames, such as queue, jitter and loss, each in a few words.
+    #[serde(default)]
+    pub impairments: Vec<String>,
     /// The counters.
     #[serde(flatten)]
     pub counters: LinkCounters,
@@ -95,7 +98,7 @@ pub enum LinkCounters {
     /// Those of the emulator: frames, check sequence included.
     #[serde(rename = "frames")]
     Emulator(Box<DirectionReport>),
-    /// Those of the kernel: packets, of which several may be joined, without check sequence.
+    /// Those of the kernel: packets without check sequence; on a link without a rate several may be joined in one.
     #[serde(rename = "packets")]
     Kernel(KernelCounters),
 }
@@ -103,13 +106,13 @@ pub enum LinkCounters {
 /// The packets that the kernel counts in one direction of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounters {
-    /// Packets sent, queued and dropped.
+    /// Packets that the host sent.
     pub offered: FrameTotals,
     /// Packets received at the other end.
     pub delivered: FrameTotals,
-    /// Packets in the queue.
+    /// Packets in the queue of the token bucket.
     pub held: FrameTotals,
-    /// Packets dropped, by reason.
+    /// Packets that the token bucket dropped, by reason.
     pub dropped: BTreeMap<DropReason, PacketCount>,
 }
 

@@ -5,6 +5,7 @@ use std::io;
 
 use caudal_core::units::BitRate;
 use caudal_link::counters::{DropReason, FrameTotals};
+use caudal_link::probability::Probability;
 use caudal_sys::schedule::ThreadPriority;
 use caudal_topology::{Driver, Duplex, Link, LinkEnd, StationDuplex};
 
@@ -129,9 +130,12 @@ impl Lab {
         let changed = self.changed.get(&from).copied().unwrap_or_default();
         let rate = changed.rate.or_else(|| impairments.constant_rate());
         let delay = changed.delay.unwrap_or(impairments.delay);
+        let mut described = impairments.clone();
+        described.loss = changed.loss.map_or(impairments.loss, Probability::fraction);
         DirectionState {
             rate_bps: rate.map(BitRate::bps),
             delay_us: delay.as_nanos() as f64 / 1e3,
+            impairments: described.descriptions(),
             counters,
         }
     }
@@ -148,8 +152,9 @@ impl Lab {
         };
         let sent = counters(from).unwrap_or_default();
         let received = counters(from.opposite()).unwrap_or_default();
-        let queue = interface(from)
-            .and_then(|(host, index)| host.netlink.queue_counters(index).ok()?)
+        let shapers = self.shapers.as_ref();
+        let queue = shapers
+            .and_then(|shapers| shapers.counters(from))
             .unwrap_or_default();
         let held = FrameTotals {
             frames: u64::from(queue.queue_length),
@@ -162,8 +167,8 @@ impl Lab {
         }
         KernelCounters {
             offered: FrameTotals {
-                frames: sent.tx_packets + held.frames + packets,
-                bytes: sent.tx_bytes + held.bytes,
+                frames: sent.tx_packets,
+                bytes: sent.tx_bytes,
             },
             delivered: FrameTotals {
                 frames: received.rx_packets,

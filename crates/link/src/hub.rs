@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
-use caudal_topology::{LateCollision, StationDuplex};
+use caudal_topology::{LateCollision, Readiness, StationDuplex};
 
 use crate::error::LinkError;
 use crate::medium::{Medium, MediumSetup, StationSetup};
@@ -25,14 +25,19 @@ pub fn hub(
     queue: &Queue,
     rng: Rng,
 ) -> Result<Medium, LinkError> {
-    let station = |delay: &Duration| (*delay, queue.clone());
-    hub_with_queues(rate, cables.iter().map(station).collect(), rng)
+    let station = |delay: &Duration| StationSetup {
+        duplex: StationDuplex::Half,
+        delay: *delay,
+        readiness: Readiness::default(),
+        queue: queue.clone(),
+    };
+    hub_of_stations(rate, cables.iter().map(station).collect(), rng)
 }
 
-/// A hub with a station for each propagation delay and queue.
-pub(crate) fn hub_with_queues(
+/// A hub with these stations.
+pub(crate) fn hub_of_stations(
     rate: BitRate,
-    stations: Vec<(Duration, Queue)>,
+    stations: Vec<StationSetup>,
     rng: Rng,
 ) -> Result<Medium, LinkError> {
     let bits = if rate.bps() > 10_000_000 { 23 } else { 8 };
@@ -42,10 +47,5 @@ pub(crate) fn hub_with_queues(
         repeater_delay: Duration::from_nanos(repeater_ns),
         late_collision: LateCollision::Drop,
     };
-    let station = |(delay, queue)| StationSetup {
-        duplex: StationDuplex::Half,
-        delay,
-        queue,
-    };
-    Medium::new(setup, stations.into_iter().map(station).collect(), rng)
+    Medium::new(setup, stations, rng)
 }

@@ -12,7 +12,7 @@ use caudal_link::node::{Egress, NetworkNode};
 use caudal_link::queue::Queue;
 use caudal_link::random::Rng;
 use caudal_link::time::SimTime;
-use caudal_topology::{LateCollision, QueueLimit, StationDuplex};
+use caudal_topology::{LateCollision, QueueLimit, Readiness, StationDuplex};
 
 const ETHERNET: BitRate = BitRate::from_bps(10_000_000);
 const FAST_ETHERNET: BitRate = BitRate::from_bps(100_000_000);
@@ -26,6 +26,7 @@ fn medium(rate: BitRate, duplex: &[StationDuplex], delay: Duration, seed: u64) -
     let station = |duplex: &StationDuplex| StationSetup {
         duplex: *duplex,
         delay,
+        readiness: Readiness::default(),
         queue: Queue::drop_tail(QueueLimit::None),
     };
     let stations = duplex.iter().map(station).collect();
@@ -337,4 +338,43 @@ fn every_station_at_a_hub_receives_every_frame() {
     assert_eq!(out.len(), 300);
     assert_eq!(hub.counters().added.frames, 200);
     assert!(hub.counters().is_balanced(hub.held()));
+}
+
+#[test]
+fn a_station_that_is_ready_after_the_gap_lets_the_other_go_first() {
+    // The first always has a frame, the second now and then, as a switch has acknowledgements for a sender.
+    let collisions = |constant_bits: u32| {
+        let setup = MediumSetup {
+            rate: ETHERNET,
+            repeater_delay: Duration::ZERO,
+            late_collision: LateCollision::Drop,
+        };
+        let station = |constant_bits| StationSetup {
+            duplex: StationDuplex::Half,
+            delay: Duration::ZERO,
+            readiness: Readiness {
+                constant_bits,
+                random_bits: 0,
+            },
+            queue: Queue::drop_tail(QueueLimit::None),
+        };
+        let stations = vec![station(constant_bits), station(0)];
+        let mut medium = Medium::new(setup, stations, Rng::new(1, 0)).unwrap();
+        let mut out = Vec::new();
+        for id in 0..200 {
+            medium.offer(SimTime::START, 0, Frame::with_length(id, 1518), &mut out);
+        }
+        for nth in 1..=50 {
+            let now = SimTime::START.plus_ns(nth * 3_000_000);
+            medium.offer(now, 1, Frame::with_length(nth, 64), &mut out);
+        }
+        medium.advance(SimTime::START.plus_ns(1_000_000_000), &mut out);
+        // One may be given up after 16 collisions.
+        assert!(out.len() >= 245, "{constant_bits}: {}", out.len());
+        medium.collisions(0).unwrap().all
+    };
+    let [ideal, at_the_gap, after_the_gap] = [0, 96, 97].map(collisions);
+    assert!(ideal >= 10 && at_the_gap >= 10, "{ideal}, {at_the_gap}");
+    // A frame may still be offered in the very gap.
+    assert!(after_the_gap <= 2, "{after_the_gap}");
 }

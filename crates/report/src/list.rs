@@ -1,6 +1,7 @@
 //! Lists of recorded runs and studies, and what a list shows of a study.
 
 use caudal_core::date::rfc3339;
+use caudal_core::text::ExternalText;
 use caudal_store::{StoreEntry, StoredStudy};
 use serde::Deserialize;
 
@@ -74,13 +75,15 @@ fn row(entry: &StoreEntry) -> [String; 21] {
     let trial = entry.trial.as_ref();
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let count = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let text =
+        |value: &Option<ExternalText>| value.as_ref().map_or_else(String::new, ExternalText::cell);
+    let tags: Vec<String> = entry.tags.iter().map(ExternalText::to_string).collect();
     [
         entry.id.clone(),
         entry.kind.clone(),
         rfc3339(entry.started_ns.max(0).unsigned_abs()),
         entry.outcome.clone(),
-        entry.tool.clone(),
+        entry.tool.cell(),
         text(&entry.peer),
         text(&entry.title),
         text(&entry.name),
@@ -94,8 +97,8 @@ fn row(entry: &StoreEntry) -> [String; 21] {
         number(entry.headline.rtt_us),
         number(entry.headline.retransmits),
         count(entry.trials),
-        entry.tags.join(","),
-        entry.command.clone(),
+        ExternalText::from(tags.join(",")).cell(),
+        entry.command.cell(),
         entry.started_ns.to_string(),
     ]
 }

@@ -71,8 +71,8 @@ fn main() -> Result<(), StoreError> {
 fn run(nth: u64, samples: u64) -> StoredRun {
     let spread = nth.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let machine = Host {
-        name: "here".to_owned(),
-        kernel: "6.1.0".to_owned(),
+        name: "here".into(),
+        kernel: "6.1.0".into(),
         cpus: 8,
         load_average: Some(nth as f64 / 7.0),
         ..Host::default()
@@ -82,14 +82,11 @@ fn run(nth: u64, samples: u64) -> StoredRun {
         id: format!("{spread:016x}{nth:016x}"),
         started: String::new(),
         tool: Tool {
-            name: "caudal".to_owned(),
-            version: Some("0.1.0".to_owned()),
+            name: "caudal".into(),
+            version: Some("0.1.0".into()),
             compatible_with: None,
         },
-        command: Some(format!(
-            "caudal tcp far{}.example -t 10s -P 4 --omit auto",
-            nth % 10
-        )),
+        command: Some(format!("caudal tcp far{}.example -t 10s -P 4 --omit auto", nth % 10).into()),
     };
     let plan = PlanRecord {
         kind: Some(if nth.is_multiple_of(3) {
@@ -97,7 +94,7 @@ fn run(nth: u64, samples: u64) -> StoredRun {
         } else {
             PlanKind::Tcp
         }),
-        peer: Some("192.0.2.1:5201".to_owned()),
+        peer: Some("192.0.2.1:5201".into()),
         ..PlanRecord::default()
     };
     let flow = FlowReport {

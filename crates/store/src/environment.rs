@@ -96,7 +96,7 @@ mod tests {
         }
         assert_eq!(count(&store, "environment"), 1);
         let mut other = run(20);
-        other.environment.client.as_mut().unwrap().kernel = "6.3.0".to_owned();
+        other.environment.client.as_mut().unwrap().kernel = "6.3.0".into();
         store.record(&other).unwrap();
         assert_eq!(count(&store, "environment"), 2);
         assert_eq!(found(&store, &id(7)), run(7));

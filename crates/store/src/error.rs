@@ -114,6 +114,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Classifies an error of the system on the file at `at`.
+    pub(super) fn from_io(at: &Path, cause: io::Error) -> Self {
+        let at = at.to_owned();
+        match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { at },
+            _ => Self::Open { at, cause },
+        }
+    }
+
     /// Classifies an error of SQLite on the file at `at`.
     pub(super) fn from_sqlite(at: &Path, cause: rusqlite::Error) -> Self {
         let at = at.to_owned();

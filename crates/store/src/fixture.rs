@@ -63,14 +63,14 @@ pub(super) fn run(nth: u64) -> StoredRun {
         id: id(nth),
         started: "2023-11-14T22:13:20.000Z".to_owned(),
         tool: Tool {
-            name: "caudal".to_owned(),
-            version: Some("0.1.0".to_owned()),
+            name: "caudal".into(),
+            version: Some("0.1.0".into()),
             compatible_with: None,
         },
-        command: Some(format!("caudal tcp far -t {nth}")),
+        command: Some(format!("caudal tcp far -t {nth}").into()),
     };
     let plan = PlanRecord {
-        peer: Some("192.0.2.1:5201".to_owned()),
+        peer: Some("192.0.2.1:5201".into()),
         rate: Some(Rate::Limit(BitRate::from_bps(u64::MAX))),
         window: Some(None),
         ..PlanRecord::default()
@@ -119,8 +119,8 @@ pub(super) fn run(nth: u64) -> StoredRun {
 
 fn host(name: &str, load_average: Option<f64>) -> Host {
     Host {
-        name: name.to_owned(),
-        kernel: "6.1.0".to_owned(),
+        name: name.into(),
+        kernel: "6.1.0".into(),
         load_average,
         ..Host::default()
     }

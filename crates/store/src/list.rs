@@ -1,5 +1,6 @@
 //! Lists of runs and studies.
 
+use caudal_core::text::ExternalText;
 use rusqlite::{Row, params};
 use serde::Serialize;
 
@@ -39,15 +40,15 @@ pub struct StoreEntry {
     /// The start, ns since 1970.
     pub started_ns: i64,
     /// The program that measured, with its version; empty for a study.
-    pub tool: String,
+    pub tool: ExternalText,
     /// The address of the peer.
-    pub peer: Option<String>,
+    pub peer: Option<ExternalText>,
     /// The title.
-    pub title: Option<String>,
+    pub title: Option<ExternalText>,
     /// The name of a study.
-    pub name: Option<String>,
+    pub name: Option<ExternalText>,
     /// The command that repeats it.
-    pub command: String,
+    pub command: ExternalText,
     /// The outcome of a run; the state of a study.
     pub outcome: String,
     /// The study that a trial belongs to.
@@ -58,7 +59,7 @@ pub struct StoreEntry {
     /// The number of trials of a study so far.
     pub trials: Option<u64>,
     /// The tags, in order.
-    pub tags: Vec<String>,
+    pub tags: Vec<ExternalText>,
 }
 
 impl Store {
@@ -85,11 +86,13 @@ impl Store {
             let has_tag = filter
                 .tag
                 .as_ref()
-                .is_none_or(|tag| entry.tags.iter().any(|has| has == tag));
-            let has_peer = filter
-                .peer
-                .as_ref()
-                .is_none_or(|peer| entry.peer.as_ref().is_some_and(|has| has.contains(peer)));
+                .is_none_or(|tag| entry.tags.iter().any(|has| has == tag.as_str()));
+            let has_peer = filter.peer.as_ref().is_none_or(|peer| {
+                entry
+                    .peer
+                    .as_ref()
+                    .is_some_and(|has| has.as_received().contains(peer))
+            });
             in_study && has_tag && has_peer && has_words(entry, &words)
         };
         self.read(|connection| {
@@ -114,6 +117,11 @@ impl Store {
     }
 }
 
+/// The text of a column.
+pub(super) fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ExternalText>> {
+    Ok(row.get::<_, Option<String>>(column)?.map(Into::into))
+}
+
 fn entry(row: &Row<'_>) -> rusqlite::Result<StoreEntry> {
     let tags: String = row.get(22)?;
     let common = StoreEntry {
@@ -122,11 +130,11 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<StoreEntry> {
             .get::<_, Option<String>>(2)?
             .unwrap_or_else(|| "study".to_owned()),
         started_ns: row.get(1)?,
-        tool: row.get::<_, Option<String>>(3)?.unwrap_or_default(),
-        peer: row.get(4)?,
-        title: row.get(5)?,
-        name: row.get(17)?,
-        command: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
+        tool: text(row, 3)?.unwrap_or_default(),
+        peer: text(row, 4)?,
+        title: text(row, 5)?,
+        name: text(row, 17)?,
+        command: text(row, 6)?.unwrap_or_default(),
         outcome: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
         trial: study_trial(row)?,
         headline: headline(row)?,
@@ -138,8 +146,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<StoreEntry> {
     }
     let event: Option<String> = row.get(21)?;
     Ok(StoreEntry {
-        title: row.get(18)?,
-        command: row.get(19)?,
+        title: text(row, 18)?,
+        command: text(row, 19)?.unwrap_or_default(),
         outcome: stored::state(event.as_deref().into_iter()).to_owned(),
         ..common
     })
@@ -151,12 +159,14 @@ fn has_words(entry: &StoreEntry, words: &[String]) -> bool {
         return true;
     }
     let optional = [&entry.peer, &entry.title, &entry.name];
-    let required = [&entry.id, &entry.kind, &entry.tool, &entry.command];
-    let text = required
+    let own = [&entry.id, &entry.kind].map(String::as_str);
+    let text = [&entry.tool, &entry.command]
         .into_iter()
         .chain(optional.into_iter().flatten())
         .chain(&entry.tags)
-        .map(|part| part.to_lowercase())
+        .map(ExternalText::as_received)
+        .chain(own)
+        .map(str::to_lowercase)
         .collect::<Vec<_>>();
     words
         .iter()

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 
 /// The path of the store in the user's data directory.
@@ -41,11 +41,8 @@ pub(super) fn is_named_by_environment() -> bool {
 /// A file that the superuser creates in another user's directory belongs to that user: a `sudo` that keeps the user's
 /// home directory must not lock the user out.
 pub(super) fn create(at: &Path) -> io::Result<()> {
-    match fs::metadata(at) {
-        Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => return Ok(()),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-        Err(cause) => return Err(cause),
+    if is_there(at)? {
+        return Ok(());
     }
     let parent = match at.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -71,6 +68,32 @@ pub(super) fn create(at: &Path) -> io::Result<()> {
     match made {
         Ok(_) => give_to_owner_of_directory(at),
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// `true` where there is a file, `false` where there is none.
+///
+/// # Errors
+/// When it is no regular file: opening a FIFO waits for a writer, and a device is no place for a store.
+pub(super) fn is_there(at: &Path) -> io::Result<bool> {
+    match fs::metadata(at) {
+        Ok(meta) if meta.is_file() => Ok(true),
+        Ok(meta) if meta.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(meta) => {
+            let kind = meta.file_type();
+            let name = if kind.is_fifo() {
+                "a FIFO"
+            } else if kind.is_socket() {
+                "a socket"
+            } else {
+                "a device"
+            };
+            Err(io::Error::other(format!(
+                "it is {name}, not a regular file"
+            )))
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(cause),
     }
 }

@@ -20,10 +20,7 @@ impl Store {
     /// # Errors
     /// When it cannot be created or read, is not a store, or is one of a later version: such a file is left unchanged.
     pub fn open(at: &Path) -> Result<Self, StoreError> {
-        location::create(at).map_err(|cause| StoreError::Open {
-            at: at.to_owned(),
-            cause,
-        })?;
+        location::create(at).map_err(|cause| StoreError::from_io(at, cause))?;
         let connection = connect(at, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         Self::prepare(connection, at)
     }
@@ -33,15 +30,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Missing`] where there is none; otherwise as [`open`](Self::open).
     pub fn open_to_read(at: &Path) -> Result<Self, StoreError> {
-        match std::fs::metadata(at) {
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-                return Err(StoreError::Missing { at: at.to_owned() });
-            }
-            Err(cause) => {
-                let at = at.to_owned();
-                return Err(StoreError::Open { at, cause });
-            }
-            Ok(_) => {}
+        if !location::is_there(at).map_err(|cause| StoreError::from_io(at, cause))? {
+            return Err(StoreError::Missing { at: at.to_owned() });
         }
         let opened = connect(at, OpenFlags::SQLITE_OPEN_READ_WRITE)
             .and_then(|connection| Self::prepare(connection, at));
@@ -233,6 +223,23 @@ mod tests {
             "{missing:?}"
         );
         assert!(!directory.store_path().exists());
+    }
+
+    #[test]
+    fn a_fifo_or_a_device_is_refused_without_waiting() {
+        let directory = TestDirectory::new("fifo");
+        let fifo = directory.0.join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        for (at, kind) in [
+            (fifo.as_path(), "a FIFO"),
+            (Path::new("/dev/null"), "a device"),
+        ] {
+            for opened in [Store::open(at), Store::open_to_read(at)] {
+                let text = opened.unwrap_err().to_string();
+                assert!(text.contains(kind) && !text.contains('\n'), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Recording runs, studies and the events of studies.
 
+use caudal_core::text::ExternalText;
 use rusqlite::params;
 use serde_json::Value;
 
@@ -33,10 +34,10 @@ impl Store {
                     params![
                         run.id,
                         run.kind.name(),
-                        run.tool,
-                        run.peer,
-                        run.title,
-                        run.command,
+                        run.tool.as_received(),
+                        run.peer.as_ref().map(ExternalText::as_received),
+                        run.title.as_ref().map(ExternalText::as_received),
+                        run.command.as_received(),
                         run.outcome.name(),
                         trial.map(|trial| &trial.study),
                         trial.map(|trial| &trial.case),

@@ -1,6 +1,7 @@
 //! The contents of a store as values: runs with their samples, studies with their events.
 
 use caudal_core::run::{Environment, Run};
+use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,13 +20,13 @@ pub struct StoredRun {
     /// The start, ns of the wall clock since 1970.
     pub started_ns: i64,
     /// The program that measured, with its version.
-    pub tool: String,
+    pub tool: ExternalText,
     /// The address of the peer.
-    pub peer: Option<String>,
+    pub peer: Option<ExternalText>,
     /// The title.
-    pub title: Option<String>,
+    pub title: Option<ExternalText>,
     /// The command that repeats it.
-    pub command: String,
+    pub command: ExternalText,
     /// The outcome.
     pub outcome: RunOutcome,
     /// The study that it belongs to as a trial.
@@ -64,17 +65,18 @@ impl StoredRun {
 }
 
 /// The program that measured with its version, as lists show it: `caudal 0.1.0 (as iperf3)`, `iperf3 3.12 (imported)`.
-fn tool_label(run: &Run) -> String {
+fn tool_label(run: &Run) -> ExternalText {
     let tool = &run.header.tool;
     let version = tool.version.iter().map(|version| format!(" {version}"));
     let compatible_with = tool.compatible_with.iter();
     let note = compatible_with
         .map(|other| format!(" (as {other})"))
         .chain(run.imported.iter().map(|_| " (imported)".to_owned()));
-    std::iter::once(tool.name.clone())
+    let label: String = std::iter::once(tool.name.to_string())
         .chain(version)
         .chain(note)
-        .collect()
+        .collect();
+    label.into()
 }
 
 /// A trial of a study.

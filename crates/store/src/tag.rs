@@ -1,5 +1,6 @@
 //! Tags of runs and studies.
 
+use caudal_core::text::ExternalText;
 use rusqlite::params;
 
 use crate::error::StoreError;
@@ -46,11 +47,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn tags(&self, id: &str) -> Result<Vec<String>, StoreError> {
+    pub fn tags(&self, id: &str) -> Result<Vec<ExternalText>, StoreError> {
         self.read(|connection| {
             connection
                 .prepare_cached("SELECT tag FROM tagged WHERE id = ? ORDER BY tag")?
-                .query_map([id], |row| row.get(0))?
+                .query_map([id], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
                 .collect()
         })
     }

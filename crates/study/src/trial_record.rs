@@ -35,10 +35,10 @@ pub(crate) fn stored_trial(
         id: trial.id.clone(),
         kind: RunKind::Trial,
         started_ns: i64::try_from(measurements.zero_ns).unwrap_or(i64::MAX),
-        tool: TOOL.to_owned(),
+        tool: TOOL.into(),
         peer: None,
-        title: Some(format!("{experiment}: {}", case.key)),
-        command: command.to_owned(),
+        title: Some(format!("{experiment}: {}", case.key).into()),
+        command: command.into(),
         outcome,
         trial: Some(StudyTrial {
             study: trial.study.clone(),

@@ -38,6 +38,41 @@ pub fn set_tos(socket: impl AsFd, tos: u8) -> io::Result<()> {
     SockRef::from(&socket).set_tclass_v6(tos.into())
 }
 
+/// `IPV6_FLOWLABEL_MGR`, include/uapi/linux/in6.h.
+const FLOW_LABEL_MANAGER: c_int = 32;
+/// `IPV6_FLOWINFO_SEND`, include/uapi/linux/in6.h.
+const FLOW_INFO_SEND: c_int = 33;
+/// `IPV6_FL_F_CREATE`, include/uapi/linux/in6.h.
+const CREATE_LABEL: u16 = 1;
+/// `IPV6_FL_S_ANY`, include/uapi/linux/in6.h: several sockets may have the same label.
+const SHARED_LABEL: u8 = 255;
+
+/// Lets an IPv6 socket send with a flow label (20 bits) to `destination`: it takes effect when the socket is connected to an
+/// address that carries the label as well.
+///
+/// Source: `struct in6_flowlabel_req`, include/uapi/linux/in6.h, and `ipv6_flowlabel_opt`, net/ipv6/ip6_flowlabel.c.
+///
+/// # Errors
+/// Any error of setsockopt(2).
+pub fn set_flow_label(
+    socket: impl AsFd,
+    destination: std::net::Ipv6Addr,
+    label: u32,
+) -> io::Result<()> {
+    // Address, label, action (0: get), share, flags, expiry, linger, padding.
+    let mut request = [0; 32];
+    request[..16].copy_from_slice(&destination.octets());
+    request[16..20].copy_from_slice(&label.to_be_bytes());
+    request[21] = SHARED_LABEL;
+    request[22..24].copy_from_slice(&CREATE_LABEL.to_ne_bytes());
+    match raw::set_option(&socket, libc::IPPROTO_IPV6, FLOW_LABEL_MANAGER, &request) {
+        // Labels of the upper half are used without a lease: net.ipv6.flowlabel_state_ranges.
+        Err(cause) if cause.raw_os_error() != Some(libc::ERANGE) => return Err(cause),
+        _ => {}
+    }
+    raw::set_int(socket, libc::IPPROTO_IPV6, FLOW_INFO_SEND, 1)
+}
+
 /// Restricts the socket to the interface called `name` (`SO_BINDTODEVICE`).
 ///
 /// # Errors
@@ -80,7 +115,7 @@ pub fn set_busy_poll(socket: impl AsFd, microseconds: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::UdpSocket;
+    use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
     #[test]
     fn a_dual_stack_socket_is_marked_in_both_families() -> io::Result<()> {
@@ -91,6 +126,25 @@ mod tests {
             184
         );
         assert_eq!(raw::get_int(&socket, libc::IPPROTO_IP, libc::IP_TOS)?, 184);
+        Ok(())
+    }
+
+    #[test]
+    fn a_flow_label_is_that_of_the_address_a_socket_is_connected_to() -> io::Result<()> {
+        // Labels of the upper half need no lease.
+        for label in [5_u32, 0xf_ffff] {
+            // A machine without IPv6 has nothing to label.
+            let Ok(socket) = UdpSocket::bind("[::1]:0") else {
+                return Ok(());
+            };
+            set_flow_label(&socket, Ipv6Addr::LOCALHOST, label)?;
+            let peer = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 9, label.to_be(), 0);
+            socket.connect(SocketAddr::V6(peer))?;
+            let SocketAddr::V6(connected) = socket.peer_addr()? else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            assert_eq!(connected.flowinfo(), label.to_be());
+        }
         Ok(())
     }
 

@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process, pidfd_open,
     set_parent_process_death_signal, setrlimit, setsid,
@@ -28,6 +30,18 @@ pub fn interrupt(process: u32) {
 fn send(process: u32, signal: Signal) {
     if let Some(process) = pid(process) {
         let _ = kill_process(process, signal);
+    }
+}
+
+/// Locks a file for this process alone until it is closed: `false` when another holds the lock.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::scalar::{ByteValue, FractionValue, RateValue, TimeValue};
 
@@ -115,9 +115,14 @@ pub struct LinkFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The names of the nodes at its two ends.
+    #[serde(deserialize_with = "pair")]
     pub between: [String; 2],
     /// The names of its interfaces at hosts and routers. Default `eth0`, `eth1` … in the order of the links.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "some_pair",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub devices: Option<[String; 2]>,
     /// The largest packet in bytes. Default 1500; below 1280 there is no IPv6.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +133,10 @@ pub struct LinkFile {
     /// The handling of frames that collide after the slot time, at half-duplex ends. Default `drop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_collision: Option<LateCollision>,
+    /// The time that hosts and routers at half-duplex ends need after each frame before they can send the next; without
+    /// effect in full duplex. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness: Option<ReadinessFile>,
     /// The driver: emulator or kernel. Default `auto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<Driver>,
@@ -272,6 +281,18 @@ pub enum DuplexFile {
     FullHalf,
 }
 
+/// The time that a half-duplex station needs after each frame before it can send the next, in bit times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadinessFile {
+    /// The constant part. Default 0.
+    #[serde(default)]
+    pub constant: u32,
+    /// The maximum of the random part, drawn for each frame, uniform from 0. Default 0.
+    #[serde(default)]
+    pub random: u32,
+}
+
 /// The handling of a frame that collided after the slot time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -325,6 +346,17 @@ pub struct StepFile {
     pub at: TimeValue,
     /// The rate; 0 is an outage.
     pub rate: RateValue,
+}
+
+/// Deserializes two strings; of an array, serde alone would ignore what comes after them.
+fn pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
+    let found = Vec::<String>::deserialize(deserializer)?;
+    <[String; 2]>::try_from(found)
+        .map_err(|found| de::Error::invalid_length(found.len(), &"two names"))
+}
+
+fn some_pair<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[String; 2]>, D::Error> {
+    pair(deserializer).map(Some)
 }
 
 /// A queue in front of a line.

@@ -3,6 +3,7 @@
 //! A [`TopologyFile`] is what a user wrote; [`Topology::resolve`] fills in every default and refuses what cannot be built.
 #![forbid(unsafe_code)]
 
+mod description;
 mod driver;
 mod error;
 mod file;
@@ -27,7 +28,7 @@ pub use impairments::{
     BucketSetup, BurstLossSetup, DelayDistribution, Discipline, FrameOrder, Impairments,
     JitterSetup, QueueLimit, QueueSetup, RateSetup, ReorderSetup,
 };
-pub use link::{Duplex, Endpoint, Link, LinkEnd, StationDuplex};
+pub use link::{Duplex, Endpoint, Link, LinkEnd, Readiness, StationDuplex};
 pub use link_override::{LinkOverrideError, parse_value};
 pub use node::{HostSetup, Node, NodeRole, PauseThresholds, SwitchSetup};
 pub use path::Hop;

@@ -63,7 +63,22 @@ pub enum Duplex {
         ends: [StationDuplex; 2],
         /// The handling of frames that collide after the slot time.
         late_collision: LateCollision,
+        /// The readiness of the first and the second end.
+        readiness: [Readiness; 2],
     },
+}
+
+/// The time that a half-duplex station needs after each frame it has sent before it can send the next: the latency of an
+/// interface and its host, in bit times. The default is none.
+///
+/// A station that is ready before the interframe gap ends competes for the medium; one that is ready later lets the
+/// other go first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// The constant part.
+    pub constant_bits: u32,
+    /// The maximum of the random part, which is uniform from 0 and drawn for each frame.
+    pub random_bits: u32,
 }
 
 /// The duplex mode of one station.
@@ -80,5 +95,14 @@ impl Duplex {
     #[must_use]
     pub fn is_half_at(&self, end: usize) -> bool {
         matches!(self, Self::Half { ends, .. } if ends[end] == StationDuplex::Half)
+    }
+
+    /// The readiness of the station at end `end`, 0 or 1.
+    #[must_use]
+    pub fn readiness_at(&self, end: usize) -> Readiness {
+        match self {
+            Self::Half { readiness, .. } => readiness[end],
+            Self::Full => Readiness::default(),
+        }
     }
 }

@@ -141,7 +141,11 @@ scalar!(
     "Share",
     "a fraction from 0 to 1, such as \"1%\"",
     FractionValue::parse,
-    |fraction: &FractionValue, serializer: S| serializer.serialize_f64(fraction.0),
+    |fraction: &FractionValue, serializer: S| if fraction.0 == 1.0 {
+        serializer.serialize_str("100%")
+    } else {
+        serializer.serialize_f64(fraction.0)
+    },
     r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$"
 );
 
@@ -181,16 +185,21 @@ mod tests {
             assert!(read::<FractionValue>(text).is_err(), "{text}");
         }
         assert!(read::<FractionValue>("1.5").is_err());
+        for ambiguous in ["1", "1.0", "\"1\""] {
+            let problem = read::<FractionValue>(ambiguous).unwrap_err();
+            assert!(problem.contains("1% or 100%"), "{problem}");
+        }
     }
 
     #[test]
     fn a_serialized_value_deserializes_to_itself() {
         let time = TimeValue(Duration::from_micros(1500));
         assert_eq!(read(&serde_json::to_string(&time).unwrap()), Ok(time));
-        let fraction = FractionValue(0.123);
-        assert_eq!(
-            read(&serde_json::to_string(&fraction).unwrap()),
-            Ok(fraction)
-        );
+        for fraction in [0.123, 0.0, 1.0].map(FractionValue) {
+            assert_eq!(
+                read(&serde_json::to_string(&fraction).unwrap()),
+                Ok(fraction)
+            );
+        }
     }
 }

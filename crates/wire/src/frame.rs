@@ -2,6 +2,7 @@
 //! authentication code precedes the JSON, and the length counts both.
 
 use crate::authentication::{CODE_BYTES, MessageAuthenticator};
+use caudal_core::text::ExternalText;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Bytes in the length that precedes a message.
@@ -27,7 +28,7 @@ pub enum FrameError {
     Altered,
     /// Not the JSON that was expected.
     #[error("a message does not read as one of ours: {0}")]
-    Malformed(String),
+    Malformed(ExternalText),
 }
 
 /// Encodes a message with its frame.
@@ -56,7 +57,7 @@ pub fn encode_authenticated<M: Serialize>(
 fn encode_after<M: Serialize>(room: usize, message: &M) -> Result<Vec<u8>, FrameError> {
     let mut bytes = vec![0; LENGTH_BYTES + room];
     serde_json::to_writer(&mut bytes, message)
-        .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+        .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
     let length = bytes.len() - LENGTH_BYTES;
     let announced = u32::try_from(length).unwrap_or(u32::MAX);
     if length - room > MAX_MESSAGE_BYTES {
@@ -158,7 +159,7 @@ impl Decoder {
             }
         };
         let message = serde_json::from_slice(json)
-            .map_err(|cause| FrameError::Malformed(cause.to_string()))?;
+            .map_err(|cause| FrameError::Malformed(cause.to_string().into()))?;
         self.read += LENGTH_BYTES + length;
         self.latest = length - room;
         Ok(Some(message))

@@ -4,6 +4,7 @@ use crate::authentication::{Nonce, TokenProof};
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
+use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
 
 /// The reason why a server refuses a request.
@@ -42,10 +43,10 @@ pub enum ToServer {
     /// The first message.
     Hello {
         /// The client.
-        host: Host,
+        host: Box<Host>,
         /// The features that the client requires.
         #[serde(default)]
-        required: Vec<String>,
+        required: Vec<ExternalText>,
         /// The client's nonce, when it has a token.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nonce: Option<Nonce>,
@@ -101,14 +102,14 @@ pub enum ToClient {
         host: Host,
         /// The features of this server beyond those of the protocol version.
         #[serde(default)]
-        features: Vec<String>,
+        features: Vec<ExternalText>,
     },
     /// Refuses a request, and ends the dialogue.
     Refused {
         /// The kind of reason.
         reason: Refusal,
         /// The reason as text.
-        message: String,
+        message: ExternalText,
     },
     /// Answers a ping.
     Pong {
@@ -128,7 +129,7 @@ pub enum ToClient {
         token: String,
         /// The changes the server made to the plan, as text.
         #[serde(default)]
-        changed: Vec<String>,
+        changed: Vec<ExternalText>,
     },
     /// Every data connection has arrived.
     Ready,
@@ -153,7 +154,7 @@ pub enum ToClient {
         usage: Usage,
         /// The reason why the test ended early; absent otherwise.
         #[serde(default)]
-        stopped: Option<String>,
+        stopped: Option<ExternalText>,
     },
     /// A keepalive.
     Alive,

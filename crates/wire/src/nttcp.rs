@@ -4,6 +4,7 @@
 //! `nttcp@-r@-l4096@-n2048@-f@%9b…@-N1`. The receiver opens a port and sends `dataport: 5038`. When all
 //! is transferred, the server prints its row of results on the control connection.
 
+use caudal_core::text::ExternalText;
 use std::fmt::Write;
 
 /// The control port; data ports are those above.
@@ -90,10 +91,10 @@ pub enum RequestError {
     Absent(char),
     /// No option of nttcp.
     #[error("no option of nttcp: {0:?}")]
-    Unknown(String),
+    Unknown(ExternalText),
     /// An invalid value.
     #[error("option -{0}: {1:?} is not {2}")]
-    Value(char, String, &'static str),
+    Value(char, ExternalText, &'static str),
     /// The line is not a request.
     #[error("it did not ask in the words of nttcp")]
     Line,
@@ -139,7 +140,7 @@ impl TransferRequest {
         };
         let mut letters = rest.chars();
         let Some(letter) = letters.next() else {
-            return Err(RequestError::Unknown(word.to_owned()));
+            return Err(RequestError::Unknown(word.into()));
         };
         let attached = letters.as_str();
         let bare = |request: &mut Self, set: fn(&mut Self)| {
@@ -147,7 +148,7 @@ impl TransferRequest {
                 set(request);
                 Ok(true)
             } else {
-                Err(RequestError::Unknown(word.to_owned()))
+                Err(RequestError::Unknown(word.into()))
             }
         };
         let mut value = || {
@@ -161,7 +162,7 @@ impl TransferRequest {
             text.parse::<u64>()
                 .ok()
                 .filter(|number| (least..=most).contains(number))
-                .ok_or_else(|| RequestError::Value(letter, text.to_owned(), what))
+                .ok_or_else(|| RequestError::Value(letter, text.into(), what))
         };
         match letter {
             't' => return bare(self, |request| request.transmit = true),
@@ -201,7 +202,7 @@ impl TransferRequest {
                 if columns(text).is_none() || text.len() > 512 {
                     return Err(RequestError::Value(
                         'f',
-                        text.to_owned(),
+                        text.into(),
                         "a format, such as %9b%8.2rt",
                     ));
                 }
@@ -209,7 +210,7 @@ impl TransferRequest {
             }
             'N' => self.number = Some(number(value(), "a number between 1 and 9", 1, 9)? as u8),
             'c' | 's' | 'S' | 'd' | 'R' | 'm' => return Err(RequestError::Absent(letter)),
-            _ => return Err(RequestError::Unknown(word.to_owned())),
+            _ => return Err(RequestError::Unknown(word.into())),
         }
         self.fit();
         Ok(true)
@@ -255,7 +256,7 @@ impl TransferRequest {
         let mut request = Self::default();
         while let Some(word) = words.next() {
             if !request.take(word, &mut words)? {
-                return Err(RequestError::Unknown(word.to_owned()));
+                return Err(RequestError::Unknown(word.into()));
             }
         }
         Ok(request)

@@ -170,13 +170,47 @@ fn layouts_are_told_apart_by_the_words_at_12_and_16() {
         (digits(16).layout, digits(16).wide),
         (HeaderLayout::Sixteen, true)
     );
-    // 2.2: a plain header of 64 bytes; 2.0.13: wide ids and no extension.
+    // 2.2: a plain header of 64 bytes; 2.0.13: flags for wide ids, and the pattern where threads and times could be.
     let new = with(&[1, 9, 9, 0, 0x4801_00a0, 1, 5001, 0, 0, 0xffff_ff9c]);
     assert_eq!((new.layout, new.wide), (HeaderLayout::Sixteen, true));
-    let middle = with(&[0, 9, 9, 0, 0x0800_0000, 1, 5001, 0, 1_048_576, 0xffff_ff9c]);
+    let pattern = [0x3031_3233, 0x3435_3637, 0x3839_3031, 0x3031_0034];
+    let thirteen = with(&[&[0, 9, 9, 0, 0x0800_0000], &pattern[..]].concat());
     assert_eq!(
-        (middle.layout, middle.wide),
-        (HeaderLayout::SixteenOld, true)
+        (thirteen.layout, thirteen.wide),
+        (HeaderLayout::Sixteen, true)
+    );
+    assert_eq!(thirteen.header.unwrap().threads, 1);
+    // 2.0.10 to 2.0.12: the pattern where the upper half of the id would be; with --udp-counters-64bit that half.
+    let ten = with(&[&[0, 9, 9, 0x3233_3435, 0], &pattern[..]].concat());
+    assert_eq!((ten.layout, ten.wide), (HeaderLayout::SixteenOld, false));
+    let ten = with(&[&[0, 9, 9, 0, 0], &pattern[..]].concat());
+    assert_eq!((ten.layout, ten.wide), (HeaderLayout::SixteenOld, true));
+}
+
+#[test]
+fn the_last_number_is_the_same_by_the_arithmetic_of_every_version() {
+    let with = |id: u32, upper: u32, wide: bool, next: u64| {
+        let mut datagram = [0; 64];
+        datagram[..4].copy_from_slice(&id.to_be_bytes());
+        datagram[12..16].copy_from_slice(&upper.to_be_bytes());
+        let read = Iperf2Datagram::read(&datagram, HeaderLayout::Sixteen, wide).unwrap();
+        assert!(read.id < 0);
+        let last = read.last_number(wide, next);
+        (last.number, last.has_sign_bit)
+    };
+    // As 2.0.9, 2.0.10 (with its pattern), 2.0.10 --udp-counters-64bit and 2.0.13 send 19 datagrams.
+    assert_eq!(with(0xffff_ffed, 0, false, 19), (19, false));
+    assert_eq!(with(0x8000_0013, 0x3233_3435, false, 19), (19, true));
+    assert_eq!(with(19, 0x8000_0000, true, 19), (19, true));
+    assert_eq!(with(0xffff_ffed, 0xffff_ffff, true, 19), (19, false));
+    // A million that are lost change nothing.
+    assert_eq!(
+        with(0x8000_0000 | 1_000_000, 0, false, 7),
+        (1_000_000, true)
+    );
+    assert_eq!(
+        with(1_000_000_u32.wrapping_neg(), 0, false, 7),
+        (1_000_000, false)
     );
 }
 
@@ -248,7 +282,11 @@ fn a_report_comes_back_in_the_layout_of_the_client() {
         jitter_us: 1_000_005,
         transit: None,
     };
-    for (layout, length) in [(HeaderLayout::Twelve, 52), (HeaderLayout::Sixteen, 128)] {
+    for (layout, length) in [
+        (HeaderLayout::Twelve, 112),
+        (HeaderLayout::SixteenOld, 120),
+        (HeaderLayout::Sixteen, 128),
+    ] {
         let sent = report.encode(layout);
         assert_eq!(sent.len(), length);
         let read = ServerReport::decode(&sent).unwrap();
@@ -261,10 +299,9 @@ fn a_report_comes_back_in_the_layout_of_the_client() {
             "{layout:?}"
         );
     }
-    // 2.0.10 to 2.0.13 have a word between the count and the jitter.
+    // 2.0.10 to 2.0.12 have a word between the count and the jitter.
     let middle = report.encode(HeaderLayout::SixteenOld);
-    assert_eq!(middle.len(), 60);
-    assert_eq!(middle[16..20], [0x88, 0, 0, 0]);
+    assert_eq!(middle[16..20], [0x80, 0, 0, 0]);
     assert_eq!(middle[16 + 36..16 + 44], [0, 0, 0, 1, 0, 0, 0, 5]);
     assert_eq!(ServerReport::decode(&[0x80; 52]), None);
 }

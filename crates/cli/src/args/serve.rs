@@ -1,7 +1,7 @@
 //! `caudal serve`
 
 use super::protocol::any_protocol;
-use caudal_core::units::{BitRate, parse_duration};
+use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use caudal_engine::{Network, Protocol};
 use clap::Args;
 use std::net::IpAddr;
@@ -24,10 +24,11 @@ pub struct ServeArgs {
     /// The port, for control and data, TCP and UDP
     #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
     pub port: u16,
-    /// End after one client's session
+    /// End after one client's session that had a test
     #[arg(short = '1', long)]
     pub one_off: bool,
-    /// Clients at once; one more waits up to a second for a free slot and is then refused
+    /// Clients at once; one more waits up to a second for a free slot and is then refused. Those that are silent give way to
+    /// clients of sources that have fewer
     #[arg(
         long,
         value_name = "N",
@@ -35,12 +36,27 @@ pub struct ServeArgs {
         allow_negative_numbers = true
     )]
     pub max_clients: usize,
-    /// Maximum rate of one test in each direction
+    /// Clients at once of one source, an IPv4 address or a /64 of IPv6; of iperf 2, connections [default: a quarter of
+    /// --max-clients]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub max_clients_per_source: Option<usize>,
+    /// Maximum rate of one test in each direction: TCP beyond it is not read, UDP far beyond it ends the test
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub max_rate: Option<BitRate>,
     /// Maximum duration of one test
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub max_time: Option<Duration>,
+    /// Maximum payload of one test in each direction
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub max_bytes: Option<ByteCount>,
+    /// Memory for the buffers of all clients; a test that needs more is refused
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "512Mi",
+        allow_hyphen_values = true
+    )]
+    pub max_memory: ByteCount,
     /// Answer only clients from this network (may be given several times, or with commas)
     #[arg(long, value_name = "CIDR", value_delimiter = ',')]
     pub allow: Vec<Network>,
@@ -80,8 +96,9 @@ pub struct ServeArgs {
     /// Do not connect back to iperf 2 clients that ask for it (their -d and -r)
     #[arg(long, help_heading = "iperf 2 and nttcp")]
     pub no_connect_back: bool,
-    /// Send UDP in reverse to iperf 2 clients from this network without proof of their address; others need a TCP
-    /// connection first (may be given several times, or with commas)
+    /// Count the addresses of iperf 2's UDP clients from this network as validated. Others get UDP in reverse once for
+    /// each TCP connection, at most 10 s after it, and otherwise no more bytes than they send (may be given several
+    /// times, or with commas)
     #[arg(
         long,
         value_name = "CIDR",

@@ -3,13 +3,16 @@
 use super::output::OutputArgs;
 use super::target::TargetArgs;
 use super::traffic::{RateArg, TrafficArgs, rate};
-use caudal_core::units::{ByteCount, parse_fraction};
+use caudal_core::units::{BitRate, ByteCount, parse_fraction};
 use clap::Args;
 
 const EXAMPLES_UDP: &str = "Examples:\n  \
     caudal udp server.example -b 100M -l 1448\n  \
     caudal udp server.example --find-rate 0.1% -b 1G   the highest rate with at most 0.1 % loss\n  \
     caudal udp --rate max -l 1448       this machine's own UDP";
+/// The payload rate of a flow that is given none.
+const DEFAULT_RATE: BitRate = BitRate::from_bps(1_000_000);
+
 /// `caudal udp`
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES_UDP)]
@@ -20,9 +23,9 @@ pub struct UdpArgs {
     /// The arguments of all throughput tests.
     #[command(flatten)]
     pub traffic: TrafficArgs,
-    /// Payload rate of each flow; `max` for as fast as possible
-    #[arg(short = 'b', long, value_name = "RATE", default_value = "1M", value_parser = rate, help_heading = "UDP", allow_hyphen_values = true)]
-    pub rate: RateArg,
+    /// Payload rate of each flow; `max` for as fast as possible [default: 1M; max with --find-rate]
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = rate, help_heading = "UDP", allow_hyphen_values = true)]
+    rate: Option<RateArg>,
     /// Payload bytes in a datagram, 32 to 65507; by default the largest that fits the path MTU
     #[arg(
         short,
@@ -41,6 +44,18 @@ pub struct UdpArgs {
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl UdpArgs {
+    /// The payload rate of each flow: a search that is given none begins with as much as the sender can send.
+    #[must_use]
+    pub const fn rate(&self) -> RateArg {
+        match (self.rate, self.find_rate) {
+            (Some(rate), _) => rate,
+            (None, Some(_)) => RateArg::Max,
+            (None, None) => RateArg::Limit(DEFAULT_RATE),
+        }
+    }
 }
 
 fn loss(text: &str) -> Result<f64, String> {

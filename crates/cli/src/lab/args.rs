@@ -172,8 +172,12 @@ pub struct LabSetArgs {
 #[derive(Debug, Clone, Args)]
 pub struct LabDownArgs {
     /// The name of the lab, where several are up
+    #[arg(conflicts_with = "lab")]
     pub name: Option<String>,
+    /// The lab, as other commands name it.
+    #[command(flatten)]
+    pub selection: LabSelectionArgs,
     /// Take down every lab
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, conflicts_with_all = ["name", "lab"])]
     pub all: bool,
 }

@@ -4,6 +4,7 @@ use super::args::{LabArgs, LabCommand, LabDownArgs, LabShowArgs, LabStatsArgs};
 use super::print::{print, print_to};
 use super::{drawing, file, keep, list, stats, tree};
 use crate::exit::{Exit, Failure};
+use crate::output::diagnostic;
 use caudal_lab::registry::Registry;
 use caudal_lab::{ControlRequest, daemon};
 use caudal_sys::signal::Interrupt;
@@ -22,7 +23,9 @@ pub fn lab(args: &LabArgs, interrupt: &Interrupt) -> Result<Exit, Failure> {
     }
     let registry = Registry::open()?;
     for name in registry.clean_up() {
-        eprintln!("caudal: removed the remains of lab {name}, whose process was killed");
+        diagnostic(&format!(
+            "removed the remains of lab {name}, whose process was killed"
+        ));
     }
     match &args.command {
         LabCommand::Up(up) => keep::up(&registry, up, interrupt),
@@ -84,7 +87,8 @@ fn take_down(registry: &Registry, args: &LabDownArgs) -> Result<Exit, Failure> {
     let records = if args.all {
         registry.list()
     } else {
-        vec![registry.find(args.name.as_deref())?]
+        let name = args.name.as_deref().or(args.selection.lab.as_deref());
+        vec![registry.find(name)?]
     };
     for record in records {
         registry.take_down(&record);

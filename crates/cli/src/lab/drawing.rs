@@ -8,8 +8,10 @@ use caudal_lab::{DirectionState, LabReport, LinkState, NodeState};
 use super::text::{count, delay, rate};
 use caudal_plot::escaped;
 
-const COLUMN: f64 = 250.0;
-const ROW: f64 = 110.0;
+const MIN_COLUMN: f64 = 250.0;
+const MIN_ROW: f64 = 110.0;
+/// The distance between a label and the nodes beside it.
+const LABEL_MARGIN: f64 = 12.0;
 const MARGIN: f64 = 30.0;
 const TOP: f64 = 60.0;
 const WIDTH: f64 = 120.0;
@@ -44,17 +46,21 @@ const STYLE: &str = "
 pub(super) fn svg(report: &LabReport) -> String {
     let columns = columns(report);
     let rows = columns.iter().map(Vec::len).max().unwrap_or(1);
+    let spacing = Spacing::new(report);
     let mut positions: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (column, nodes) in columns.iter().enumerate() {
         // Every column is centred vertically.
-        let first = TOP + (rows - nodes.len()) as f64 * ROW / 2.0;
+        let first = TOP + (rows - nodes.len()) as f64 * spacing.row / 2.0;
         for (row, node) in nodes.iter().enumerate() {
-            let at = (MARGIN + column as f64 * COLUMN, first + row as f64 * ROW);
+            let at = (
+                MARGIN + column as f64 * spacing.column,
+                first + row as f64 * spacing.row,
+            );
             positions.insert(node, at);
         }
     }
-    let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * COLUMN + WIDTH;
-    let height = TOP + rows as f64 * ROW + 30.0;
+    let width = MARGIN * 2.0 + (columns.len().max(1) - 1) as f64 * spacing.column + WIDTH;
+    let height = TOP + rows as f64 * spacing.row + 30.0;
     let title = report.title.as_deref().unwrap_or("a network");
     let heading = format!("{}: {title}", report.name);
     // A long title widens the drawing.
@@ -150,92 +156,175 @@ fn draw_link(
         escaped(&link.driver),
         my + bend
     );
+    let direction = ScreenDirection::between(from, to);
     // The label of a vertical link is beside the line.
-    let (label_x, anchor) = if (x1 - x2).abs() < 1.0 {
+    let (label_x, anchor) = if direction.is_vertical() {
         (mx + 8.0, "start")
     } else {
         (mx, "middle")
     };
-    draw_label(svg, &LinkLabel::new(link), (label_x, my), anchor);
+    draw_label(svg, &label_lines(link, direction), (label_x, my), anchor);
 }
 
-/// The four lines of text on a link; empty lines are not drawn.
-struct LinkLabel<'a> {
-    name: &'a str,
-    properties: String,
-    traffic: String,
-    dropped: String,
+/// The distances between nodes that leave room for the labels of links.
+struct Spacing {
+    column: f64,
+    row: f64,
 }
 
-impl<'a> LinkLabel<'a> {
-    fn new(link: &'a LinkState) -> Self {
-        let (forward, backward) = (rate(&link.forward), rate(&link.backward));
-        let mut properties = if forward == backward {
-            forward
-        } else {
-            format!("{forward} / {backward}")
+impl Spacing {
+    fn new(report: &LabReport) -> Self {
+        let mut spacing = Self {
+            column: MIN_COLUMN,
+            row: MIN_ROW,
         };
-        if let Some(delay) = delay(&link.forward) {
-            properties.push_str(&format!(", {delay}"));
+        for link in &report.links {
+            let lines = label_lines(link, ScreenDirection::Right);
+            let wide = WIDTH + label_width(&lines) + 2.0 * LABEL_MARGIN;
+            spacing.column = spacing.column.max(wide);
+            spacing.row = spacing.row.max(label_height(&lines) + LABEL_MARGIN);
         }
-        if link.duplex != "full" {
-            properties.push_str(&format!(", {}", link.duplex));
-        }
-        let directions = [&link.forward, &link.backward];
-        let dropped: u64 = directions.into_iter().map(DirectionState::dropped).sum();
-        let [forward, backward] = directions.map(|direction| direction.delivered().frames);
-        Self {
-            name: &link.name,
-            properties,
-            traffic: format!("→ {}  ← {}", count(forward), count(backward)),
-            dropped: if dropped > 0 {
-                format!("{} dropped", count(dropped))
-            } else {
-                String::new()
-            },
-        }
-    }
-
-    /// The width of the longest line, from the usual width of a letter in its font.
-    fn width(&self) -> f64 {
-        [
-            (self.name, 7.6),
-            (self.properties.as_str(), 6.8),
-            (self.traffic.as_str(), 6.2),
-            (self.dropped.as_str(), 6.2),
-        ]
-        .map(|(text, letter)| text.chars().count() as f64 * letter)
-        .into_iter()
-        .fold(0.0, f64::max)
+        spacing
     }
 }
 
-/// A label around `y`; one that is centred on the line hides it behind the text.
-fn draw_label(svg: &mut String, label: &LinkLabel<'_>, (x, y): (f64, f64), anchor: &str) {
+/// The direction in which a link leads from its first end to its second in the drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ScreenDirection {
+    Right,
+    Left,
+    Down,
+    Up,
+}
+
+impl ScreenDirection {
+    fn between(from: (f64, f64), to: (f64, f64)) -> Self {
+        let is_vertical = (from.0 - to.0).abs() < 1.0;
+        match (is_vertical, from.0 < to.0, from.1 < to.1) {
+            (false, true, _) => Self::Right,
+            (false, false, _) => Self::Left,
+            (true, _, true) => Self::Down,
+            (true, _, false) => Self::Up,
+        }
+    }
+
+    const fn is_vertical(self) -> bool {
+        matches!(self, Self::Down | Self::Up)
+    }
+
+    /// The directions of `link` with their arrows: first the one to the right or down.
+    const fn arrows(self, link: &LinkState) -> [(&'static str, &DirectionState); 2] {
+        match self {
+            Self::Right => [("→", &link.forward), ("←", &link.backward)],
+            Self::Left => [("→", &link.backward), ("←", &link.forward)],
+            Self::Down => [("↓", &link.forward), ("↑", &link.backward)],
+            Self::Up => [("↓", &link.backward), ("↑", &link.forward)],
+        }
+    }
+}
+
+/// A line of text on a link.
+struct LabelLine {
+    class: &'static str,
+    text: String,
+    /// The usual width of a letter in its font.
+    letter: f64,
+}
+
+impl LabelLine {
+    fn new(class: &'static str, text: String) -> Self {
+        let letter = match class {
+            "name" => 7.6,
+            "" => 6.8,
+            _ => 6.2,
+        };
+        Self {
+            class,
+            text,
+            letter,
+        }
+    }
+}
+
+/// The name of a link, its rate and delay, its other effects on frames, what it delivered and what it dropped.
+fn label_lines(link: &LinkState, direction: ScreenDirection) -> Vec<LabelLine> {
+    let arrows = direction.arrows(link);
+    let [(first_arrow, first), (second_arrow, second)] = arrows;
+    let mut lines = vec![LabelLine::new("name", link.name.clone())];
+    let properties = |direction: &DirectionState| {
+        let mut properties = vec![rate(direction)];
+        properties.extend(delay(direction));
+        if link.duplex != "full" {
+            properties.push(link.duplex.clone());
+        }
+        properties.join(", ")
+    };
+    let both_alike = first.impairments == second.impairments;
+    if both_alike && properties(first) == properties(second) {
+        lines.push(LabelLine::new("", properties(first)));
+    } else {
+        lines.extend(arrows.map(|(arrow, direction)| {
+            LabelLine::new("", format!("{arrow} {}", properties(direction)))
+        }));
+    }
+    for (arrow, direction) in arrows.iter().take(if both_alike { 1 } else { 2 }) {
+        let lead = if both_alike {
+            String::new()
+        } else {
+            format!("{arrow} ")
+        };
+        let shown = direction.impairments.iter();
+        lines.extend(shown.map(|text| LabelLine::new("small", format!("{lead}{text}"))));
+    }
+    let [one, other] = arrows.map(|(_, direction)| count(direction.delivered().frames));
+    lines.push(LabelLine::new(
+        "small",
+        format!("{first_arrow} {one}  {second_arrow} {other}"),
+    ));
+    let dropped = first.dropped() + second.dropped();
+    if dropped > 0 {
+        lines.push(LabelLine::new(
+            "lost",
+            format!("{} dropped", count(dropped)),
+        ));
+    }
+    lines
+}
+
+/// The height of a line of a label.
+const LINE: f64 = 14.0;
+
+fn label_width(lines: &[LabelLine]) -> f64 {
+    let widths = lines
+        .iter()
+        .map(|line| line.text.chars().count() as f64 * line.letter);
+    widths.fold(0.0, f64::max)
+}
+
+fn label_height(lines: &[LabelLine]) -> f64 {
+    lines.len() as f64 * LINE + 6.0
+}
+
+/// A label centred on `y`; one that is centred on the line hides it behind the text.
+fn draw_label(svg: &mut String, lines: &[LabelLine], (x, y): (f64, f64), anchor: &str) {
+    let height = label_height(lines);
+    let top = y - height / 2.0;
     if anchor == "middle" {
-        let width = label.width();
-        let height = if label.dropped.is_empty() { 50 } else { 64 };
+        let width = label_width(lines);
         let _ = writeln!(
             svg,
-            "<rect class=\"plate\" x=\"{:.0}\" y=\"{:.0}\" width=\"{width:.0}\" height=\"{height}\"/>",
+            "<rect class=\"plate\" x=\"{:.0}\" y=\"{top:.0}\" width=\"{width:.0}\" height=\"{height:.0}\"/>",
             x - width / 2.0,
-            y - 30.0
         );
     }
-    for (class, text, dy) in [
-        ("name", label.name, -18.0),
-        ("", &label.properties, -4.0),
-        ("small", &label.traffic, 14.0),
-        ("lost", &label.dropped, 28.0),
-    ] {
-        if !text.is_empty() {
-            let _ = writeln!(
-                svg,
-                "<text class=\"{class}\" x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
-                y + dy,
-                escaped(text)
-            );
-        }
+    for (nth, line) in lines.iter().enumerate() {
+        let _ = writeln!(
+            svg,
+            "<text class=\"{}\" x=\"{x:.0}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>",
+            line.class,
+            top + LINE * (nth as f64 + 1.0) - 1.0,
+            escaped(&line.text)
+        );
     }
 }
 
@@ -267,4 +356,67 @@ fn draw_node(svg: &mut String, node: &NodeState, (x, y): (f64, f64)) {
         y + 37.0,
         escaped(&below)
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_lab::{FrameTotals, KernelCounters, LinkCounters};
+    use std::collections::BTreeMap;
+
+    fn direction(rate: u64, frames: u64) -> DirectionState {
+        let totals = |frames| FrameTotals { frames, bytes: 0 };
+        DirectionState {
+            rate_bps: Some(rate),
+            delay_us: 0.0,
+            impairments: vec![],
+            counters: LinkCounters::Kernel(KernelCounters {
+                offered: totals(frames),
+                delivered: totals(frames),
+                held: totals(0),
+                dropped: BTreeMap::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn arrows_point_where_the_frames_go_in_the_drawing() {
+        let link = LinkState {
+            name: "line".to_owned(),
+            between: ["a", "b"].map(str::to_owned),
+            devices: ["eth0", "eth0"].map(str::to_owned),
+            driver: "kernel".to_owned(),
+            duplex: "full".to_owned(),
+            mtu: 1500,
+            forward: direction(1_000_000, 7),
+            backward: direction(2_000_000, 9),
+        };
+        let table = [
+            (
+                (0.0, 0.0),
+                (9.0, 0.0),
+                ["→ 1 Mbit/s", "← 2 Mbit/s", "→ 7  ← 9"],
+            ),
+            (
+                (9.0, 5.0),
+                (0.0, 0.0),
+                ["→ 2 Mbit/s", "← 1 Mbit/s", "→ 9  ← 7"],
+            ),
+            (
+                (0.0, 0.0),
+                (0.0, 9.0),
+                ["↓ 1 Mbit/s", "↑ 2 Mbit/s", "↓ 7  ↑ 9"],
+            ),
+            (
+                (0.0, 9.0),
+                (0.0, 0.0),
+                ["↓ 2 Mbit/s", "↑ 1 Mbit/s", "↓ 9  ↑ 7"],
+            ),
+        ];
+        for (from, to, texts) in table {
+            let lines = label_lines(&link, ScreenDirection::between(from, to));
+            let shown: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+            assert_eq!(shown[1..], texts, "{from:?} to {to:?}");
+        }
+    }
 }

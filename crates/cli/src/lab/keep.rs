@@ -1,5 +1,6 @@
 //! The daemon of a lab, and commands on the hosts of a lab.
 
+use crate::output::diagnostic;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command};
 
@@ -27,7 +28,7 @@ pub(super) fn up(
     let name = file::name(&args.what, args.name.as_deref())?;
     let (_, warnings) = start(registry, topology, &name, false)?;
     for warning in &warnings {
-        eprintln!("caudal: {warning}");
+        diagnostic(&warning.to_string());
     }
     if interrupt.count() > 0 {
         registry.take_down(&registry.find(Some(&name))?);
@@ -82,7 +83,7 @@ pub(super) fn run(
     let name = format!("{base}-{}", std::process::id());
     let (daemon, warnings) = start(registry, topology, &name, true)?;
     for warning in &warnings {
-        eprintln!("caudal: {warning}");
+        diagnostic(&warning.to_string());
     }
     let ended = (|| {
         let record = registry.find(Some(&name))?;
@@ -103,7 +104,9 @@ pub(super) fn run(
         match registry.report(&record) {
             Ok(report) => print_lateness(&report, args.quiet),
             Err(error) => {
-                eprintln!("caudal: the network was down before the command ended: {error}");
+                diagnostic(&format!(
+                    "the network was down before the command ended: {error}"
+                ));
             }
         }
         Ok(status)
@@ -144,17 +147,17 @@ fn print_lateness(report: &LabReport, quiet: bool) {
     let run = &emulator.run;
     if run.must_repeat {
         let max = run.max_us.unwrap_or(0.0) / 1e3;
-        eprintln!(
-            "caudal: the emulator stalled for up to {max:.1} ms ({} frames late, {} dropped unread): repeat the measurement",
+        diagnostic(&format!(
+            "the emulator stalled for up to {max:.1} ms ({} frames late, {} dropped unread): repeat the measurement",
             run.stalls, run.unread
-        );
+        ));
     } else if let (false, Some(p50), Some(p99), Some(max)) =
         (quiet, run.p50_us, run.p99_us, run.max_us)
     {
-        eprintln!(
-            "caudal: the emulator delivered {} frames, late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max)",
+        diagnostic(&format!(
+            "the emulator delivered {} frames, late by {p50:.0} us (p50), {p99:.0} us (p99), {max:.0} us (max)",
             run.deliveries
-        );
+        ));
     }
 }
 

@@ -58,6 +58,9 @@ fn branch(
         let far = &link.between[1 - near];
         let _ = writeln!(text, "{margin}{corner} {}", link_line(link, near));
         let inner = format!("{margin}{below}");
+        for line in impairment_lines(link, near) {
+            let _ = writeln!(text, "{inner}{line}");
+        }
         let _ = writeln!(text, "{inner}{}", traffic_line(link, near));
         let Some(other) = report.nodes.iter().find(|node| node.name == *far) else {
             continue;
@@ -106,6 +109,21 @@ fn link_line(link: &LinkState, near: usize) -> String {
     }
     properties.push(link.driver.clone());
     properties.join("  ")
+}
+
+/// The queue, loss, jitter and the like of a link, in one line where both directions have the same.
+fn impairment_lines(link: &LinkState, near: usize) -> Vec<String> {
+    let (out, back) = directions(link, near);
+    let line = |direction: &DirectionState| direction.impairments.join(", ");
+    let lines = if out.impairments == back.impairments {
+        vec![line(out)]
+    } else {
+        vec![format!("→ {}", line(out)), format!("← {}", line(back))]
+    };
+    lines
+        .into_iter()
+        .filter(|line| !line.trim_matches(['→', '←', ' ']).is_empty())
+        .collect()
 }
 
 fn traffic_line(link: &LinkState, near: usize) -> String {

@@ -61,7 +61,7 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
         summary
             .limited_by
             .as_ref()
-            .map(|limit| format!("  limited by: {}: {}", limit.limit, limit.evidence)),
+            .map(|limit| format!("  limited by: {}: {}", limit.name(), limit.evidence)),
     );
     lines.extend(tcp_line(summary));
     if let Some(loss) = &summary.loss {
@@ -222,6 +222,13 @@ fn cpu_line(summary: &DirectionSummary) -> Option<String> {
 fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    if !loss.is_complete() && loss.received.is_none() {
+        push(format!(
+            "  datagrams: {} sent; how many arrived is unknown: the receiver did not report it",
+            count(loss.sent)
+        ));
+        return;
+    }
     if !loss.is_complete() {
         push(format!(
             "  datagrams: {} sent, at least {} received; loss unknown: the receiver's final report did not arrive",
@@ -273,12 +280,16 @@ fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
     let bound = location.receiver_socket_at_least;
+    let damaged = match location.checksum {
+        Some(errors @ 1..) => format!(", {errors} with a wrong checksum"),
+        _ => String::new(),
+    };
     let beyond = match location.path_or_socket {
         Some(rest) => format!(
             "{rest} on the path or at the receiving socket, which the other end does not tell apart"
         ),
         None => format!(
-            "{}{} on the path, {}{} at the receiving socket{}",
+            "{}{} on the path{damaged}, {}{} at the receiving socket{}",
             if bound { "at most " } else { "" },
             count(location.path),
             if bound { "at least " } else { "" },
@@ -317,7 +328,7 @@ fn granted(run: &Run, direction: Direction) -> Option<String> {
             "  granted: {}, MSS {}, path MTU {mtu}, send buffer {send}, receive buffer {receive}",
             sender
                 .and_then(|granted| granted.congestion.clone())
-                .unwrap_or_else(|| "unknown".to_owned()),
+                .unwrap_or_else(|| "unknown".into()),
             sender
                 .and_then(|granted| granted.mss)
                 .map_or_else(|| "unknown".to_owned(), |mss| format!("{mss} B"))

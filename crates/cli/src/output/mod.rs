@@ -2,6 +2,7 @@
 
 pub mod closing;
 pub mod csv;
+mod diagnostic;
 pub mod interval_table;
 pub mod json_lines;
 pub mod progress;
@@ -12,3 +13,4 @@ pub mod table;
 pub mod text;
 pub mod text_form;
 pub mod views;
+pub use diagnostic::diagnostic;

@@ -30,13 +30,13 @@ impl Progress {
         let full = (self.complete * BAR / self.total.max(1)).min(BAR) as usize;
         let bar = format!("{}{}", "#".repeat(full), ".".repeat(BAR as usize - full));
         let size = progress.size_bytes;
-        sink.write(&format!("\r\x1b[K\x1b[2m{size:>8}  [{bar}]\x1b[0m"));
+        sink.write_with_controls(&format!("\r\x1b[K\x1b[2m{size:>8}  [{bar}]\x1b[0m"));
     }
 
     /// Removes the bar.
     pub fn end(&self, sink: &mut Sink) {
         if self.complete > 0 {
-            sink.write("\r\x1b[K");
+            sink.write_with_controls("\r\x1b[K");
         }
     }
 }

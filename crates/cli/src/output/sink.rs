@@ -1,6 +1,7 @@
 //! The sinks of output: a file or standard output, with every failed write recorded.
 
 use crate::exit::{Exit, Failure};
+use caudal_core::text::printable;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -64,9 +65,14 @@ impl Sink {
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
-    /// Writes text as it is. The first failure is returned by [`finish`](Self::finish), except that a reader has
-    /// closed its end of a pipe, which [`is_closed`](Self::is_closed) reports.
+    /// Writes text of any number of lines; what is not printable is escaped, as JSON escapes it.
     pub fn write(&mut self, text: &str) {
+        self.write_with_controls(&printable(text));
+    }
+
+    /// Writes text that steers a terminal, which nothing from outside may be part of. The first failure is returned by
+    /// [`finish`](Self::finish), except that a reader has closed its end of a pipe, which [`is_closed`](Self::is_closed) reports.
+    pub fn write_with_controls(&mut self, text: &str) {
         if self.failed.is_some() || self.closed {
             return;
         }

@@ -69,13 +69,13 @@ impl IntervalTable {
                 lines.push('\n');
             }
         }
-        sink.write(&lines);
+        sink.write_with_controls(&lines);
     }
 
     /// Removes the rewritten region.
     pub fn end(&mut self, sink: &mut Sink) {
         if self.rewrites {
-            sink.write(&self.erase_region());
+            sink.write_with_controls(&self.erase_region());
             self.region = 0;
         }
     }

@@ -153,12 +153,12 @@ pub(super) fn result(entry: &StoreEntry) -> String {
 /// The case, tags, title and peer.
 fn what(entry: &StoreEntry) -> String {
     let mut parts = Vec::new();
-    parts.extend(entry.name.clone());
+    parts.extend(entry.name.as_ref().map(ToString::to_string));
     parts.extend(entry.trial.as_ref().map(|of| of.case.clone()));
     parts.extend(entry.tags.iter().map(|tag| format!("#{tag}")));
     match (&entry.title, &entry.peer) {
-        (Some(title), _) => parts.push(title.clone()),
-        (None, Some(peer)) => parts.push(peer.clone()),
+        (Some(title), _) => parts.push(title.to_string()),
+        (None, Some(peer)) => parts.push(peer.to_string()),
         (None, None) => {}
     }
     parts.join(" ")

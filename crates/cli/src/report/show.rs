@@ -14,6 +14,7 @@ use caudal_core::date::rfc3339;
 use caudal_core::host::Host;
 use caudal_core::plan::PlanKind;
 use caudal_core::run::{Environment, FlowReport, MachineLoad, Run};
+use caudal_core::text::ExternalText;
 use caudal_experiment::Trial;
 use caudal_report::export::ExportError;
 use caudal_report::{RunDocument, campaign_cases, verdict_sentences};
@@ -57,13 +58,12 @@ pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
         }
     };
     let data = args.answer.json.then(|| data.unwrap_or_default());
-    let lines: Vec<String> = lines.iter().map(|line| printable(line)).collect();
     args.answer.print(&lines, data.as_deref())
 }
 
-/// Text without control characters: names and messages come from other machines.
-fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', " ")
+fn joined(tags: &[ExternalText]) -> String {
+    let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+    tags.join(", ")
 }
 
 /// A time in UTC, for people.
@@ -73,16 +73,16 @@ fn utc(ns: i64) -> String {
 }
 
 /// The tags as the end of a line.
-fn tag_list(tags: &[String]) -> String {
+fn tag_list(tags: &[ExternalText]) -> String {
     if tags.is_empty() {
         String::new()
     } else {
-        format!("; tags: {}", tags.join(", "))
+        format!("; tags: {}", joined(tags))
     }
 }
 
 /// A run or a trial, with its result and its machines.
-fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[String]) -> Vec<String> {
+fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[ExternalText]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut push = |text: String| lines.push(text::fold(&text, 4));
     let title = run
@@ -170,7 +170,7 @@ fn flow_line(flow: &FlowReport) -> String {
     parts.extend(retransmits.map(|count| format!("{count} retransmitted")));
     let connected = flow.connect_us.map(text::time_us);
     parts.extend(connected.map(|time| format!("connected in {time}")));
-    parts.extend(flow.failure.clone());
+    parts.extend(flow.failure.as_ref().map(ToString::to_string));
     format!("  {}: {}", flow.flow.id, parts.join(", "))
 }
 
@@ -212,7 +212,7 @@ fn machines(environment: &Environment) -> Vec<String> {
 
 /// A host: its name, kernel, processors and interface.
 fn host_line(name: &str, host: &Host) -> Option<String> {
-    let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let given = |text: &ExternalText| Some(text.to_string()).filter(|text| !text.is_empty());
     let kernel = given(&host.kernel).map(|kernel| format!("Linux {kernel}"));
     let cpu = given(&host.cpu).filter(|_| host.cpus > 0);
     let parts = [
@@ -222,7 +222,7 @@ fn host_line(name: &str, host: &Host) -> Option<String> {
         host.interface
             .as_ref()
             .map(|interface| interface_text(interface, host)),
-        host.congestion_control.clone(),
+        host.congestion_control.as_ref().map(ToString::to_string),
         host.load_average.map(|load| format!("load {load}")),
         given(&host.tool),
     ];
@@ -232,14 +232,14 @@ fn host_line(name: &str, host: &Host) -> Option<String> {
 }
 
 /// The interface of a host with its properties.
-fn interface_text(name: &str, host: &Host) -> String {
+fn interface_text(name: &ExternalText, host: &Host) -> String {
     let parts = [
-        Some(name.to_owned()),
+        Some(name.to_string()),
         host.mtu.map(|mtu| format!("MTU {mtu}")),
         host.speed_mbps
             .map(|speed| text::bits(f64::from(speed) * 1e6)),
-        host.driver.clone(),
-        host.qdisc.clone(),
+        host.driver.as_ref().map(ToString::to_string),
+        host.qdisc.as_ref().map(ToString::to_string),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -264,7 +264,7 @@ fn load_line(load: &MachineLoad) -> Option<String> {
 }
 
 /// A study with its cases, its events and its machines.
-fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Vec<String> {
+fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut push = |text: String| lines.push(text::fold(&text, 4));
     push(format!(
@@ -326,7 +326,7 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> V
     lines
 }
 
-fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[String]) -> Value {
+fn study_json(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]) -> Value {
     let events: Vec<Value> = study
         .events
         .iter()
@@ -384,7 +384,7 @@ mod tests {
         for line in lines.iter().flat_map(|line| line.lines()) {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
-        printable(&lines.join("\n"))
+        lines.join("\n")
     }
 
     #[test]
@@ -456,11 +456,11 @@ mod tests {
             id: "7".repeat(32),
             kind: "trial".into(),
             started_ns: 0,
-            tool: String::new(),
+            tool: String::new().into(),
             peer: None,
             title: None,
             name: None,
-            command: String::new(),
+            command: String::new().into(),
             outcome: "done".into(),
             trial: Some(caudal_store::StudyTrial {
                 study: study.id.clone(),

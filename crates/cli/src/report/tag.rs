@@ -4,6 +4,7 @@ use super::answer::AnswerArgs;
 use crate::exit::Failure;
 use crate::output::text;
 use crate::recording::short;
+use caudal_core::text::printable;
 use caudal_store::Store;
 
 /// The maximum length of a tag, characters: a list has room for it.
@@ -56,8 +57,10 @@ fn check(tag: &str) -> Result<(), Failure> {
     if tag.trim().is_empty() {
         return Err(invalid("it is empty"));
     }
-    if tag.chars().any(char::is_control) || tag.contains(',') {
-        return Err(invalid("it has a comma or a control character in it"));
+    if printable(tag) != tag || tag.contains(['\n', '\t']) || tag.contains(',') {
+        return Err(invalid(
+            "it has a comma or a character in it that is not printable",
+        ));
     }
     if tag.chars().count() > MAX_LENGTH {
         return Err(invalid("it has more than 40 characters"));

@@ -21,7 +21,7 @@ const PROBE_BYTES: u32 = 64;
 pub(super) fn assemble(measured: &Measured<'_>) -> Run {
     let Measured { echo, peer, .. } = measured;
     let plan = PlanRecord {
-        peer: Some(peer.address.to_string()),
+        peer: Some(peer.address.to_string().into()),
         seed: match echo.plan.schedule {
             EchoSchedule::Every { poisson: true, .. } => Some(measured.seed),
             _ => None,
@@ -76,13 +76,17 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
         elapsed_s: echo.elapsed.as_secs_f64(),
         idle_rtt_us: peer.idle_rtt_us,
         connect_us: Some(peer.connect_us()),
-        kernel_stamps_missing: echo.timestamps_missing.clone(),
+        kernel_stamps_missing: echo.timestamps_missing.clone().map(Into::into),
         clock: echo.record.clock.map(ClockReport::from),
         cpu: Some(CpuReport {
             client: Some(echo.client_usage),
             server: echo.server_usage,
         }),
-        cut_short: echo.cut_short.as_ref().map(ToString::to_string),
+        cut_short: echo
+            .cut_short
+            .as_ref()
+            .map(ToString::to_string)
+            .map(Into::into),
     }
 }
 

@@ -161,6 +161,6 @@ fn carry_out(
     }
     let outcome = outcome?
         .into_echo()
-        .ok_or_else(|| RunError::Protocol("no round-trip test".to_owned()))?;
+        .ok_or_else(|| RunError::Protocol("no round-trip test".into()))?;
     Ok((outcome, began_ns))
 }

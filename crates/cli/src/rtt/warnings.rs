@@ -24,11 +24,11 @@ pub(super) fn warnings(measured: &Measured<'_>) -> Vec<Warning> {
                 .connections
                 .iter()
                 .filter_map(|one| one.failure.as_ref());
-            warnings.extend(failures.map(|why| Warning::new(WarningCode::FlowFailed, why)));
+            warnings.extend(failures.map(|why| Warning::new(WarningCode::FlowFailed, why.clone())));
         }
     }
     for change in &echo.changed {
-        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change));
+        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
     if !measured.left_out.is_empty() {
         warnings.push(Warning::new(

@@ -1,5 +1,6 @@
 //! A study from its heading to its report, as the terminal shows it.
 
+use crate::output::diagnostic;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -156,7 +157,9 @@ fn warn_not_saved(error: &StoreError) {
 /// Reports on standard error the killed labs whose remains were removed.
 pub(super) fn report_removed_labs(names: &[String]) {
     for name in names {
-        eprintln!("caudal: removed the remains of a killed lab called {name}");
+        diagnostic(&format!(
+            "removed the remains of a killed lab called {name}"
+        ));
     }
 }
 

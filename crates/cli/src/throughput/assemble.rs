@@ -135,9 +135,9 @@ impl RunSet {
             .iter()
             .flat_map(|run| &run.bulk.summary.warnings)
             .filter(|warning| {
-                let message = match warning.message.split_once(':') {
+                let message = match warning.message.as_received().split_once(':') {
                     Some((kind, _)) if several => kind,
-                    _ => &warning.message,
+                    _ => warning.message.as_received(),
                 };
                 seen.insert((warning.code.name().to_owned(), message.to_owned()))
             })

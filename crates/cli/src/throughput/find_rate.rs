@@ -59,7 +59,7 @@ pub(super) fn find_rate(
     };
     let stored_outcome = run_outcome(exit, outcome.cut_short.is_some());
     let plan = PlanRecord {
-        peer: Some(peer.info().address.to_string()),
+        peer: Some(peer.info().address.to_string().into()),
         ..PlanRecord::from(&Plan::Udp(plan))
     };
     let run = Run {
@@ -117,7 +117,7 @@ fn run_trials(
             Ok(run) => run,
             Err(error) if search.trials().is_empty() => return Err(error.into()),
             Err(error) => {
-                end.cut_short = Some(CutShort::Lost(error.to_string()));
+                end.cut_short = Some(CutShort::Lost(error.to_string().into()));
                 break;
             }
         };
@@ -127,7 +127,7 @@ fn run_trials(
         }
         let Some(observed) = observed(&run, plan) else {
             let why = "the receiver's final report did not arrive".to_owned();
-            end.cut_short = Some(CutShort::Lost(why));
+            end.cut_short = Some(CutShort::Lost(why.into()));
             break;
         };
         let Some(trial) = search.record(observed) else {

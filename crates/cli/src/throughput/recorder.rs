@@ -52,7 +52,7 @@ pub(super) fn record(
     let (bulk, rows) = outcome
         .into_bulk()
         .and_then(|outcome| recorder.finish(outcome, info, options))
-        .ok_or_else(|| RunError::Protocol("no bulk transfer".to_owned()))?;
+        .ok_or_else(|| RunError::Protocol("no bulk transfer".into()))?;
     for row in rows {
         show(views, row, repeat);
     }

@@ -30,7 +30,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     }
     let asked = args.length.map(length).transpose()?;
     let mut plan = UdpPlan {
-        bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate),
+        bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate()),
         verify: args.verify,
     };
     check(&Plan::Udp(plan.clone()))?;
@@ -62,6 +62,12 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         plan.bulk.end = TestEnd::Time(TRIAL);
     }
     find_rate(
-        &mut peer, plan, &settings, limit, args.rate, views, interrupt,
+        &mut peer,
+        plan,
+        &settings,
+        limit,
+        args.rate(),
+        views,
+        interrupt,
     )
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 pub mod network;
+pub mod pair;
 pub mod peer;
 pub mod place;
 pub mod port;

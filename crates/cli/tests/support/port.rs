@@ -39,22 +39,39 @@ pub fn real_server(program: &str, words: &str) -> (Running, u16) {
         .args(["-s", "-p", &port.to_string()])
         .args(words.split_whitespace());
     let server = Running::start(&mut command);
-    let until = Instant::now() + SOON;
-    // Connecting to find out would be a test to it.
-    while !is_listened_on(port) {
-        assert!(Instant::now() < until, "{program} does not listen");
-        thread::sleep(Duration::from_millis(10));
-    }
+    await_listener(port, Listener::Tcp);
     (server, port)
 }
 
-fn is_listened_on(port: u16) -> bool {
+/// What a server waits with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    Tcp,
+    Udp,
+}
+
+/// Waits until a server listens at a port. Connecting to find out would be a test to it.
+#[track_caller]
+pub fn await_listener(port: u16, listener: Listener) {
+    let until = Instant::now() + SOON;
+    while !is_listened_on(port, listener) {
+        assert!(Instant::now() < until, "nobody listens at port {port}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_listened_on(port: u16, listener: Listener) -> bool {
     let port = format!(":{port:04X}");
-    ["/proc/net/tcp", "/proc/net/tcp6"].iter().any(|table| {
+    // The states are those of include/net/tcp_states.h; an unconnected UDP socket has that of a closed one.
+    let (tables, state) = match listener {
+        Listener::Tcp => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
+        Listener::Udp => (["/proc/net/udp", "/proc/net/udp6"], "07"),
+    };
+    tables.iter().any(|table| {
         let table = fs::read_to_string(table).unwrap_or_default();
         table.lines().any(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 3 && words[1].ends_with(&port) && words[3] == "0A"
+            words.len() > 3 && words[1].ends_with(&port) && words[3] == state
         })
     })
 }

@@ -156,7 +156,8 @@ fn an_altered_dialogue_is_refused() {
         ended.failed(PEER, words);
     };
     // The hello: its proof is over the bytes that the client sent.
-    let hello = |_: Way, message: &mut [u8]| replace(message, "\"tool\":\"caudal", "\"tool\":\"CAUDAL");
+    let hello =
+        |_: Way, message: &mut [u8]| replace(message, "\"tool\":\"caudal", "\"tool\":\"CAUDAL");
     altered(hello, &["the client's token is not one of its own"]);
     // The plan, on its way to the server and back.
     let altered_code = "a message was altered, repeated or forged";

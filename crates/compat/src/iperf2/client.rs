@@ -39,6 +39,8 @@ pub(super) fn run(
         return fail("--trip-times takes writes of at least 92 bytes (-l)");
     }
     output.set_options(&options);
+    // Response times are no run of throughput.
+    let is_recorded = request.bounceback.is_none();
     let mut recording = TestRecording::start(&request, command);
     let (event_sender, events) = channel();
     let (refusal_sender, refusals) = channel();
@@ -56,7 +58,9 @@ pub(super) fn run(
     };
     // The channel ends with the test.
     while let Ok(printed) = events.recv() {
-        recording.take(&printed.session, &printed.event);
+        if is_recorded {
+            recording.take(&printed.session, &printed.event);
+        }
         print_refusals(&refusals);
         output.event(&printed.session, &printed.event);
     }

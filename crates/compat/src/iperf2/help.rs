@@ -45,6 +45,12 @@ Server specific:
 
 Client specific:
   -c, --client    <host>[%dev]  run in client mode
+      --bounceback[=#]     response times: requests in each period (10), each after the answer to the one before
+      --bounceback-request #   bytes in a request (100)
+      --bounceback-reply #     bytes in a reply (as in a request); another number takes a server since 2.2
+      --bounceback-period #    seconds from period to period (1), 0 for no pause
+      --bounceback-hold #      milliseconds that the server waits before it answers
+      --bounceback-no-quickack leave the server's acknowledgements delayed
       --connect-only[=#]   make connections only
   -d, --dualtest           both directions at once, the server connects back
       --fq-rate   #[kmgKMG]    pacing by the kernel

@@ -15,3 +15,4 @@ mod session_events;
 pub mod units;
 
 pub use command::main;
+pub use options::absent_options;

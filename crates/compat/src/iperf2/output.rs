@@ -3,6 +3,7 @@
 use super::options::Options;
 use super::printer::Iperf2Printer;
 use caudal_core::event::{Event, ListeningSocket, View};
+use caudal_core::text::printable;
 use caudal_engine::peer::iperf2::Iperf2Session;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::interface::local_addresses;
@@ -56,7 +57,9 @@ impl Iperf2Output {
 
     fn write(&mut self) {
         // That nobody reads it any more does not end a server.
-        let _ = self.file.write_all(self.printer.take_text().as_bytes());
+        let _ = self
+            .file
+            .write_all(printable(&self.printer.take_text()).as_bytes());
         let _ = self.file.flush();
     }
 }

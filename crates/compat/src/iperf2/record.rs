@@ -178,7 +178,7 @@ fn plan_record(request: &Iperf2Request) -> PlanRecord {
             Transport::Udp => PlanKind::Udp,
         }),
         transport: Some(request.transport),
-        peer: Some(request.peer.to_string()),
+        peer: Some(request.peer.to_string().into()),
         directions: Some(match request.mode {
             TestMode::Up => Directions::Up,
             TestMode::Reverse => Directions::Down,
@@ -193,7 +193,7 @@ fn plan_record(request: &Iperf2Request) -> PlanRecord {
             .rate
             .map(|rate| Rate::Limit(BitRate::from_bps(rate))),
         length: Some(u64::from(request.block_length())),
-        congestion: request.congestion.clone().map(Some),
+        congestion: request.congestion.clone().map(|name| Some(name.into())),
         ..PlanRecord::default()
     }
 }

@@ -3,12 +3,14 @@
 use super::options::Options;
 use caudal_core::plan::Transport;
 use caudal_engine::LocalBinding;
-use caudal_engine::peer::iperf2::Iperf2Request;
+use caudal_engine::peer::iperf2::{BouncebackTest, Iperf2Request};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// The default duration.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// The default length of requests and replies, bytes.
+const DEFAULT_MESSAGE_BYTES: u32 = 100;
 /// The default rate over UDP, bit/s.
 const DEFAULT_UDP_RATE: u64 = 1 << 20;
 
@@ -31,7 +33,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         options.length.get_or_insert(length);
         options.rate.get_or_insert(DEFAULT_UDP_RATE);
     }
-    let is_endless = options.time == Some(Duration::ZERO);
+    let ends_with_file = options.udp && options.payload.is_some();
     Ok(Iperf2Request {
         binding: LocalBinding {
             address: options.bind,
@@ -49,7 +51,10 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         length: options
             .length
             .filter(|length| !options.udp || *length != 1470),
-        time: (!is_endless).then(|| options.time.unwrap_or(DEFAULT_TIME)),
+        time: options
+            .time
+            .or((!ends_with_file).then_some(DEFAULT_TIME))
+            .filter(|time| !time.is_zero()),
         bytes: options.bytes,
         rate: options.rate,
         window: options.window,
@@ -69,8 +74,26 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         discard: options.skip_copy,
         kernel_rate: options.fq_rate,
         start_delay: options.delay,
+        bounceback: bounceback(options),
         connect_only: options.connect_only,
         ..Iperf2Request::new(peer)
+    })
+}
+
+/// The test of response times that a command line asks for.
+fn bounceback(options: &Options) -> Option<BouncebackTest> {
+    let per_period = options.bounceback?;
+    let request_bytes = options.bounceback_request.or(options.length);
+    let request_bytes = request_bytes
+        .unwrap_or(DEFAULT_MESSAGE_BYTES)
+        .clamp(64, 1 << 20);
+    Some(BouncebackTest {
+        request_bytes,
+        reply_bytes: options.bounceback_reply.unwrap_or(request_bytes),
+        per_period,
+        period: options.bounceback_period,
+        hold: options.bounceback_hold,
+        quick_ack: !options.bounceback_no_quick_ack,
     })
 }
 

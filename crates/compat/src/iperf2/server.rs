@@ -7,9 +7,9 @@ use super::session_events::forwarding_views;
 use crate::program::print_error;
 use caudal_core::event::ListeningSocket;
 use caudal_core::plan::Transport;
-use caudal_engine::Admission;
 use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender};
+use caudal_engine::{Admission, SessionLimits};
 use caudal_sys::signal::Interrupt;
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -79,7 +79,10 @@ fn engine_options(options: &Options) -> Iperf2Options {
         no_delay: options.no_delay,
         tos: options.tos,
         congestion: options.congestion.clone(),
-        max_time: options.time.filter(|time| !time.is_zero()),
+        limits: SessionLimits {
+            max_time: options.time.filter(|time| !time.is_zero()),
+            ..SessionLimits::default()
+        },
         groups: group
             .map(|group| (group, options.source_host))
             .into_iter()

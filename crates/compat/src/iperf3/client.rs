@@ -50,7 +50,9 @@ pub(super) fn run(
     let mut recording = client.recording;
     recording.set_title(report.parameters.title.clone());
     recording.finish(peer, end);
-    if error.is_some() {
+    // As iperf3 does since 3.19.
+    let is_interrupted = interrupt.count() > 0;
+    if error.is_some() && !is_interrupted {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -111,7 +113,8 @@ impl TestClient<'_> {
         if let (Some(user), Some(key)) = (&test.user_name, &test.public_key) {
             parameters.auth_token = Some(
                 login::token(user, key, test.padding)
-                    .map_err(|error| format!("error - {error}"))?,
+                    .map_err(|error| format!("error - {error}"))?
+                    .into(),
             );
         }
         let target = Target {
@@ -136,7 +139,7 @@ impl TestClient<'_> {
             options: LocalOptions {
                 affinity: settings.affinity.map(|cpu| vec![cpu]).unwrap_or_default(),
                 tcp: TcpLocalOptions {
-                    file: test.file.clone(),
+                    file: settings.file.clone(),
                 },
                 ..LocalOptions::default()
             },

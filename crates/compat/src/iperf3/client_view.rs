@@ -28,7 +28,7 @@ impl ClientView {
         printer: Iperf3Printer,
     ) -> Self {
         let output = &settings.output;
-        let report = TestReport::at_client(settings.interval);
+        let report = TestReport::at_client(settings.interval).with_file(settings.file.clone());
         Self {
             text: Iperf3Text::new(report, output.format, output.verbose),
             heading,
@@ -70,8 +70,10 @@ impl ClientView {
     /// Prints the output that the server has sent.
     pub(super) fn show_server_output(&mut self) {
         let (heading, output) = match self.server_output() {
-            Some(PeerOutput::Json(json)) => ("Server JSON output:", json::pretty(json)),
-            Some(PeerOutput::Text(text)) => ("Server output:", text.clone()),
+            Some(PeerOutput::Json(json)) => {
+                ("Server JSON output:", json::pretty(json.as_received()))
+            }
+            Some(PeerOutput::Text(text)) => ("Server output:", text.as_received().to_owned()),
             None => return,
         };
         self.line("");

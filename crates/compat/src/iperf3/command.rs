@@ -3,15 +3,16 @@
 use super::about::{SHOWN_VERSION, system_info};
 use super::options::{CommandLine, CommandLineError, Iperf3End, Iperf3Settings, USAGE, parse};
 use super::{client, server};
+use crate::background;
 use crate::program::{command_line, fail, prepare};
 use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs `iperf3` with these arguments.
 #[must_use]
-pub fn main(arguments: Vec<String>) -> ExitCode {
-    let command = command_line("iperf3", &arguments);
-    match parse(arguments) {
+pub fn main(arguments: &[String]) -> ExitCode {
+    let command = command_line("iperf3", arguments);
+    match parse(arguments.iter().cloned()) {
         Ok(CommandLine::Version) => {
             let _ = writeln!(std::io::stdout(), "{SHOWN_VERSION}\n{}", system_info());
             ExitCode::SUCCESS
@@ -20,7 +21,21 @@ pub fn main(arguments: Vec<String>) -> ExitCode {
             let _ = write!(std::io::stdout(), "{USAGE}");
             ExitCode::SUCCESS
         }
-        Ok(CommandLine::Run(settings)) => run(&settings, command),
+        Ok(CommandLine::Run(settings)) => {
+            if let Iperf3End::Server(service) = &settings.end
+                && service.daemon
+                && !background::is_inside()
+            {
+                return match background::start("iperf3", arguments) {
+                    Ok(_) => ExitCode::SUCCESS,
+                    Err(cause) => fail(
+                        "iperf3",
+                        format!("error - cannot start in the background: {cause}"),
+                    ),
+                };
+            }
+            run(&settings, command)
+        }
         Err(CommandLineError::Usage(error)) => {
             let _ = write!(std::io::stderr(), "iperf3: {error}\n{USAGE}");
             ExitCode::FAILURE

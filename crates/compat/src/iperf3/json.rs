@@ -4,6 +4,7 @@ use super::about::{SHOWN_VERSION, rfc1123, system_info};
 use super::figures::{StreamFigures, TcpExtremes};
 use super::json_object::{JsonNode, JsonObject};
 use super::report::{IntervalFigures, StreamAccount, StreamGroup, TestReport};
+use super::transferred_file::TransferredFile;
 use caudal_core::event::{DataConnection, EndReport, Event, PeerOutput};
 use caudal_core::sample::Role;
 use caudal_engine::TOOL;
@@ -247,8 +248,24 @@ fn stream_end(report: &TestReport, nth: usize) -> Option<JsonObject> {
     Some(
         JsonObject::default()
             .with("sender", sender.with("sender", stream.role == Role::Sender))
+            .with_some(
+                "diskfile",
+                report
+                    .file()
+                    .map(|file| disk_file(file, sent.bytes, received.bytes)),
+            )
             .with("receiver", receiver),
     )
+}
+
+fn disk_file(file: &TransferredFile, sent: u64, received: u64) -> JsonObject {
+    JsonObject::default()
+        .with("sent", sent)
+        .with("received", received)
+        .with("size", file.size)
+        .with("percent_sent", file.percent(sent))
+        .with("percent_received", file.percent(received))
+        .with("filename", file.path.display().to_string())
 }
 
 fn of_extremes(extremes: &TcpExtremes) -> JsonObject {
@@ -405,9 +422,9 @@ fn server_output(output: &PeerOutput) -> (&'static str, Value) {
         PeerOutput::Json(json) => (
             "server_output_json",
             // The engine has read it as JSON before.
-            serde_json::from_str(json).unwrap_or_default(),
+            serde_json::from_str(json.as_received()).unwrap_or_default(),
         ),
-        PeerOutput::Text(text) => ("server_output_text", Value::String(text.clone())),
+        PeerOutput::Text(text) => ("server_output_text", text.as_received().into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! JSON objects whose keys keep their order.
 
+use caudal_core::text::ExternalText;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
@@ -92,6 +93,12 @@ impl From<Value> for JsonNode {
     }
 }
 
+impl From<ExternalText> for JsonNode {
+    fn from(text: ExternalText) -> Self {
+        Self::Value(json!(text))
+    }
+}
+
 macro_rules! from_scalar {
     ($($kind:ty),*) => {
         $(impl From<$kind> for JsonNode {
@@ -101,4 +108,38 @@ macro_rules! from_scalar {
         })*
     };
 }
-from_scalar!(u64, u32, u16, i64, i32, usize, f64, bool, String, &str);
+from_scalar!(u64, u32, u16, i64, i32, usize, bool, String, &str);
+
+/// The magnitude up to which a float holds every integer.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl From<f64> for JsonNode {
+    /// An integral number has no decimal point, as in the JSON of iperf3: readers with types take `1.0` for no integer.
+    fn from(value: f64) -> Self {
+        if value.fract() == 0.0 && value.abs() <= MAX_EXACT {
+            Self::Value(json!(value as i64))
+        } else {
+            Self::Value(json!(value))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integral_number_is_written_as_an_integer() {
+        let object = JsonObject::default()
+            .with("interval", 1.0)
+            .with("end", 1.5)
+            .with("none", -0.0)
+            .with("bits_per_second", 1e10)
+            .with("huge", 1e300);
+        let text = serde_json::to_string(&object).unwrap();
+        assert_eq!(
+            text,
+            r#"{"interval":1,"end":1.5,"none":0,"bits_per_second":10000000000,"huge":1e300}"#
+        );
+    }
+}

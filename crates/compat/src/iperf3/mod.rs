@@ -15,8 +15,10 @@ mod report;
 mod server;
 mod server_view;
 mod text;
+mod transferred_file;
 mod units;
 mod used_logins;
 
 pub use command::main;
+pub use options::absent_options;
 pub use server_view::transcripts;

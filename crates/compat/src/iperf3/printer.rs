@@ -1,7 +1,7 @@
 //! The output: standard output or a file, each line with its prefix.
 
 use super::options::OutputSettings;
-use caudal_core::text::on_one_line;
+use caudal_core::text::{on_one_line, printable};
 use caudal_sys::clock::{format_time, realtime_ns};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ impl Iperf3Printer {
             whole.push_str(&format_time(now_s, format, false).unwrap_or_default());
         }
         if let Some(title) = &self.title {
-            whole.push_str(title);
+            whole.push_str(&on_one_line(title));
             whole.push_str(":  ");
         }
         whole.push_str(&on_one_line(line));
@@ -54,7 +54,7 @@ impl Iperf3Printer {
     /// Prints text as it is, and the end of its line.
     pub(super) fn raw(&mut self, text: &str) {
         // Output that nobody reads any more does not end the test.
-        let text = format!("{text}\n");
+        let text = format!("{}\n", printable(text));
         let _ = match &mut self.file {
             Some(file) => file.write_all(text.as_bytes()),
             None => io::stdout().lock().write_all(text.as_bytes()),

@@ -1,11 +1,13 @@
 //! A test of iperf3 as figures, from which its output is made as text and as JSON.
 
 use super::figures::{StreamFigures, TcpExtremes};
+use super::transferred_file::TransferredFile;
 use caudal_core::event::{CutShort, DataConnection, EndReport, Event, ReportingEnd};
 use caudal_core::plan::Ticks;
 use caudal_core::sample::{Role, Sample};
 use caudal_engine::peer::iperf3::Iperf3Session;
 use caudal_wire::iperf3::{Parameters, TransportProtocol};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The interval of the readings where none is asked for: no test is longer.
@@ -56,6 +58,8 @@ pub struct TestClosing {
     pub peer: Option<EndReport>,
     /// The reason why the test ended before its time.
     pub cut_short: Option<CutShort>,
+    /// The file that was sent or written.
+    pub file: Option<TransferredFile>,
 }
 
 /// The account of a test so far.
@@ -77,6 +81,8 @@ pub struct TestReport {
     pub closing: Option<TestClosing>,
     /// The reporting interval; `None` for the end only.
     pub interval: Option<Duration>,
+    /// The name of the file that is sent or written.
+    file_name: Option<PathBuf>,
     /// The readings of the current tick so far.
     tick: Vec<Sample>,
     /// The readings at the end of the warm-up.
@@ -106,6 +112,13 @@ impl TestReport {
             is_server: true,
             ..Self::at_client(interval)
         }
+    }
+
+    /// The same report of a test that sends or writes a file.
+    #[must_use]
+    pub fn with_file(mut self, name: Option<PathBuf>) -> Self {
+        self.file_name = name;
+        self
     }
 
     /// Takes the test that both ends agree on.
@@ -152,6 +165,7 @@ impl TestReport {
                     local: self.local.take(),
                     peer: self.peer.take(),
                     cut_short: ended.cut_short.clone(),
+                    file: self.file_name.as_ref().and_then(TransferredFile::measured),
                 });
                 rest
             }
@@ -287,6 +301,12 @@ impl TestReport {
     #[must_use]
     pub fn peer_report(&self) -> Option<&EndReport> {
         self.closing.as_ref()?.peer.as_ref()
+    }
+
+    /// The file that was sent or written, once the test is over.
+    #[must_use]
+    pub fn file(&self) -> Option<&TransferredFile> {
+        self.closing.as_ref()?.file.as_ref()
     }
 
     /// The report of this end.

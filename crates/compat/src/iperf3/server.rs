@@ -8,7 +8,7 @@ use super::server_view::{PrintJob, ServerView};
 use crate::program::fail;
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{SessionEvent, SessionEventKind, SessionEventSender, SessionViews};
-use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, TOOL};
+use caudal_engine::{AddressFamily, Protocol, Server, ServerOptions, SessionLimits, TOOL};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::iperf3::Iperf3ErrorCode;
@@ -60,21 +60,25 @@ fn server_options(
         Some(AddressFamily::V6) => Some(Ipv6Addr::UNSPECIFIED.into()),
         None => None,
     };
-    let (interval, output) = (settings.interval, settings.output.clone());
+    let (interval, view_settings) = (settings.interval, settings.clone());
     Ok(ServerOptions {
         bind: settings.bind.or(any),
         port: settings.port,
         one_off: service.one_off,
-        max_time: service.max_duration,
+        limits: SessionLimits {
+            max_time: service.max_duration,
+            ..SessionLimits::default()
+        },
         tool: TOOL.to_owned(),
         iperf3: Iperf3Options {
             login,
             views: Some(SessionViews(Arc::new(move |session| {
-                Box::new(ServerView::new(session, &output, interval, jobs.clone()))
+                Box::new(ServerView::new(session, &view_settings, jobs.clone()))
             }))),
             interval,
             rate_limit: service.rate_limit,
             receive_timeout: settings.receive_timeout,
+            file: settings.file.clone(),
             ..Iperf3Options::default()
         },
         ..ServerOptions::default()

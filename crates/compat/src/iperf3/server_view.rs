@@ -2,12 +2,13 @@
 
 use super::about::rfc1123;
 use super::json::{self, TestHeading};
-use super::options::OutputSettings;
+use super::options::{Iperf3Settings, OutputSettings};
 use super::report::TestReport;
 use super::text::Iperf3Text;
 use caudal_core::event::{Event, PeerOutput, View};
 use caudal_engine::peer::iperf3::Iperf3Session;
 use caudal_engine::server::{SessionView, SessionViews};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -37,8 +38,9 @@ impl Iperf3Transcript {
         format: Option<char>,
         verbose: bool,
         interval: Option<Duration>,
+        file: Option<PathBuf>,
     ) -> Self {
-        let mut report = TestReport::at_server(interval);
+        let mut report = TestReport::at_server(interval).with_file(file);
         report.agree(session);
         Self {
             text: Iperf3Text::new(report, format, verbose),
@@ -65,7 +67,7 @@ impl View for Iperf3Transcript {
 
 impl SessionView for Iperf3Transcript {
     fn output(&self) -> Option<PeerOutput> {
-        Some(PeerOutput::Text(self.lines.clone()))
+        Some(PeerOutput::Text(self.lines.clone().into()))
     }
 }
 
@@ -77,7 +79,9 @@ pub fn transcripts(
     interval: Option<Duration>,
 ) -> SessionViews<Iperf3Session> {
     SessionViews(Arc::new(move |session| {
-        Box::new(Iperf3Transcript::new(session, format, verbose, interval))
+        Box::new(Iperf3Transcript::new(
+            session, format, verbose, interval, None,
+        ))
     }))
 }
 
@@ -92,12 +96,18 @@ pub(super) struct ServerView {
 impl ServerView {
     pub(super) fn new(
         session: &Iperf3Session,
-        output: &OutputSettings,
-        interval: Option<Duration>,
+        settings: &Iperf3Settings,
         jobs: Sender<PrintJob>,
     ) -> Self {
+        let output = &settings.output;
         Self {
-            transcript: Iperf3Transcript::new(session, output.format, output.verbose, interval),
+            transcript: Iperf3Transcript::new(
+                session,
+                output.format,
+                output.verbose,
+                settings.interval,
+                settings.file.clone(),
+            ),
             heading: TestHeading::new(None),
             output: output.clone(),
             jobs,
@@ -153,6 +163,10 @@ impl View for ServerView {
 
 impl SessionView for ServerView {
     fn output(&self) -> Option<PeerOutput> {
+        if self.output.json {
+            let whole = json::whole(self.report(), &self.heading, None);
+            return Some(PeerOutput::Json(whole.pretty().into()));
+        }
         self.transcript.output()
     }
 }

@@ -289,11 +289,13 @@ impl Iperf3Text {
                 continue;
             };
             let name = stream.descriptor.to_string();
+            let is_sending = group == StreamGroup::Sending;
             let (sent, received) = self.shown(group, *nth);
             if let Some(sent) = sent {
                 lines.push(self.sender_line(&name, group, &sent));
                 all_sent.push(sent);
             }
+            lines.extend(self.file_line(sent.filter(|_| is_sending).or(received)));
             if let Some(received) = received {
                 lines.push(self.receiver_line(&name, group, &received));
                 if received.out_of_order > 0 {
@@ -315,6 +317,18 @@ impl Iperf3Text {
             }
         }
         lines
+    }
+
+    /// The line that shows how much of a file was sent or written, where one was.
+    fn file_line(&self, moved: Option<StreamFigures>) -> Option<String> {
+        let (file, moved) = self.report.file().zip(moved)?;
+        Some(format!(
+            "        Sent {} / {} ({}%) of {}",
+            bytes(moved.bytes as f64),
+            bytes(file.size as f64),
+            file.percent(moved.bytes),
+            file.path.display()
+        ))
     }
 
     fn sender_line(&self, name: &str, group: StreamGroup, sent: &StreamFigures) -> String {

@@ -46,10 +46,11 @@ mod tests {
 
     #[test]
     fn the_memory_is_bounded_and_expired_logins_make_room() {
-        let mut used = UsedLogins::default();
-        used.last_s = (0..MAX_USED as u64)
-            .map(|nth| (Sha256::digest(nth.to_be_bytes()).into(), 10))
-            .collect();
+        let mut used = UsedLogins {
+            last_s: (0..MAX_USED as u64)
+                .map(|nth| (Sha256::digest(nth.to_be_bytes()).into(), 10))
+                .collect(),
+        };
         assert!(!used.take(b"one more", 10, 10));
         assert!(used.take(b"one more", 21, 11));
         assert_eq!(used.last_s.len(), 1);

@@ -90,7 +90,7 @@ fn plan_record(line: &NttcpCommandLine, peer: SocketAddr) -> PlanRecord {
         } else {
             Transport::Tcp
         }),
-        peer: Some(peer.to_string()),
+        peer: Some(peer.to_string().into()),
         directions: Some(if local.transmit {
             Directions::Up
         } else {

@@ -32,7 +32,7 @@ impl NttcpLog {
 
     fn line(&mut self, event: &SessionEvent) -> Option<String> {
         match &event.kind {
-            SessionEventKind::Refused { reason } => Some(reason.clone()),
+            SessionEventKind::Refused { reason } => Some(reason.to_string()),
             SessionEventKind::Event(test) if self.is_verbose => self.test_line(event.session, test),
             SessionEventKind::Left => {
                 self.transports.remove(&event.session);
@@ -129,7 +129,9 @@ mod tests {
         let mut log = NttcpLog::new(false);
         assert!(test_events().iter().all(|event| log.line(event).is_none()));
         let reason = "too many".to_owned();
-        let refused = event(SessionEventKind::Refused { reason });
+        let refused = event(SessionEventKind::Refused {
+            reason: reason.into(),
+        });
         assert_eq!(log.line(&refused).as_deref(), Some("too many"));
     }
 }

@@ -37,7 +37,7 @@ impl<'a, W: Write> NttcpPrinter<'a, W> {
 
     /// Prints a line. That nobody reads it is no error.
     fn line(&mut self, line: &str) {
-        let _ = writeln!(self.out, "{line}");
+        let _ = writeln!(self.out, "{}", on_one_line(line));
     }
 
     fn report(&mut self, report: &EndReport) {
@@ -48,9 +48,9 @@ impl<'a, W: Write> NttcpPrinter<'a, W> {
             if self.request.title {
                 self.line(&title(&self.request.format));
             }
-            return self.line(text);
+            return self.line(text.as_received());
         }
-        for line in text.split('\n') {
+        for line in text.as_received().split('\n') {
             let line = on_one_line(line);
             // A line in which the other end names itself is not prefixed again.
             let name = if self.request.verbose && !line.starts_with(NAME) {
@@ -81,7 +81,7 @@ mod tests {
             flows: Vec::new(),
             cpu: None,
             congestion: None,
-            output: Some(PeerOutput::Text(text.to_owned())),
+            output: Some(PeerOutput::Text(text.into())),
         })
     }
 
@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn the_row_of_this_end_stands_before_the_lines_of_the_other() {
         let request = TransferRequest::default();
-        assert_eq!(printed(&request), "l 8192\n1 8192\nnttcp-1: done [2J\n");
+        assert_eq!(
+            printed(&request),
+            "l 8192\n1 8192\nnttcp-1: done\\u001b[2J\n"
+        );
     }
 
     #[test]
@@ -107,7 +110,7 @@ mod tests {
         let request = TransferRequest::decode("nttcp@-v").unwrap();
         let text = printed(&request);
         assert!(
-            text.ends_with("nttcp-1: 1 8192\nnttcp-1: done [2J\n"),
+            text.ends_with("nttcp-1: 1 8192\nnttcp-1: done\\u001b[2J\n"),
             "{text}"
         );
     }

@@ -2,9 +2,9 @@
 
 use super::failure::fail;
 use super::log::NttcpLog;
-use caudal_engine::Admission;
 use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
 use caudal_engine::server::SessionEventSender;
+use caudal_engine::{Admission, SessionLimits};
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::TransferRequest;
 use std::io::Write;
@@ -24,8 +24,7 @@ pub(super) fn run(request: &TransferRequest, interrupt: &'static Interrupt) -> E
     let options = NttcpOptions {
         bind: None,
         port: request.port,
-        max_rate: None,
-        max_time: None,
+        limits: SessionLimits::default(),
         idle_timeout: IDLE_TIMEOUT,
     };
     let (sender, events) = channel();

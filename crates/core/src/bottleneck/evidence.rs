@@ -7,6 +7,9 @@ pub const REACHED: f64 = 0.98;
 /// The share of time limited by one thing from which that thing is the bottleneck.
 pub(super) const MIN_SHARE: f64 = 0.2;
 
+/// The share of the payload that a link can carry from which the link is full.
+pub(super) const FULL: f64 = 0.95;
+
 /// The evidence about one flow.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
@@ -18,6 +21,8 @@ pub struct Evidence<'a> {
     pub window_set: bool,
     /// `true` when all processors of a machine that both ends share were busy.
     pub machine_busy: bool,
+    /// The share of the payload that the link can carry that arrived, over all flows; `None` where the link's rate is unknown.
+    pub ceiling_share: Option<f64>,
     /// `true` for a flow of datagrams.
     pub is_udp: bool,
 }

@@ -38,24 +38,51 @@ impl fmt::Display for Bottleneck {
     }
 }
 
+/// The way in which the network, a sender or a receiver limited a flow, where the measurements show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The network: the rate of its slowest link.
+    LinkRate,
+    /// The network: the same, with a queue before that link that delays everything by more than it needs to.
+    Bufferbloat,
+    /// The network: losses without a queue, at random.
+    RandomLoss,
+    /// The network: losses without a queue, of what exceeds a rate.
+    Policer,
+    /// The network: the test ended before slow start had filled it.
+    SlowStart,
+    /// A sender or receiver: its thread was short of processor time.
+    Cpu,
+    /// A sender or receiver: the application had nothing to send, or did not read.
+    Application,
+}
+
 /// The bottleneck of a flow or a direction, and the evidence for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitedBy {
     /// The bottleneck.
     pub limit: Bottleneck,
+    /// The way in which it limited the flow; absent where the measurements do not show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The evidence, as text.
     pub evidence: String,
-    /// `true` when the evidence is that a thread was short of processor time.
-    #[serde(skip)]
-    pub out_of_cpu: bool,
 }
 
 impl LimitedBy {
     pub(super) fn new(limit: Bottleneck, evidence: impl Into<String>) -> Self {
         Self {
             limit,
+            cause: None,
             evidence: evidence.into(),
-            out_of_cpu: false,
+        }
+    }
+
+    pub(super) fn because(cause: Cause, limit: Bottleneck, evidence: impl Into<String>) -> Self {
+        Self {
+            cause: Some(cause),
+            ..Self::new(limit, evidence)
         }
     }
 
@@ -63,5 +90,31 @@ impl LimitedBy {
     #[must_use]
     pub fn unknown(why: &str) -> Self {
         Self::new(Bottleneck::Unknown, why)
+    }
+
+    /// `true` when the evidence is that a thread was short of processor time.
+    #[must_use]
+    pub fn is_out_of_cpu(&self) -> bool {
+        self.cause == Some(Cause::Cpu)
+    }
+
+    /// The bottleneck with its cause, as text.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let name = match (self.limit, self.cause) {
+            (Bottleneck::Network, Some(Cause::LinkRate)) => "the network (the rate of a link)",
+            (Bottleneck::Network, Some(Cause::Bufferbloat)) => {
+                "the network (the rate of a link, with bufferbloat)"
+            }
+            (Bottleneck::Network, Some(Cause::RandomLoss)) => "the network (random loss)",
+            (Bottleneck::Network, Some(Cause::Policer)) => "the network (a policer)",
+            (Bottleneck::Network, Some(Cause::SlowStart)) => "the network (slow start)",
+            (Bottleneck::Sender, Some(Cause::Cpu)) => "the sender's CPU",
+            (Bottleneck::Sender, Some(Cause::Application)) => "the sending application",
+            (Bottleneck::Receiver, Some(Cause::Cpu)) => "the receiver's CPU",
+            (Bottleneck::Receiver, Some(Cause::Application)) => "the receiving application",
+            (limit, _) => return limit.to_string(),
+        };
+        name.to_owned()
     }
 }

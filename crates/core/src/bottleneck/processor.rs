@@ -1,7 +1,8 @@
 //! Threads that are short of processor time.
 
 use super::evidence::{Evidence, percent};
-use super::limit::{Bottleneck, LimitedBy};
+use super::limit::{Bottleneck, Cause, LimitedBy};
+use crate::readings::{ReceiverReadings, SenderReadings};
 
 /// The share of a thread's time on a processor from which it counts as out of CPU.
 pub const CPU_BOUND: f64 = 0.85;
@@ -24,27 +25,46 @@ pub(super) fn thread_cpu(used: f64, waited: f64) -> (bool, String) {
     (used + waited >= CPU_BOUND, text)
 }
 
-/// The end that was short of processor time, if one was.
-pub(super) fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+/// The share of the readings in which a thread had work to do and no processor from which it counts as out of CPU.
+const WAITED_READINGS: f64 = 0.5;
+
+/// The same of the receiving thread. A wait for a processor that lasts is not in the kernel's account yet: then the thread was
+/// ready to run in readings in which payload waited for it.
+pub(super) fn receiver_cpu(evidence: &Evidence<'_>) -> (bool, String) {
     let measured = evidence.measured;
-    let (sender_bound, sender) =
-        thread_cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
-    let (receiver_bound, receiver) = thread_cpu(
+    let (is_bound, text) = thread_cpu(
         measured.receiver_cpu.unwrap_or(0.0),
         measured.receiver_cpu_wait,
     );
-    let (limit, evidence) = if sender_bound {
-        (Bottleneck::Sender, sender)
-    } else if receiver_bound {
-        (Bottleneck::Receiver, receiver)
-    } else if evidence.machine_busy {
-        let busy = "all processors of the machine both ends share were busy";
-        (Bottleneck::Sender, busy.to_owned())
-    } else {
-        return None;
+    let waited = measured
+        .receiver_readings
+        .filter(|all: &ReceiverReadings| all.unread > 0)
+        .map(|all| all.runnable as f64 / all.unread as f64);
+    (
+        is_bound || waited.is_some_and(|share| share >= WAITED_READINGS),
+        text,
+    )
+}
+
+/// The share of the readings in which the sending thread had no processor while the connection had nothing to send.
+fn sender_waited(readings: &SenderReadings) -> f64 {
+    readings.share(readings.runnable)
+}
+
+/// The sender, or the machine that both ends share, where it was short of processor time. A receiver is the limit only where
+/// payload waited for it, however busy it was.
+pub(super) fn out_of_cpu(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+    let measured = evidence.measured;
+    let (is_bound, text) = thread_cpu(measured.sender_cpu.unwrap_or(0.0), measured.sender_cpu_wait);
+    let waited = measured.sender_readings.as_ref().map_or(0.0, sender_waited);
+    let text = match (is_bound, evidence.machine_busy) {
+        (true, _) => text,
+        _ if waited >= WAITED_READINGS => format!(
+            "{text}, and ready to run in {} of the readings while the connection had nothing to send",
+            percent(waited)
+        ),
+        (false, true) => "all processors of the machine both ends share were busy".to_owned(),
+        (false, false) => return None,
     };
-    Some(LimitedBy {
-        out_of_cpu: true,
-        ..LimitedBy::new(limit, evidence)
-    })
+    Some(LimitedBy::because(Cause::Cpu, Bottleneck::Sender, text))
 }

@@ -1,7 +1,7 @@
 //! The bottleneck of datagrams.
 
-use super::evidence::{Evidence, MIN_SHARE, REACHED, percent};
-use super::limit::{Bottleneck, LimitedBy};
+use super::evidence::{Evidence, FULL, MIN_SHARE, REACHED, percent};
+use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::processor::{out_of_cpu, thread_cpu};
 use crate::loss::LossLocation;
 
@@ -16,6 +16,13 @@ pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
                 "the sender waited for the receiver {} of the time",
                 percent(measured.credit_wait)
             ),
+        );
+    }
+    if let Some(share) = evidence.ceiling_share.filter(|share| *share >= FULL) {
+        return LimitedBy::because(
+            Cause::LinkRate,
+            Bottleneck::Network,
+            format!("{} of what the link can carry arrived", percent(share)),
         );
     }
     if let Some(by) = out_of_cpu(evidence) {
@@ -62,6 +69,11 @@ pub fn find_by_loss(
             "dropped at the receiving socket",
         ),
         (
+            location.checksum.unwrap_or(0),
+            Bottleneck::Network,
+            "dropped by the receiver's kernel for a wrong checksum: damaged on the path",
+        ),
+        (
             location.path_or_socket.unwrap_or(0),
             Bottleneck::Unknown,
             "lost on the path or at the receiving socket, which the other end does not tell apart",
@@ -105,6 +117,11 @@ mod tests {
             }),
             Some(Bottleneck::Network)
         );
+        let damaged = found(LossLocation {
+            checksum: Some(100),
+            ..none
+        });
+        assert_eq!(damaged, Some(Bottleneck::Network));
         assert_eq!(found(none), None);
         assert_eq!(
             find_by_loss(

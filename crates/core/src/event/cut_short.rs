@@ -1,5 +1,6 @@
 //! The reasons for which a test ends before its plan does.
 
+use crate::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -10,18 +11,18 @@ pub enum CutShort {
     /// The user at this end ended it.
     Interrupted,
     /// The client ended it, for this reason.
-    ByClient(String),
+    ByClient(ExternalText),
     /// The server ended it, for this reason.
-    ByServer(String),
+    ByServer(ExternalText),
     /// The peer was lost, or what it sent made no sense.
-    Lost(String),
+    Lost(ExternalText),
 }
 
 impl fmt::Display for CutShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Interrupted => "interrupted",
-            Self::ByClient(reason) | Self::ByServer(reason) | Self::Lost(reason) => reason,
-        })
+        match self {
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::ByClient(reason) | Self::ByServer(reason) | Self::Lost(reason) => reason.fmt(f),
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The report of one end of a test to the other when all payload was sent.
 
+use crate::loss::ImplausibleLoss;
 use crate::sample::Role;
+use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use serde::{Deserialize, Serialize};
 
@@ -30,9 +32,9 @@ pub struct CpuPercent {
 #[serde(rename_all = "snake_case")]
 pub enum PeerOutput {
     /// Lines.
-    Text(String),
+    Text(ExternalText),
     /// A JSON object, as text.
-    Json(String),
+    Json(ExternalText),
 }
 
 /// The counts of one end of a flow over the measured part of a test.
@@ -66,6 +68,25 @@ pub struct FlowTotals {
     pub transit: Option<TransitTimes>,
 }
 
+impl FlowTotals {
+    /// Compares the totals of a flow's two ends.
+    ///
+    /// # Errors
+    /// When they cannot both be true.
+    pub fn check_against(&self, other: Option<&Self>) -> Result<(), ImplausibleLoss> {
+        let (sender, receiver) = match self.role {
+            Role::Sender => (Some(self), other),
+            Role::Receiver => (other, Some(self)),
+        };
+        let counts = receiver.and_then(|totals| totals.datagrams.zip(totals.lost));
+        let Some((accounted, lost)) = counts else {
+            return Ok(());
+        };
+        let sent = sender.and_then(|totals| totals.datagrams);
+        ImplausibleLoss::check(accounted, lost, sent.filter(|sent| *sent > 0))
+    }
+}
+
 /// The counts of one end of a test, as reported to the other end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndReport {
@@ -78,7 +99,7 @@ pub struct EndReport {
     pub cpu: Option<CpuPercent>,
     /// The congestion control it used (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// The output it has printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<PeerOutput>,

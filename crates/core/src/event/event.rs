@@ -4,10 +4,12 @@ use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
 use crate::interval::FlowInterval;
+use crate::loss::ImplausibleLoss;
 use crate::plan::{Plan, PlanRecord};
 use crate::run::Run;
 use crate::sample::{FlowEnd, Sample};
 use crate::search::SearchTrial;
+use crate::text::ExternalText;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -62,6 +64,13 @@ pub enum Event {
         /// The number of times it was asked.
         attempts: u32,
     },
+    /// The other end reported on a flow what cannot be true: its report is discarded.
+    ReportDiscarded {
+        /// The flow's number.
+        flow: u32,
+        /// What it reported.
+        report: ImplausibleLoss,
+    },
     /// The test is over at this end.
     Ended(EndedTest),
     /// A peer was refused, or a part of the test could not be carried out.
@@ -70,7 +79,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<SocketAddr>,
         /// The reason.
-        reason: String,
+        reason: ExternalText,
     },
     /// The test is over, and its run is complete.
     Finished {
@@ -88,17 +97,17 @@ pub struct Agreement {
     /// The plan within the server's limits.
     pub plan: PlanRecord,
     /// The changes the server made, as text.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
 }
 
 impl Agreement {
     /// The agreement with this peer on a plan.
     #[must_use]
-    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[String]) -> Self {
+    pub fn new(plan: &Plan, peer: SocketAddr, changed: &[ExternalText]) -> Self {
         Self {
             repeat: None,
             plan: PlanRecord {
-                peer: Some(peer.to_string()),
+                peer: Some(peer.to_string().into()),
                 ..PlanRecord::from(plan)
             },
             changed: changed.to_vec(),

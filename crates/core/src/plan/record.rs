@@ -6,6 +6,7 @@ use super::plan::Plan;
 use super::tcp::TcpPlan;
 use super::terms::{Directions, Omit, Rate, TestEnd, Transport};
 use super::udp::UdpPlan;
+use crate::text::ExternalText;
 use crate::units::ByteCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,7 +36,7 @@ pub struct PlanRecord {
     pub kind: Option<PlanKind>,
     /// The server's address and port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer: Option<String>,
+    pub peer: Option<ExternalText>,
     /// The transport protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
@@ -80,7 +81,7 @@ pub struct PlanRecord {
         deserialize_with = "nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    pub congestion: Option<Option<String>>,
+    pub congestion: Option<Option<ExternalText>>,
     /// `true` when Nagle's algorithm is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_delay: Option<bool>,
@@ -151,7 +152,7 @@ impl From<&Plan> for PlanRecord {
                 kind: Some(PlanKind::Tcp),
                 transport: Some(Transport::Tcp),
                 mss: Some(plan.mss),
-                congestion: Some(plan.congestion.clone()),
+                congestion: Some(plan.congestion.as_deref().map(Into::into)),
                 no_delay: Some(plan.no_delay),
                 mptcp: Some(plan.mptcp),
                 discard: Some(plan.discard),
@@ -173,7 +174,7 @@ impl From<&Plan> for PlanRecord {
                 schedule: Some(plan.schedule),
                 timeout_ns: Some(whole_nanoseconds(plan.timeout)),
                 no_delay: Some(plan.no_delay),
-                congestion: Some(plan.congestion.clone()),
+                congestion: Some(plan.congestion.as_deref().map(Into::into)),
                 dscp: Some(plan.dscp),
                 window: Some(plan.window),
                 ..Self::default()
@@ -228,7 +229,7 @@ impl PlanRecord {
         Ok(TcpPlan {
             bulk: self.bulk()?,
             mss: self.mss.flatten(),
-            congestion: self.congestion.clone().flatten(),
+            congestion: self.congestion_name(),
             no_delay: known(self.no_delay, "no_delay")?,
             mptcp: known(self.mptcp, "mptcp")?,
             discard: known(self.discard, "discard")?,
@@ -252,10 +253,16 @@ impl PlanRecord {
             schedule: known(self.schedule, "schedule")?,
             timeout: Duration::from_nanos(known(self.timeout_ns, "timeout_ns")?),
             no_delay: known(self.no_delay, "no_delay")?,
-            congestion: self.congestion.clone().flatten(),
+            congestion: self.congestion_name(),
             dscp: self.dscp.flatten(),
             window: self.window.flatten(),
         })
+    }
+
+    /// The congestion control asked for; the plan checks that the kernel could have it.
+    fn congestion_name(&self) -> Option<String> {
+        let name = self.congestion.as_ref()?.as_ref()?;
+        Some(name.as_received().to_owned())
     }
 }
 

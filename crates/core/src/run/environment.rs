@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use crate::host::Host;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -9,13 +10,13 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Its name.
-    pub name: String,
+    pub name: ExternalText,
     /// Its version; absent where a log does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<ExternalText>,
     /// The tool whose command line it was run with, where that was not its own.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
-    pub compatible_with: Option<String>,
+    pub compatible_with: Option<ExternalText>,
 }
 
 /// The machines of a run.
@@ -40,8 +41,8 @@ pub struct Environment {
 fn known_keys<S: Serializer>(host: &Option<Host>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Named<'a> {
-        tool: &'a str,
-        name: &'a str,
+        tool: &'a ExternalText,
+        name: &'a ExternalText,
     }
     match host {
         Some(host) if host.kernel.is_empty() => Named {

@@ -6,6 +6,7 @@ use crate::sample::{
     Counters, DelaySummary, FlowEnd, FlowRecord, Granted, Role, Spacing, TcpSnapshot,
 };
 use crate::sequence::LossRuns;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,7 @@ pub struct FlowReport {
     pub server_granted: Option<Granted>,
     /// The reason why the connection ended before its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 /// The sending end of a flow, from the flow's start to its end, the warm-up included.
@@ -87,7 +88,7 @@ pub struct SenderReport {
     pub spacing: Option<Spacing>,
     /// The reason why this end ended before its time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 /// The receiving end of a flow, from the flow's start to its end, the warm-up included.
@@ -159,7 +160,7 @@ pub struct ReceiverReport {
     pub delay: Option<DelaySummary>,
     /// The reason why this end ended before its time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 /// A TCP connection at its end, as its sender's kernel saw it. A log has the figures that it reports.

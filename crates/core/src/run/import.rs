@@ -2,6 +2,7 @@
 
 use crate::plan::Direction;
 use crate::sample::Role;
+use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,13 +40,13 @@ impl ImportSide {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Import {
     /// The name of the file.
-    pub file: String,
+    pub file: ExternalText,
     /// The format of the log, such as `iperf3 json`.
-    pub format: String,
+    pub format: ExternalText,
     /// The number of the test in the file, from 0.
     pub at: usize,
     /// The SHA-256 digest of the file, hexadecimal.
-    pub sha256: String,
+    pub sha256: ExternalText,
     /// `true` when the log rounds its numbers to the few digits it prints.
     pub rounded: bool,
     /// The end that wrote the log, where it can be determined.

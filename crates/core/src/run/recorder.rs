@@ -7,7 +7,7 @@ use super::summary::{Summary, ThroughputSummary};
 use crate::event::{CutShort, EndReport, EndedFlow, Event, FlowTotals, ReportingEnd, View};
 use crate::host::Host;
 use crate::interval::{Interval, TcpInterval, UdpInterval};
-use crate::loss::Loss;
+use crate::loss::{ImplausibleLoss, Loss};
 use crate::plan::{Direction, Plan, PlanRecord, PlannedFlow};
 use crate::sample::{
     Counters, DelaySummary, ReceiverCounters, Role, Sample, SenderCounters, TcpSnapshot,
@@ -39,6 +39,8 @@ struct FlowAccount {
     end: Option<EndedFlow>,
     local: Option<FlowTotals>,
     peer: Option<FlowTotals>,
+    /// The report of the other end, where it was discarded.
+    discarded: Option<ImplausibleLoss>,
 }
 
 impl RunRecorder {
@@ -94,7 +96,7 @@ impl RunRecorder {
             _ => None,
         };
         Some(Run {
-            warnings: self.warnings(),
+            warnings: self.warnings(warm_up),
             environment: Some(Environment {
                 client: Some(client),
                 ..Environment::default()
@@ -109,7 +111,7 @@ impl RunRecorder {
         })
     }
 
-    fn warnings(&self) -> Vec<Warning> {
+    fn warnings(&self, warm_up: u64) -> Vec<Warning> {
         let cut_short = self.cut_short.as_ref().map(|_| {
             Warning::new(WarningCode::CutShort, "the test ended before its time").with_remedy("")
         });
@@ -117,7 +119,19 @@ impl RunRecorder {
             let message = format!("the tool ended with: {error}");
             Warning::new(WarningCode::ToolFailed, message).with_remedy("")
         });
-        failed.or(cut_short).into_iter().collect()
+        let checked = self.flows.iter().map(|(id, flow)| {
+            let result = flow.check_peer(warm_up);
+            (*id, flow.discarded.map_or(result, Err))
+        });
+        let implausible = checked.filter_map(|(id, result)| {
+            let message = format!("flow {id}: {}", result.err()?);
+            Some(Warning::new(WarningCode::ImplausibleCount, message))
+        });
+        failed
+            .or(cut_short)
+            .into_iter()
+            .chain(implausible)
+            .collect()
     }
 
     fn take_report(&mut self, report: &EndReport) {
@@ -143,6 +157,9 @@ impl View for RunRecorder {
                 self.flows.entry(ended.end.flow).or_default().end = Some(ended.clone());
             }
             Event::Reported(report) => self.take_report(report),
+            Event::ReportDiscarded { flow, report } => {
+                self.flows.entry(*flow).or_default().discarded = Some(*report);
+            }
             Event::Ended(ended) => self.cut_short.clone_from(&ended.cut_short),
             _ => {}
         }
@@ -179,9 +196,10 @@ impl FlowAccount {
     fn report(&self, id: u32, warm_up: u64) -> Option<FlowReport> {
         let role = self.role()?;
         let own = self.local.or_else(|| self.own_totals(role, warm_up));
+        let peer = self.peer.filter(|_| self.check_peer(warm_up).is_ok());
         let (sent, received) = match role {
-            Role::Sender => (own, self.peer),
-            Role::Receiver => (self.peer, own),
+            Role::Sender => (own, peer),
+            Role::Receiver => (peer, own),
         };
         let start_s = self.measured_from_ns(warm_up) as f64 / 1e9;
         let own_tcp = self.last_tcp().filter(|_| role == Role::Sender);
@@ -196,6 +214,15 @@ impl FlowAccount {
             intervals: Some(self.intervals(role, warm_up)),
             ..FlowReport::new(PlannedFlow { id, direction })
         })
+    }
+
+    /// Compares the other end's report with the counts of this end.
+    fn check_peer(&self, warm_up: u64) -> Result<(), ImplausibleLoss> {
+        let (Some(peer), Some(role)) = (&self.peer, self.role()) else {
+            return Ok(());
+        };
+        let own = self.local.or_else(|| self.own_totals(role, warm_up));
+        peer.check_against(own.as_ref())
     }
 
     /// The counts of the client's end, from its final report or else its last reading.
@@ -508,9 +535,9 @@ mod tests {
             id: "0".repeat(32),
             started: String::new(),
             tool: Tool {
-                name: "caudal".to_owned(),
+                name: "caudal".into(),
                 version: None,
-                compatible_with: Some("iperf3".to_owned()),
+                compatible_with: Some("iperf3".into()),
             },
             command: None,
         }

@@ -3,6 +3,7 @@
 use crate::loss::Loss;
 use crate::plan::Direction;
 use crate::summary::{DirectionSummary, estimate_or_number};
+use crate::text::ExternalText;
 use caudal_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ pub struct Repeat {
     pub began_s: Option<f64>,
     /// The reason why it ended early; null when it did not.
     #[serde(default)]
-    pub cut_short: Option<String>,
+    pub cut_short: Option<ExternalText>,
     /// Each direction.
     pub directions: Vec<RepeatDirection>,
 }

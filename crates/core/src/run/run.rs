@@ -9,6 +9,7 @@ use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
 use crate::summary::DirectionSummary;
+use crate::text::ExternalText;
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub struct RunHeader {
     pub tool: Tool,
     /// The command line that repeats it; absent where a log does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: Option<ExternalText>,
 }
 
 /// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.

@@ -3,6 +3,7 @@
 use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
+use crate::text::ExternalText;
 use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ pub struct RoundTripSummary {
     pub connect_us: Option<f64>,
     /// The reason why the kernel timestamped nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel_stamps_missing: Option<String>,
+    pub kernel_stamps_missing: Option<ExternalText>,
     /// The clocks of both ends, where one-way delays were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReport>,
@@ -87,7 +88,7 @@ pub struct RoundTripSummary {
     pub cpu: Option<CpuReport>,
     /// The reason why the test ended early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut_short: Option<String>,
+    pub cut_short: Option<ExternalText>,
 }
 
 /// The offset of the server's clock from the client's over a test.

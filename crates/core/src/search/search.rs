@@ -54,6 +54,8 @@ pub struct Search {
     failed: Option<(u64, Basis)>,
     /// The lowest rate that could not be sent.
     unreached: Option<u64>,
+    /// The rate at which payload arrived when a rate failed: about what the path carries.
+    arrived: Option<u64>,
     next: Option<u64>,
     /// The trials at the present rate, and what they sent and lost.
     tries: u32,
@@ -74,6 +76,7 @@ impl Search {
             held: BTreeMap::new(),
             failed: None,
             unreached: None,
+            arrived: None,
             next: Some(max.bps()),
             tries: 0,
             sent: 0,
@@ -177,6 +180,7 @@ impl Search {
                 self.held.insert(rate, basis);
             }
             TrialOutcome::Failed | TrialOutcome::Queueing => {
+                self.arrived = arrived_bps(observation);
                 // A rate that held once and fails when confirmed is removed; the rates that held below it are the
                 // answer so far.
                 self.held.retain(|held, _| *held < rate);
@@ -221,7 +225,24 @@ impl Search {
             // The answer is tried once more: a rate that held by chance is removed.
             return (held > 0 && !self.confirmed).then_some(held);
         }
-        Some(held + (upper - held) / 2).filter(|rate| *rate >= MIN_BPS)
+        Some(
+            self.near_arrived(held, upper)
+                .unwrap_or(held + (upper - held) / 2),
+        )
+        .filter(|rate| *rate >= MIN_BPS)
+    }
+
+    /// A rate beside that at which payload arrived, from below and then from above, while the bracket reaches further than
+    /// both: what arrives of far too much tells more of a path than half of it does.
+    fn near_arrived(&self, held: u64, upper: u64) -> Option<u64> {
+        let arrived = self.arrived.filter(|arrived| *arrived > 0)? as f64;
+        let below = (arrived * (1.0 - RESOLUTION)) as u64;
+        let above = (arrived * (1.0 + RESOLUTION)) as u64;
+        if held < below && below < upper {
+            return Some(below);
+        }
+        (held < above && above < upper && (upper - held) as f64 > 3.0 * RESOLUTION * arrived)
+            .then_some(above)
     }
 
     /// The rates found so far.
@@ -243,6 +264,13 @@ impl Search {
                 || self.trials.len() >= MAX_TRIALS,
         }
     }
+}
+
+/// The rate at which payload arrived in a trial, bit/s; `None` where all of it did.
+fn arrived_bps(observation: TrialObservation) -> Option<u64> {
+    let lost = observation.lost as f64 / observation.sent.max(1) as f64;
+    let missing = observation.undelivered.unwrap_or(0.0).max(lost);
+    (missing > 0.0).then_some((observation.reached_bps * (1.0 - missing).max(0.0)) as u64)
 }
 
 #[cfg(test)]
@@ -298,6 +326,15 @@ mod tests {
             );
             assert!(!outcome.sender_bound);
         }
+    }
+
+    #[test]
+    fn a_link_far_below_the_first_rate_is_found_in_a_few_trials() {
+        let search = search(0.001, 5_000_000_000, 11_300_000, 2000, 0.0);
+        let outcome = search.outcome();
+        let rate = outcome.rate_bps.unwrap() as f64;
+        assert!((0.985..1.001).contains(&(rate / 11.3e6)), "{outcome:?}");
+        assert!(search.trials().len() <= 8, "{:?}", rates(&search));
     }
 
     #[test]

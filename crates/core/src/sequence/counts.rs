@@ -86,7 +86,7 @@ impl SequenceCounts {
         Self {
             expected,
             received: expected.saturating_sub(lost),
-            lost: lost.min(expected),
+            lost,
             duplicate: 0,
             reordered: 0,
             late: 0,

@@ -5,6 +5,7 @@ use crate::host::{Host, Usage};
 use crate::interval::Interval;
 use crate::plan::{BulkPlan, Direction, Plan, Transport};
 use crate::sample::FlowRecord;
+use crate::text::ExternalText;
 use crate::timeline::{MeasuredFlow, Timeline};
 use crate::units::BitRate;
 
@@ -38,7 +39,7 @@ pub struct Context<'a> {
     /// The reason why the run ended before its plan did.
     pub cut_short: Option<&'a str>,
     /// The changes the server made to the plan.
-    pub changed: &'a [String],
+    pub changed: &'a [ExternalText],
 }
 
 /// The flows of one direction, with what was read of them.

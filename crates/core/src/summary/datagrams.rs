@@ -4,7 +4,7 @@ use super::context::{Context, DirectionFlows};
 use crate::interval::ServerAccount;
 use crate::loss::{Loss, LossLocation};
 use crate::plan::Direction;
-use crate::sample::{FlowEnd, FlowRecord};
+use crate::sample::{FlowEnd, FlowRecord, ReceiverCounters};
 use crate::sequence::LossRuns;
 use caudal_stats::wilson;
 
@@ -12,6 +12,8 @@ use caudal_stats::wilson;
 #[derive(Default)]
 struct Counts {
     complete: bool,
+    /// `true` when nothing is known of what a receiver received.
+    unknown: bool,
     sent: u64,
     received: u64,
     lost: u64,
@@ -34,13 +36,9 @@ impl Counts {
         let Some(received) = record.received() else {
             // The last reading is all there is of it.
             self.complete = false;
-            if let Some(last) = context.timeline.last_received(record.flow.id) {
-                self.received += last.datagrams;
-                self.lost += last.lost;
-                self.duplicate += last.duplicate;
-                self.reordered += last.reordered;
-                self.late += last.late;
-                self.corrupt += last.corrupt;
+            match context.timeline.last_received(record.flow.id) {
+                Some(last) => self.add_reading(last),
+                None => self.unknown = true,
             }
             return;
         };
@@ -51,6 +49,7 @@ impl Counts {
             .as_ref()
             .and_then(|end| end.sequence.as_ref())
         else {
+            (self.complete, self.unknown) = (false, true);
             return;
         };
         if record.sent().is_none() {
@@ -62,6 +61,16 @@ impl Counts {
         self.reordered += sequence.reordered;
         self.late += sequence.late;
         self.add_runs(&sequence.loss_runs);
+    }
+
+    /// Adds the last reading of a receiver that gave no final report.
+    const fn add_reading(&mut self, last: &ReceiverCounters) {
+        self.received += last.datagrams;
+        self.lost += last.lost;
+        self.duplicate += last.duplicate;
+        self.reordered += last.reordered;
+        self.late += last.late;
+        self.corrupt += last.corrupt;
     }
 
     fn add_runs(&mut self, runs: &LossRuns) {
@@ -88,7 +97,8 @@ pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
         counts.add(context, record);
     }
     let account = context.timeline.receiver_account(flows.direction);
-    let if_full = |count: u64| account.is_full().then_some(count);
+    let if_known = |count: u64| (!counts.unknown).then_some(count);
+    let if_full = |count: u64| if_known(count).filter(|_| account.is_full());
     // Losses outside all runs are losses of which only the number is known.
     let runs_cover_losses =
         counts.runs.count > 0 || counts.lost == 0 || context.timeline.server_account().is_full();
@@ -100,15 +110,15 @@ pub(super) fn loss(context: &Context<'_>, flows: &DirectionFlows<'_>) -> Loss {
     Loss {
         complete: Some(counts.complete),
         sent: Some(counts.sent),
-        received: Some(counts.received),
-        lost: Some(counts.lost),
+        received: if_known(counts.received),
+        lost: if_known(counts.lost),
         duplicate: if_full(counts.duplicate),
-        reordered: account.counts_reordering().then_some(counts.reordered),
+        reordered: if_known(counts.reordered).filter(|_| account.counts_reordering()),
         late: if_full(counts.late),
         corrupt: if_full(counts.corrupt),
         fraction: fraction.filter(|_| counts.complete),
         places: Some(location(context, flows, &counts, account)),
-        runs: (account.is_full() && runs_cover_losses).then_some(counts.runs),
+        runs: (account.is_full() && runs_cover_losses && !counts.unknown).then_some(counts.runs),
     }
 }
 
@@ -122,8 +132,19 @@ fn location(
         Direction::Up => (Some(context.client_usage), ServerAccount::Full),
         Direction::Down => (context.server_usage, context.timeline.server_account()),
     };
+    let receiver_usage = match flows.direction {
+        Direction::Up => context.server_usage,
+        Direction::Down => Some(context.client_usage),
+    };
+    // The kernel counts a wrong checksum among the drops of the socket too.
+    let damaged = receiver_usage
+        .and_then(|usage| usage.udp_checksum_errors)
+        .filter(|_| account.is_full())
+        .map(|errors| errors.min(counts.lost));
     let at_socket = if account.is_full() {
-        counts.socket_drops
+        counts
+            .socket_drops
+            .saturating_sub(damaged.unwrap_or_default())
     } else {
         0
     };
@@ -134,10 +155,17 @@ fn location(
             .and_then(|usage| usage.qdisc_drops)
             .filter(|_| !context.loopback),
         receiver_socket: account.is_full().then_some(at_socket),
+        checksum: damaged,
         ..LossLocation::default()
     };
-    let elsewhere =
-        location.sender_refused.unwrap_or(0) + at_socket + location.sender_qdisc.unwrap_or(0);
+    if counts.unknown {
+        location.receiver_socket = None;
+        return location;
+    }
+    let elsewhere = location.sender_refused.unwrap_or(0)
+        + at_socket
+        + damaged.unwrap_or(0)
+        + location.sender_qdisc.unwrap_or(0);
     let rest = counts.lost.saturating_sub(elsewhere);
     if !account.is_full() {
         location.path_or_socket = Some(rest);

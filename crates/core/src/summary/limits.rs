@@ -10,6 +10,7 @@ pub(super) fn limited_by(
     context: &Context<'_>,
     flows: &DirectionFlows<'_>,
     loss: Option<&Loss>,
+    ceiling_share: Option<f64>,
 ) -> LimitedBy {
     if let Some((loss, location)) = loss.and_then(|loss| Some((loss, loss.places.as_ref()?))) {
         let (goodput, sent) = flows
@@ -36,6 +37,7 @@ pub(super) fn limited_by(
                     .map(super::super::units::BitRate::bps),
                 window_set: context.bulk.window.is_some(),
                 machine_busy: machine_busy(context),
+                ceiling_share,
                 is_udp: context.transport() == Transport::Udp,
             });
             (measured.bytes, by)
@@ -74,7 +76,7 @@ pub(super) fn limited_by(
 
 /// `true` when both ends are one machine and all its processors were busy.
 fn machine_busy(context: &Context<'_>) -> bool {
-    let same = context.client.boot_id.is_some() && context.client.boot_id == context.server.boot_id;
+    let same = context.client.shares_machine_with(context.server);
     let wall = context.client_usage.wall_ns as f64 * f64::from(context.client.cpus.max(1));
     // Where both ends are one program, each counts the whole of it.
     let used = context

@@ -8,6 +8,7 @@ use super::goodput::{goodput, rate_samples, warm_up_intervals};
 use super::limits::limited_by;
 use super::warnings::{direction_warnings, general_warnings};
 use crate::plan::{Direction, Omit, Transport};
+use crate::timeline::MeasuredFlow;
 use crate::warning::Warning;
 
 /// The summary of a bulk transfer.
@@ -41,7 +42,8 @@ pub fn summarise(context: &Context<'_>) -> BulkSummary {
 struct MeasuredPart {
     elapsed_s: f64,
     omitted_s: f64,
-    bytes: u64,
+    /// `None` where nothing is known of what a flow's receiver received.
+    bytes: Option<u64>,
 }
 
 fn summarise_direction(
@@ -60,40 +62,44 @@ fn summarise_direction(
         part.omitted_s = last.end_s;
         part.elapsed_s -= last.end_s;
         let warm_up: u64 = samples[..skip].iter().map(|sample| sample.bytes).sum();
-        part.bytes -= warm_up.min(part.bytes);
+        part.bytes = part.bytes.map(|bytes| bytes.saturating_sub(warm_up));
     }
     let (goodput, trusted) = goodput(
         context,
         &samples[skip.min(samples.len())..],
-        part.bytes,
+        part.bytes.unwrap_or(0),
         part.elapsed_s,
         direction,
         warnings,
     );
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
-    let limited_by = limited_by(context, &flows, loss.as_ref());
-    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let records = &flows.records;
-    let received = records.iter().filter_map(|record| record.received());
+    let ceiling = ceiling(context, records, goodput_mean);
+    let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
+    direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
+    let received = records.iter().map(|record| {
+        let last = || context.timeline.last_received(record.flow.id);
+        Some(record.received().or_else(last)?.bytes)
+    });
     DirectionSummary {
         direction,
         flows: Some(records.len()),
         goodput_bps: goodput,
         goodput_trusted: Some(trusted),
         sent_bps: None,
-        bytes: Some(part.bytes),
+        bytes: part.bytes,
         measured_s: part.elapsed_s.max(0.0),
         omitted_s: Some(part.omitted_s),
-        received_bytes: Some(received.map(|received| received.bytes).sum()),
+        received_bytes: received.sum(),
         sent_bytes: records
             .iter()
             .map(|record| Some(record.sent()?.bytes))
             .sum(),
-        ceiling: Some(ceiling(context, records, goodput_mean)),
+        ceiling: Some(ceiling),
         limited_by: Some(limited_by),
-        sender_cpu: flows.measured.iter().map(|flow| flow.sender_cpu).sum(),
-        receiver_cpu: flows.measured.iter().map(|flow| flow.receiver_cpu).sum(),
+        sender_cpu: sum_of_measured(&flows, |flow| flow.sender_cpu),
+        receiver_cpu: sum_of_measured(&flows, |flow| flow.receiver_cpu),
         tcp: tcp(&flows),
         loss,
         delay: records
@@ -121,9 +127,9 @@ fn measured_part(context: &Context<'_>, flows: &DirectionFlows<'_>) -> MeasuredP
         .records
         .iter()
         .map(|record| match context.timeline.measured(record.flow.id) {
-            Some(flow) => flow.bytes,
+            Some(flow) => Some(flow.bytes),
             // All of it arrived at the very start: it took no time, and still arrived.
-            None => record.received().map_or(0, |received| received.bytes),
+            None => record.received().map(|received| received.bytes),
         })
         .sum();
     MeasuredPart {
@@ -131,6 +137,17 @@ fn measured_part(context: &Context<'_>, flows: &DirectionFlows<'_>) -> MeasuredP
         omitted_s: start_ns as f64 / 1e9,
         bytes,
     }
+}
+
+/// The sum over the flows that were measured; `None` without any.
+fn sum_of_measured(
+    flows: &DirectionFlows<'_>,
+    value: impl Fn(&MeasuredFlow) -> Option<f64>,
+) -> Option<f64> {
+    let values = flows.measured.iter().map(value);
+    values
+        .sum::<Option<f64>>()
+        .filter(|_| !flows.measured.is_empty())
 }
 
 /// TCP over the measured part, without the warm-up before it and the connection's close after it.

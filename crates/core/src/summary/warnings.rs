@@ -3,7 +3,7 @@
 use super::context::{Context, DirectionFlows};
 use crate::bottleneck::{Bottleneck, LimitedBy, REACHED};
 use crate::loss::Loss;
-use crate::plan::{Rate, TestEnd, Transport};
+use crate::plan::{Direction, Rate, TestEnd, Transport};
 use crate::units::BitRate;
 use crate::warning::{Warning, WarningCode};
 
@@ -25,6 +25,7 @@ pub(super) fn direction_warnings(
     flow_warnings(context, flows, warnings);
     cpu_warnings(context, flows, limited_by, warnings);
     warnings.extend(not_all_arrived(context, flows));
+    warnings.extend(checksum_errors(context, flows.direction));
     rate_warnings(context, flows, loss, warnings);
     if let Some(loss) = loss {
         loss_warnings(flows, loss, warnings);
@@ -44,6 +45,12 @@ fn flow_warnings(context: &Context<'_>, flows: &DirectionFlows<'_>, warnings: &m
                     format!("flow {id} ({direction}) failed at the {name}: {failure}"),
                 ));
             }
+        }
+        if let Some(implausible) = record.implausible {
+            warnings.push(Warning::new(
+                WarningCode::ImplausibleCount,
+                format!("flow {id} ({direction}): {implausible}"),
+            ));
         }
         let fell_back = record
             .sender
@@ -66,8 +73,10 @@ fn cpu_warnings(
 ) {
     let direction = flows.direction.name();
     let (code, end) = match limited_by.limit {
-        Bottleneck::Sender if limited_by.out_of_cpu => (WarningCode::SenderCpu, "sender"),
-        Bottleneck::Receiver if limited_by.out_of_cpu => (WarningCode::ReceiverCpu, "receiver"),
+        Bottleneck::Sender if limited_by.is_out_of_cpu() => (WarningCode::SenderCpu, "sender"),
+        Bottleneck::Receiver if limited_by.is_out_of_cpu() => {
+            (WarningCode::ReceiverCpu, "receiver")
+        }
         _ => return,
     };
     let message = format!(
@@ -80,6 +89,26 @@ fn cpu_warnings(
         Transport::Udp => warning
             .with_remedy("use larger datagrams or more parallel flows; the network may give more"),
     });
+}
+
+/// The warning about packets that the receiver's kernel dropped because they were damaged.
+fn checksum_errors(context: &Context<'_>, direction: Direction) -> Option<Warning> {
+    let usage = match direction {
+        Direction::Up => context.server_usage?,
+        Direction::Down => context.client_usage,
+    };
+    let (errors, packets) = match context.transport() {
+        Transport::Tcp => (usage.tcp_checksum_errors, "segments"),
+        Transport::Udp => (usage.udp_checksum_errors, "datagrams"),
+    };
+    let errors = errors.filter(|errors| *errors > 0)?;
+    Some(Warning::new(
+        WarningCode::ChecksumErrors,
+        format!(
+            "{}: the receiver's kernel dropped {errors} {packets} with a wrong checksum",
+            direction.name()
+        ),
+    ))
 }
 
 fn rate_warnings(
@@ -187,7 +216,7 @@ pub(super) fn general_warnings(context: &Context<'_>, warnings: &mut Vec<Warning
         ));
     }
     for change in context.changed {
-        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change));
+        warnings.push(Warning::new(WarningCode::ServerChangedPlan, change.clone()));
     }
     warnings.extend(stolen_cpu(context));
     warnings.extend(paced_loopback(context));
@@ -216,8 +245,8 @@ fn paced_loopback(context: &Context<'_>) -> Option<Warning> {
         record
             .sender
             .as_ref()
-            .and_then(|end| end.granted.congestion.as_deref())
-            .is_some_and(|name| name.starts_with("bbr"))
+            .and_then(|end| end.granted.congestion.as_ref())
+            .is_some_and(|name| name.as_received().starts_with("bbr"))
     });
     (is_paced && context.loopback && context.bulk.rate == Rate::Max).then(|| {
         Warning::new(

@@ -1,10 +1,11 @@
 //! The counters a flow's thread writes and other threads read.
 
 use super::transit::TransitCounters;
+use caudal_core::readings::{ReceiverReadings, SenderReadings};
 use caudal_core::sample::{ReceiverCounters, SenderCounters};
 use caudal_sys::clock::CpuClock;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The counters of one end of one flow, written by its own thread, on cache lines of their own.
@@ -21,6 +22,10 @@ pub(crate) struct FlowCounters {
     pub(crate) send_errors: AtomicU64,
     /// Time waited for the receiver's credit, ns.
     pub(crate) credit_wait_ns: AtomicU64,
+    /// Time waited for the source of the payload, ns.
+    pub(crate) source_wait_ns: AtomicU64,
+    /// Time waited for the schedule of a rate, ns.
+    pub(crate) pace_wait_ns: AtomicU64,
     /// Duplicate datagrams.
     pub(crate) duplicate: AtomicU64,
     /// Reordered datagrams.
@@ -43,12 +48,27 @@ pub(crate) struct FlowCounters {
     pub(crate) read_sizes: OnceLock<[AtomicU64; 8]>,
     /// One-way transit times, where datagrams carry the sender's wall clock.
     pub(crate) transit: TransitCounters,
+    /// The states in which the connection was found, which the flow's thread does not touch.
+    readings: Mutex<ConnectionReadings>,
     cpu: OnceLock<CpuClock>,
     cpu_last_ns: AtomicU64,
     cpu_wait_last_ns: AtomicU64,
 }
 
+/// The states in which a connection was found; only those of its role are counted.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionReadings {
+    pub(super) sender: Option<SenderReadings>,
+    pub(super) receiver: Option<ReceiverReadings>,
+}
+
 impl FlowCounters {
+    /// Changes or reads the states in which the connection was found; never called by the flow's thread.
+    pub(super) fn with_readings<T>(&self, of: impl FnOnce(&mut ConnectionReadings) -> T) -> T {
+        let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        of(&mut readings)
+    }
+
     /// Attaches the calling thread's CPU clock; to be called once by the flow's own thread.
     pub(crate) fn attach_thread(&self) {
         let _ = self.cpu.set(CpuClock::of_this_thread());
@@ -68,6 +88,13 @@ impl FlowCounters {
     /// The end of the flow, ns of the monotonic clock; `None` while it runs.
     pub(crate) fn ended_ns(&self) -> Option<u64> {
         Some(self.ended_ns.load(Relaxed)).filter(|at| *at != 0)
+    }
+
+    /// `true` when the flow's thread runs or waits for a processor now.
+    pub(super) fn is_runnable(&self) -> bool {
+        self.cpu
+            .get()
+            .is_some_and(|clock| clock.is_runnable() == Some(true))
     }
 
     fn cpu_ns(&self) -> u64 {
@@ -90,6 +117,9 @@ impl FlowCounters {
             cpu_ns: self.cpu_ns(),
             cpu_wait_ns: self.cpu_wait_ns(),
             credit_wait_ns: self.credit_wait_ns.load(Relaxed),
+            source_wait_ns: self.source_wait_ns.load(Relaxed),
+            pace_wait_ns: self.pace_wait_ns.load(Relaxed),
+            readings: self.with_readings(|readings| readings.sender),
             tcp: None,
         }
     }
@@ -114,6 +144,7 @@ impl FlowCounters {
             first_ns: after_start(&self.first_ns),
             last_ns: after_start(&self.last_ns),
             read_sizes: read_sizes.map(|sizes| std::array::from_fn(|nth| sizes[nth].load(Relaxed))),
+            readings: self.with_readings(|readings| readings.receiver),
             transit: self.transit.read(),
         }
     }

@@ -57,6 +57,9 @@ pub(crate) trait DatagramReader {
         None
     }
 
+    /// Tells the other end that a limit of the server has ended the flow, where the protocol can.
+    fn cut_short(&mut self, _view: &ReceiverView<'_>) {}
+
     /// Does what the protocol wants after a batch, or after a wait without one.
     ///
     /// # Errors

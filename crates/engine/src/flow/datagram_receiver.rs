@@ -1,10 +1,10 @@
 //! The receiving end of a UDP flow.
 
-use super::counters::FlowCounters;
 use super::datagram_account::{DatagramAccount, DatagramRun, ExpectedDatagrams};
 use super::datagram_format::SenderClock;
 use super::datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::test_limit::TestLimit;
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::socket::is_no_datagram;
 use caudal_core::plan::DatagramSizes;
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// The maximum number of messages taken from the kernel in one call.
 const SLOTS: usize = 16;
+/// The maximum length of what the kernel hands over in one piece, bytes.
+const MAX_MESSAGE: usize = 1 << 16;
 /// The interval at which a receiver without arrivals looks at its signals.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// The time without arrivals after which nothing more is expected of a sender that has ended.
@@ -52,8 +54,8 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
     }
 
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.udp() {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(SLOTS * MAX_MESSAGE, move |flow| match flow.socket.udp() {
             Some(socket) => self.run(socket, flow),
             None => TaskOutcome::default(),
         })
@@ -64,6 +66,7 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         let mut account = DatagramAccount::new(expected, R::CLOCK, R::LATE_COUNTS);
         let result = self.receive(socket, flow, &mut account);
         account.publish(&flow.counters, self.reader.announced());
+        self.end_at_limit(socket, flow, &account);
         let result = match result {
             Err(_) if flow.signals.is_stopped() => Ok(()),
             result => result,
@@ -77,6 +80,21 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         }
     }
 
+    /// Has the reader tell the other end that a limit of the server has ended the test, where one has.
+    fn end_at_limit(&mut self, socket: &UdpSocket, flow: &FlowContext, account: &DatagramAccount) {
+        let now_ns = monotonic_ns();
+        let limit = flow.limit.as_ref();
+        if limit.is_some_and(|limit| limit.reached(now_ns).is_some()) {
+            self.reader.cut_short(&ReceiverView {
+                socket,
+                account,
+                counters: &flow.counters,
+                has_arrivals: false,
+                now_ns,
+            });
+        }
+    }
+
     /// Receives until everything the sender reports as sent has arrived or had its time, or the flow is stopped.
     fn receive(
         &mut self,
@@ -87,16 +105,17 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         let (counters, signals) = (&flow.counters, &flow.signals);
         udp::set_receive_timeout(socket, Some(CHECK_INTERVAL))?;
         let mut receiver = GroReceiver::new(SLOTS)?;
+        let limit = flow.amount_limit();
         let mut calls = 0;
         let mut quiet_since_ns = monotonic_ns();
         loop {
-            let mut has_arrivals = self.take_strays(socket, account, counters);
+            let mut has_arrivals = self.take_strays(socket, account, flow);
             let now_ns = match receiver.receive(socket, Wait::ForOne) {
                 Ok(_) => {
                     calls += 1;
                     counters.calls.store(calls, Relaxed);
                     has_arrivals = true;
-                    self.take_batch(socket, &receiver, account)
+                    self.take_batch(socket, &receiver, account, limit)
                 }
                 Err(cause) if is_no_datagram(&cause) => monotonic_ns(),
                 Err(cause) => return Err(cause),
@@ -110,6 +129,9 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
                     counters.last_ns.store(now_ns, Relaxed);
                 }
                 account.publish(counters, self.reader.announced());
+                if let Some(exceeded) = limit.and_then(TestLimit::exceeded) {
+                    return Err(io::Error::other(exceeded));
+                }
             }
             let view = ReceiverView {
                 socket,
@@ -131,19 +153,30 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         }
     }
 
-    /// Takes what one call to receive gave: the monotonic time at which it was read, ns.
+    /// Takes what one call to receive gave, as far as the limit goes: the monotonic time at which it was read, ns.
     #[inline]
     fn take_batch(
         &mut self,
         socket: &UdpSocket,
         receiver: &GroReceiver,
         account: &mut DatagramAccount,
+        limit: Option<&TestLimit>,
     ) -> u64 {
         let clock = ArrivalClock::now();
         for message in receiver.messages() {
             if self.reader.is_source(message.source) {
                 let arrived_ns = clock.arrival_ns(R::CLOCK, &message);
+                let before = account.bytes();
                 self.take(socket, account, message.data, message.segment, arrived_ns);
+                if let Some(limit) = limit {
+                    let (bytes, payload) = (message.data.len() as u64, account.bytes() - before);
+                    if limit
+                        .take_datagrams(bytes, payload, clock.monotonic_ns)
+                        .is_err()
+                    {
+                        break;
+                    }
+                }
             }
         }
         clock.monotonic_ns
@@ -155,12 +188,18 @@ impl<R: DatagramReader + Send + 'static> DatagramReceiver<R> {
         &mut self,
         socket: &UdpSocket,
         account: &mut DatagramAccount,
-        counters: &FlowCounters,
+        flow: &FlowContext,
     ) -> bool {
+        let counters = &flow.counters;
         let mut has_strays = false;
         while let Some((datagram, arrived_ns)) = self.reader.next_stray() {
             has_strays = true;
+            let before = account.bytes();
             self.take(socket, account, &datagram, datagram.len(), arrived_ns);
+            if let Some(limit) = flow.amount_limit() {
+                let (bytes, payload) = (datagram.len() as u64, account.bytes() - before);
+                let _ = limit.take_datagrams(bytes, payload, monotonic_ns());
+            }
         }
         // The next datagram may be long in coming.
         if has_strays && account.counts().received > 0 && counters.first_ns.load(Relaxed) == 0 {

@@ -5,7 +5,8 @@ use super::credit::{CreditId, CreditWindow};
 use super::datagram_format::DatagramFormat;
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
+use crate::address_validation::AntiAmplificationLimit;
 use caudal_core::plan::DatagramSizes;
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
@@ -30,6 +31,8 @@ const PAUSE_PART: u64 = 16;
 const MAX_PAUSE_NS: u64 = 20_000;
 /// The pause after a datagram that the kernel had no room for, ns.
 const RESEND_PAUSE_NS: u64 = 100_000;
+/// The maximum size of what is handed to the kernel in one call, bytes.
+pub(crate) const MAX_BATCH: usize = 1 << 16;
 /// The number of datagrams the kernel may refuse while none has left.
 const MAX_FIRST_ERRORS: u64 = 1000;
 
@@ -87,10 +90,8 @@ pub(crate) enum DatagramLimit {
     Unlimited,
     /// The receiver's credit.
     Credit(CreditId),
-    /// The bytes received from the other end: its address may be forged.
-    ReceivedBy(Arc<FlowCounters>),
-    /// This many bytes, because no more was received from the other end.
-    Bytes(u64),
+    /// The bytes received from the other end: its address is not validated.
+    AntiAmplification(Arc<AntiAmplificationLimit>),
 }
 
 /// The sending end of a UDP flow.
@@ -169,8 +170,8 @@ enum SendResult {
 
 impl<F: DatagramFormat + Send + 'static> DatagramSender<F> {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };
@@ -213,6 +214,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
         let mut counts = SendCounts::default();
         let mut pauses = has_pauses.then(|| SenderPauses::new(start_ns));
         let all = self.sizes.datagrams();
+        let amount = flow.amount_limit();
         while !signals.is_stopped() && all.is_none_or(|all| counts.sequence < all) {
             let mut now = monotonic_ns();
             let mut count = max as u64;
@@ -232,6 +234,10 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 DatagramsAllowed::Later => continue,
                 DatagramsAllowed::NoMore => break,
             }
+            if let Some(amount) = amount {
+                let room = amount.room_to_send().map_err(io::Error::other)?;
+                count = count.min(room.div_ceil(length as u64));
+            }
             let last = self.sizes.length_of(counts.sequence + count - 1) as usize;
             let size = (count as usize - 1) * length + last;
             self.write_stamps(&mut batch[..size], counts.sequence, now);
@@ -239,10 +245,16 @@ impl<F: DatagramFormat> DatagramSender<F> {
             let sent = offload.send_segments(socket, &batch[..size], self.length as u16);
             match self.after_send(sent, size, count, &mut counts, counters)? {
                 SendResult::Advanced => {}
-                SendResult::Again => continue,
+                SendResult::Again => {
+                    limiter.give_back(count, self.length);
+                    continue;
+                }
             }
             counts.sequence += count;
             counts.publish(counters, now);
+            if let Some(amount) = amount {
+                amount.add_sent(size as u64);
+            }
             if let Some(pauses) = &mut pauses {
                 pauses.after(counts.sequence, now);
             }
@@ -381,8 +393,7 @@ fn is_about_one_batch(cause: &io::Error) -> bool {
 enum Limiter {
     Unlimited,
     Credit(CreditWindow),
-    ReceivedBy(Arc<FlowCounters>),
-    Bytes(u64),
+    AntiAmplification(Arc<AntiAmplificationLimit>),
 }
 
 /// The datagrams that may leave.
@@ -402,8 +413,7 @@ impl Limiter {
         Ok(match limit {
             DatagramLimit::Unlimited => Self::Unlimited,
             DatagramLimit::Credit(id) => Self::Credit(CreditWindow::new(*id, length, max)?),
-            DatagramLimit::ReceivedBy(counters) => Self::ReceivedBy(Arc::clone(counters)),
-            DatagramLimit::Bytes(bytes) => Self::Bytes(*bytes),
+            DatagramLimit::AntiAmplification(limit) => Self::AntiAmplification(Arc::clone(limit)),
         })
     }
 
@@ -418,24 +428,30 @@ impl Limiter {
         counters: &FlowCounters,
         signals: &FlowSignals,
     ) -> io::Result<DatagramsAllowed> {
-        let room = |bytes: u64| bytes.saturating_sub(counts.bytes) / u64::from(length.max(1));
         Ok(match self {
             Self::Unlimited => DatagramsAllowed::Now(count),
             Self::Credit(window) => {
                 window.wait_for_room(socket, counts.sequence, count, counters, signals)?;
                 DatagramsAllowed::AfterWait
             }
-            Self::ReceivedBy(received) => match room(received.bytes.load(Relaxed)) {
-                0 => {
-                    sleep_until(monotonic_ns() + 1_000_000);
-                    DatagramsAllowed::Later
+            Self::AntiAmplification(limit) => {
+                let is_final = limit.is_final();
+                match limit.claim_datagrams(count, u64::from(length)) {
+                    0 if is_final => DatagramsAllowed::NoMore,
+                    0 => {
+                        sleep_until(monotonic_ns() + 1_000_000);
+                        DatagramsAllowed::Later
+                    }
+                    claimed => DatagramsAllowed::Now(claimed),
                 }
-                room => DatagramsAllowed::Now(count.min(room)),
-            },
-            Self::Bytes(bytes) => match room(*bytes) {
-                0 => DatagramsAllowed::NoMore,
-                room => DatagramsAllowed::Now(count.min(room)),
-            },
+            }
         })
+    }
+
+    /// Gives back what `count` datagrams were allowed that are to be sent again.
+    fn give_back(&self, count: u64, length: u32) {
+        if let Self::AntiAmplification(limit) = self {
+            limit.give_back(count * u64::from(length));
+        }
     }
 }

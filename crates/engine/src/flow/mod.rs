@@ -4,6 +4,7 @@
 //! ([`TcpClose`], [`UnsentDatagrams`]) or a small trait ([`DatagramFormat`], [`DatagramReader`]).
 
 mod budget;
+mod connection_reader;
 mod counters;
 mod credit;
 mod datagram_account;
@@ -19,6 +20,7 @@ mod signals;
 mod tcp_receiver;
 mod tcp_sender;
 mod tcp_state;
+mod test_limit;
 mod thread;
 mod transit;
 mod wakeup_threshold;
@@ -32,12 +34,15 @@ pub(crate) use datagram_format::{DatagramFormat, SenderClock, Stamp};
 pub(crate) use datagram_reader::{DatagramReader, ReceiveStep, ReceiverView};
 pub(crate) use datagram_receiver::DatagramReceiver;
 pub(crate) use datagram_sender::{
-    DatagramLimit, DatagramPace, DatagramSender, SendGrouping, UnsentDatagrams,
+    DatagramLimit, DatagramPace, DatagramSender, MAX_BATCH, SendGrouping, UnsentDatagrams,
 };
 pub(crate) use payload::{Payload, StampBlock};
 pub(crate) use set::{FlowSet, NewFlow, StopAction, role};
 pub(crate) use signals::FlowSignals;
 pub(crate) use tcp_receiver::{ReceiveMode, TcpReceiver, receive_buffer};
 pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
-pub(crate) use thread::{FlowContext, FlowTask, TaskOutcome};
-pub(crate) use write_pacer::WritePace;
+pub use test_limit::LimitReached;
+
+pub(crate) use test_limit::{PlannedEnd, TestLimit};
+pub(crate) use thread::{FlowContext, FlowWork, TaskOutcome};
+pub(crate) use write_pacer::{BlockPolicy, WritePace};

@@ -30,6 +30,8 @@ pub struct Pacer {
     start_ns: u64,
     gap_ns: f64,
     batch: u32,
+    /// Datagrams of the present departure that have not left yet: a departure may take several calls of the kernel.
+    unsent: u32,
     sent: u64,
     slipped_ns: f64,
     last_ns: Option<u64>,
@@ -51,6 +53,7 @@ impl Pacer {
             start_ns,
             gap_ns,
             batch: (batch as u32).clamp(1, max.max(1)),
+            unsent: 0,
             sent: 0,
             slipped_ns: 0.0,
             last_ns: None,
@@ -65,6 +68,7 @@ impl Pacer {
             start_ns,
             gap_ns: gap_ns as f64,
             batch: 1,
+            unsent: 0,
             sent: 0,
             slipped_ns: 0.0,
             last_ns: None,
@@ -93,6 +97,9 @@ impl Pacer {
     /// The next step at `now_ns`.
     #[must_use]
     pub fn next(&mut self, now_ns: u64) -> NextDeparture {
+        if self.unsent > 0 {
+            return NextDeparture::Send(self.unsent);
+        }
         let elapsed = now_ns.saturating_sub(self.start_ns) as f64;
         let lag = elapsed - self.due_ns();
         if lag > MAX_LAG_NS {
@@ -110,13 +117,17 @@ impl Pacer {
         }
     }
 
-    /// Takes note of a departure at `at_ns` of this many datagrams.
+    /// Takes note that this many datagrams of a departure have left at `at_ns`: the others are due at once.
     pub fn departed(&mut self, at_ns: u64, datagrams: u32) {
-        if let Some(last) = self.last_ns {
-            let gap = at_ns.saturating_sub(last) as f64;
-            self.errors.record((gap - self.period_ns()).abs());
+        if self.unsent == 0 {
+            if let Some(last) = self.last_ns {
+                let gap = at_ns.saturating_sub(last) as f64;
+                self.errors.record((gap - self.period_ns()).abs());
+            }
+            self.last_ns = Some(at_ns);
+            self.unsent = self.batch;
         }
-        self.last_ns = Some(at_ns);
+        self.unsent = self.unsent.saturating_sub(datagrams);
         self.sent += u64::from(datagrams);
     }
 
@@ -259,6 +270,31 @@ mod tests {
             "never closer than half a gap"
         );
         assert_eq!(pacer.sent, 518, "at 60 ms the schedule is met again");
+    }
+
+    #[test]
+    fn a_burst_that_takes_several_calls_keeps_the_rate() {
+        for (burst, max) in [(100, 44), (100, 1), (7, 3), (10, 44)] {
+            let mut pacer = Pacer::new(0, rate(1_000_000_000), 1448, max).with_bursts(burst);
+            let mut now = 0;
+            while now < 100_000_000 {
+                match pacer.next(now) {
+                    NextDeparture::Wait(at) => now = at,
+                    NextDeparture::Send(due) => {
+                        pacer.departed(now, due.min(max));
+                        now += 10;
+                    }
+                }
+            }
+            let bits = pacer.sent * 1448 * 8;
+            let burst_bits = u64::from(burst) * 1448 * 8;
+            assert!(
+                bits.abs_diff(100_000_000) <= burst_bits,
+                "{burst} by {max}: {bits}"
+            );
+            let departures = pacer.spacing().departures;
+            assert!(departures.abs_diff(pacer.sent / u64::from(burst.max(5))) <= 1);
+        }
     }
 
     #[test]

@@ -79,9 +79,22 @@ impl Payload {
         })
     }
 
+    /// The size of the blocks that belong to one flow, bytes.
+    pub(super) const fn own_bytes(&self) -> usize {
+        match self {
+            Self::Stamped { block, .. } | Self::Stream { buffer: block, .. } => block.len(),
+            Self::Block(_) | Self::Pages(_) | Self::File { .. } => 0,
+        }
+    }
+
     /// `true` when blocks are sent whole, whatever the rate.
     pub(super) const fn has_whole_blocks(&self) -> bool {
         matches!(self, Self::Stamped { .. })
+    }
+
+    /// `true` when blocks are read from a source that may have none yet.
+    pub(super) const fn is_read(&self) -> bool {
+        matches!(self, Self::Stream { .. })
     }
 
     /// Prepares the next block, for which `claimed` bytes were taken from the budget.

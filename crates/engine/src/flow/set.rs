@@ -1,9 +1,12 @@
 //! The flows of one end of a test that start together.
 
+use super::connection_reader::ConnectionReader;
 use super::counters::FlowCounters;
 use super::gate::StartGate;
-use super::thread::{FlowContext, FlowTask, FlowThread};
+use super::test_limit::{LimitReached, TestLimit};
+use super::thread::{FlowContext, FlowThread, FlowWork};
 use crate::error::RunError;
+use crate::memory::MemoryReservation;
 use crate::socket::DataSocket;
 use crate::wakeup::Wakeup;
 use caudal_core::plan::{Direction, PlannedFlow};
@@ -46,7 +49,7 @@ pub(crate) struct NewFlow {
     /// The processor its thread is pinned to.
     pub(crate) cpu: Option<usize>,
     /// The work of its thread.
-    pub(crate) task: FlowTask,
+    pub(crate) task: FlowWork,
 }
 
 /// One end's flows that start together, each with its thread; stopped when dropped.
@@ -56,6 +59,11 @@ pub(crate) struct FlowSet {
     start_ns: Option<u64>,
     ended: Wakeup,
     stop_action: StopAction,
+    /// The thread that reads the connections' states while the flows run.
+    reader: Option<ConnectionReader>,
+    limit: Option<Arc<TestLimit>>,
+    /// The memory of the flows' buffers.
+    memory: Vec<MemoryReservation>,
 }
 
 impl FlowSet {
@@ -64,21 +72,50 @@ impl FlowSet {
     /// # Errors
     /// When the kernel gives no pipe.
     pub(crate) fn new(stop_action: StopAction) -> Result<Self, RunError> {
+        Self::limited(stop_action, None)
+    }
+
+    /// A set without flows, for those of a test within these limits.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub(crate) fn limited(
+        stop_action: StopAction,
+        limit: Option<TestLimit>,
+    ) -> Result<Self, RunError> {
         Ok(Self {
             flows: Vec::new(),
             gate: Arc::default(),
             start_ns: None,
             ended: Wakeup::new().map_err(|cause| RunError::local("opening a pipe", cause))?,
             stop_action,
+            reader: None,
+            limit: limit.map(Arc::new),
+            memory: Vec::new(),
         })
+    }
+
+    /// Reserves `bytes` for a buffer that flows share, as long as the set is there.
+    ///
+    /// # Errors
+    /// When the memory for clients is used up.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), RunError> {
+        if let Some(limit) = &self.limit {
+            self.memory.push(limit.server().memory.reserve(bytes)?);
+        }
+        Ok(())
     }
 
     /// Adds a flow and starts its thread: a receiver begins at once, a sender when the set is [started](Self::start). A flow
     /// that is added later has a start of its own.
     ///
     /// # Errors
-    /// When the kernel gives no pipe or thread.
+    /// When the kernel gives no pipe or thread, or the memory for clients is used up.
     pub(crate) fn add(&mut self, spec: NewFlow) -> Result<(), RunError> {
+        self.reserve(spec.task.buffer_bytes)?;
+        if let (Some(limit), Role::Receiver) = (&self.limit, spec.role) {
+            limit.add_receiver();
+        }
         let waker = self
             .ended
             .waker()
@@ -88,6 +125,7 @@ impl FlowSet {
             counters: Arc::new(FlowCounters::default()),
             signals: Arc::default(),
             gate: Arc::clone(&self.gate),
+            limit: self.limit.clone(),
         };
         let mut thread = FlowThread::spawn(
             spec.flow,
@@ -106,12 +144,6 @@ impl FlowSet {
         Ok(())
     }
 
-    /// The counters of the flow that was added last, for a task that depends on them.
-    pub(crate) fn last_counters(&self) -> Option<Arc<FlowCounters>> {
-        let last = self.flows.last()?;
-        Some(Arc::clone(&last.context.counters))
-    }
-
     /// Lets the senders go: the clock of the flows runs from here.
     pub(crate) fn start(&mut self) {
         let start_ns = self.open_gate();
@@ -119,6 +151,7 @@ impl FlowSet {
             flow.start_ns = start_ns;
         }
         self.start_ns = Some(start_ns);
+        self.read_connections();
     }
 
     /// Lets the senders go, whose clock runs from here. That of the receivers runs from `began_ns`, when their payload may
@@ -133,11 +166,40 @@ impl FlowSet {
             };
         }
         self.start_ns = Some(start_ns);
+        self.read_connections();
+    }
+
+    /// Starts reading the states of the connections; without a thread for it they are not known.
+    fn read_connections(&mut self) {
+        let flows = self
+            .flows
+            .iter()
+            .filter(|flow| flow.context.socket.tcp().is_some());
+        let flows = flows.map(|flow| (flow.role, flow.context.clone()));
+        self.reader = ConnectionReader::spawn(flows.collect()).ok().flatten();
+    }
+
+    /// Lets the senders go: the clock of the test and of its senders runs from here, that of a receiver from its first
+    /// payload where that has arrived already.
+    pub(crate) fn start_senders(&mut self) {
+        let now_ns = monotonic_ns();
+        self.gate.open();
+        for flow in &mut self.flows {
+            let first_ns = flow.context.counters.first_ns.load(Relaxed);
+            flow.start_ns = match flow.role {
+                Role::Receiver if first_ns != 0 => now_ns.min(first_ns),
+                _ => now_ns,
+            };
+        }
+        self.start_ns = Some(now_ns);
     }
 
     /// Lets the senders go: the present, or the arrival of the first payload.
     fn open_gate(&self) -> u64 {
         let now_ns = monotonic_ns();
+        if let Some(limit) = &self.limit {
+            limit.start(now_ns);
+        }
         self.gate.open();
         self.flows
             .iter()
@@ -145,6 +207,16 @@ impl FlowSet {
             // Payload that arrived before this thread was scheduled belongs to the test.
             .filter(|first_ns| *first_ns != 0)
             .fold(now_ns, u64::min)
+    }
+
+    /// The limit of the server that the test has reached at `now_ns`.
+    pub(crate) fn limit_reached(&self, now_ns: u64) -> Option<LimitReached> {
+        self.limit.as_ref()?.reached(now_ns)
+    }
+
+    /// The time at which a limit of the server ends the test, ns of the monotonic clock.
+    pub(crate) fn limit_due_ns(&self) -> Option<u64> {
+        self.limit.as_ref()?.due_ns()
     }
 
     /// The start, ns of the monotonic clock; 0 before.

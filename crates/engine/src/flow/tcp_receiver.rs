@@ -1,11 +1,12 @@
 //! The receiving end of a TCP flow.
 
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::tcp;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -41,13 +42,30 @@ pub(crate) enum ReceiveMode {
     Discard,
 }
 
+impl ReceiveMode {
+    /// `true` when a fast flow's reader may be woken less often.
+    const fn coalesces(self) -> bool {
+        matches!(self, Self::Copy { coalesce: true, .. })
+    }
+
+    /// The size of the buffer, bytes.
+    const fn buffer(self) -> usize {
+        match self {
+            Self::Copy { buffer, .. } | Self::CountReads { buffer } => buffer,
+            Self::Discard => 0,
+        }
+    }
+}
+
 /// The receiving end of a TCP flow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct TcpReceiver {
     /// The use of the payload.
     pub(crate) mode: ReceiveMode,
     /// Bytes that were received before the flow's thread began, such as a header; they count as payload.
     pub(crate) bytes_before: u64,
+    /// The file that payload is written into, where it is copied.
+    pub(crate) sink: Option<File>,
 }
 
 impl TcpReceiver {
@@ -56,28 +74,26 @@ impl TcpReceiver {
         Self {
             mode,
             bytes_before: 0,
+            sink: None,
         }
     }
 
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.tcp() {
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(self.mode.buffer(), move |flow| match flow.socket.tcp() {
             Some(stream) => TaskOutcome::from_result(self.receive(stream, flow)),
             None => TaskOutcome::default(),
         })
     }
 
     /// Receives until the other end has closed or the flow is stopped.
-    fn receive(self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
+    fn receive(mut self, stream: &TcpStream, flow: &FlowContext) -> io::Result<()> {
         let (counters, signals) = (&flow.counters, &flow.signals);
         let fd = stream.as_fd();
-        let (room, coalesce) = match self.mode {
-            ReceiveMode::Copy { buffer, coalesce } => (buffer, coalesce),
-            ReceiveMode::CountReads { buffer } => (buffer, false),
-            ReceiveMode::Discard => (0, false),
-        };
+        let limit = flow.amount_limit();
+        let room = self.mode.buffer();
         let mut buffer = vec![0; room];
-        let mut threshold = WakeupThreshold::new(coalesce);
+        let mut threshold = WakeupThreshold::new(self.mode.coalesces());
         let read_sizes = match self.mode {
             ReceiveMode::CountReads { .. } => {
                 Some(counters.read_sizes.get_or_init(Default::default))
@@ -87,10 +103,14 @@ impl TcpReceiver {
         counters.bytes.store(self.bytes_before, Relaxed);
         let (mut received, mut calls) = (0_u64, 0_u64);
         loop {
-            let outcome = if self.mode == ReceiveMode::Discard {
-                tcp::discard_some(fd, DISCARD_BLOCK)
-            } else {
-                tcp::receive_some(fd, &mut buffer)
+            let outcome = match limit {
+                None if self.mode == ReceiveMode::Discard => tcp::discard_some(fd, DISCARD_BLOCK),
+                None => tcp::receive_some(fd, &mut buffer),
+                Some(limit) if !limit.wait_to_read(signals) => return Ok(()),
+                Some(limit) if self.mode == ReceiveMode::Discard => {
+                    tcp::discard_some(fd, limit.max_read(DISCARD_BLOCK))
+                }
+                Some(limit) => tcp::receive_some(fd, &mut buffer[..limit.max_read(room)]),
             };
             calls += 1;
             match outcome {
@@ -104,8 +124,16 @@ impl TcpReceiver {
                     counters.bytes.store(self.bytes_before + received, Relaxed);
                     counters.last_ns.store(now, Relaxed);
                     counters.calls.store(calls, Relaxed);
+                    if let Some(sink) = &mut self.sink {
+                        sink.write_all(&buffer[..count.min(room)])?;
+                    }
                     if let Some(sizes) = read_sizes {
                         count_read(sizes, count, room);
+                    }
+                    if let Some(limit) = limit {
+                        limit
+                            .take_stream(count as u64, now)
+                            .map_err(io::Error::other)?;
                     }
                     threshold.adapt(fd, now, received);
                 }

@@ -4,7 +4,7 @@ use super::budget::ByteBudget;
 use super::payload::{NextBlock, Payload};
 use super::signals::FlowSignals;
 use super::tcp_state::tcp_state;
-use super::thread::{FlowContext, FlowTask, TaskOutcome};
+use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::write_pacer::{WritePace, WritePacer, paced_block};
 use crate::socket::is_retryable;
 use caudal_core::sample::TcpSnapshot;
@@ -24,7 +24,11 @@ const STALLED_NS: u64 = 10_000_000_000;
 /// The time a stopped sender waits longer for its data to be acknowledged, ns.
 const STOPPED_NS: u64 = 1_000_000_000;
 /// The maximum sleep before the signals are looked at again, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
+const MAX_SLEEP_NS: u64 = 10_000_000;
+/// The part of the queue that the end of the stream is, which follows all data: its acknowledgement may be delayed.
+const FIN_BYTES: u32 = 1;
+/// The interval at which a sender looks whether a budget that is used up was extended, ns.
+const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
 const ACKNOWLEDGED_CLOSE: Duration = Duration::from_secs(2);
 
@@ -34,10 +38,7 @@ pub(crate) enum TcpClose {
     /// Half-close, then wait until all data has been acknowledged.
     HalfClose,
     /// Leave the connection open until both ends have exchanged their results.
-    KeepOpen {
-        /// `true` to wait until all data has been acknowledged.
-        drain: bool,
-    },
+    KeepOpen,
     /// Half-close, then wait until the other end has closed; `None` where another thread reads from the connection.
     AwaitClose(Option<Duration>),
 }
@@ -62,17 +63,19 @@ pub(crate) struct TcpSender {
 
 impl TcpSender {
     /// The task of the flow's thread.
-    pub(crate) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| match flow.socket.tcp() {
-            Some(stream) => self.run(stream, flow),
-            None => TaskOutcome::default(),
+    pub(crate) fn into_task(self) -> FlowWork {
+        FlowWork::new(self.payload.own_bytes(), move |flow| {
+            match flow.socket.tcp() {
+                Some(stream) => self.run(stream, flow),
+                None => TaskOutcome::default(),
+            }
         })
     }
 
     fn run(mut self, stream: &TcpStream, flow: &FlowContext) -> TaskOutcome {
         flow.counters.bytes.store(self.bytes_before, Relaxed);
         flow.gate.wait(&flow.signals);
-        if let Some(rate) = self.pace.and_then(|pace| pace.rate) {
+        if let Some(rate) = self.pace.and_then(WritePace::kernel_rate) {
             // The kernel spreads the segments of one send; a little above the rate, so that the pacer here sets the mean.
             let bytes = rate.bps() / 8;
             let _ = kernel::set_pacing_rate(stream, bytes + bytes / 50 + 1);
@@ -106,17 +109,32 @@ impl TcpSender {
             _ => self.length,
         };
         let (mut sent, mut calls) = (0_u64, 0_u64);
+        let limit = flow.amount_limit();
         while !signals.is_stopped() {
-            let claimed = self.budget.claim(max as u64) as usize;
+            let mut claimed = self.budget.claim(max as u64) as usize;
             if claimed == 0 {
+                if self.budget.may_grow() {
+                    sleep_until(monotonic_ns() + BUDGET_CHECK_NS);
+                    continue;
+                }
                 break;
             }
+            if let Some(limit) = limit {
+                let room = limit.room_to_send().map_err(io::Error::other)?;
+                claimed = claimed.min(usize::try_from(room).unwrap_or(usize::MAX));
+            }
             if let Some(pacer) = &mut pacer
-                && !wait_for_turn(pacer, sent, claimed as u64, signals)
+                && !wait_for_turn(pacer, sent, claimed as u64, flow)
             {
                 break;
             }
-            let mut left = match self.payload.prepare(claimed, &self.budget)? {
+            let source_ns = self.payload.is_read().then(monotonic_ns);
+            let block = self.payload.prepare(claimed, &self.budget)?;
+            if let Some(began_ns) = source_ns {
+                let waited_ns = monotonic_ns().saturating_sub(began_ns);
+                counters.source_wait_ns.fetch_add(waited_ns, Relaxed);
+            }
+            let mut left = match block {
                 NextBlock::Ready(left) => left,
                 NextBlock::Again => continue,
                 NextBlock::End => break,
@@ -134,6 +152,9 @@ impl TcpSender {
                         sent += count as u64;
                         counters.bytes.store(self.bytes_before + sent, Relaxed);
                         counters.calls.store(calls, Relaxed);
+                        if let Some(limit) = limit {
+                            limit.add_sent(count as u64);
+                        }
                     }
                     Err(_) if signals.is_stopped() => return Ok(()),
                     Err(cause) if is_retryable(&cause) => {}
@@ -156,8 +177,7 @@ impl TcpSender {
                 let _ = kernel::shutdown_write(stream);
                 drain_or_reset(stream, &flow.signals);
             }
-            TcpClose::KeepOpen { drain: true } => drain_or_reset(stream, &flow.signals),
-            TcpClose::KeepOpen { drain: false } => {}
+            TcpClose::KeepOpen => {}
             TcpClose::AwaitClose(patience) => {
                 let _ = kernel::shutdown_write(stream);
                 if let Some(patience) = patience {
@@ -167,21 +187,32 @@ impl TcpSender {
         }
         let is_complete =
             |state: &TcpSnapshot| state.bytes_sent >= before.and_then(|before| before.bytes_sent);
-        tcp_state(stream).filter(is_complete).or(before)
+        let after = tcp_state(stream).filter(is_complete).or(before)?;
+        // The last acknowledgements may be delayed: the round-trip time is that of the payload, not of the end.
+        Some(before.map_or(after, |before| TcpSnapshot {
+            rtt_us: before.rtt_us,
+            rttvar_us: before.rttvar_us,
+            ..after
+        }))
     }
 }
 
 /// Waits until the next block may be written; `false` when the flow is stopped meanwhile.
-fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, signals: &FlowSignals) -> bool {
+fn wait_for_turn(pacer: &mut WritePacer, sent: u64, next: u64, flow: &FlowContext) -> bool {
+    let mut before = None;
     loop {
         let now = monotonic_ns();
+        if let Some(before) = before.replace(now) {
+            let waited_ns = now.saturating_sub(before);
+            flow.counters.pace_wait_ns.fetch_add(waited_ns, Relaxed);
+        }
         let wait_ns = pacer.wait_ns(now, sent, next);
         if wait_ns == 0 {
             pacer.written(now);
             return true;
         }
         sleep_until(now + wait_ns.min(MAX_SLEEP_NS));
-        if signals.is_stopped() {
+        if flow.signals.is_stopped() {
             return false;
         }
     }
@@ -216,7 +247,8 @@ fn drain_or_reset(stream: &TcpStream, signals: &FlowSignals) {
     }
 }
 
-/// Waits until everything that was handed over has been acknowledged; `true` when it has.
+/// Waits until everything that was handed over to a connection, which is half-closed, has been acknowledged; `true` when it
+/// has.
 fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> bool {
     let (DrainPatience::Fixed(max_ns) | DrainPatience::WhileShrinking(max_ns)) = patience;
     let mut until_ns = monotonic_ns() + max_ns;
@@ -224,7 +256,7 @@ fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> 
     let mut pause_ns = 20_000;
     loop {
         let queued = match kernel::out_queue(stream) {
-            Ok(0) => return true,
+            Ok(0..=FIN_BYTES) => return true,
             Ok(queued) => queued,
             Err(_) => return false,
         };

@@ -29,6 +29,7 @@ fn from_info(info: &TcpInfo) -> TcpSnapshot {
         receiver_window_limited_us: info.rwnd_limited_us,
         send_buffer_limited_us: info.sndbuf_limited_us,
         pacing_rate_bps: bits(info.pacing_rate.filter(|rate| *rate != u64::MAX)),
+        max_pacing_rate_bps: bits(info.max_pacing_rate.filter(|rate| *rate != u64::MAX)),
         mss: info.snd_mss,
         path_mtu: info.pmtu,
         timeouts: info.total_rto.map(u64::from),

@@ -4,6 +4,7 @@ use super::counters::FlowCounters;
 use super::gate::StartGate;
 use super::signals::FlowSignals;
 use super::tcp_state::tcp_state;
+use super::test_limit::TestLimit;
 use crate::socket::DataSocket;
 use crate::wakeup::Waker;
 use caudal_core::plan::PlannedFlow;
@@ -11,6 +12,7 @@ use caudal_core::sample::{
     Counters, DelaySummary, FlowEnd, Granted, Role, Sample, Spacing, TcpSnapshot,
 };
 use caudal_core::sequence::SequenceCounts;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
 use caudal_sys::{affinity, udp};
 use std::io;
@@ -20,7 +22,24 @@ use std::thread::{self, JoinHandle};
 const STACK_BYTES: usize = 512 << 10;
 
 /// The work of a flow's thread.
-pub(crate) type FlowTask = Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>;
+pub(crate) struct FlowWork {
+    /// The size of its buffers, bytes.
+    pub(super) buffer_bytes: u64,
+    run: Box<dyn FnOnce(&FlowContext) -> TaskOutcome + Send>,
+}
+
+impl FlowWork {
+    /// The work of `run`, which has buffers of `buffer_bytes` of its own.
+    pub(crate) fn new(
+        buffer_bytes: usize,
+        run: impl FnOnce(&FlowContext) -> TaskOutcome + Send + 'static,
+    ) -> Self {
+        Self {
+            buffer_bytes: buffer_bytes as u64,
+            run: Box::new(run),
+        }
+    }
+}
 
 /// The socket, counters and signals that a flow's task works with.
 #[derive(Clone)]
@@ -29,6 +48,15 @@ pub(crate) struct FlowContext {
     pub(crate) counters: Arc<FlowCounters>,
     pub(crate) signals: Arc<FlowSignals>,
     pub(crate) gate: Arc<StartGate>,
+    /// The limits of the test, where there are any.
+    pub(crate) limit: Option<Arc<TestLimit>>,
+}
+
+impl FlowContext {
+    /// The limits on rate and amount, where there are any.
+    pub(crate) fn amount_limit(&self) -> Option<&TestLimit> {
+        self.limit.as_deref().filter(|limit| !limit.is_unlimited())
+    }
 }
 
 /// The outcome of a flow's task beyond its counters.
@@ -43,14 +71,14 @@ pub(crate) struct TaskOutcome {
     /// Delay variation (UDP receiver).
     pub(crate) delay: Option<DelaySummary>,
     /// The reason why the flow ended before its time.
-    pub(crate) failure: Option<String>,
+    pub(crate) failure: Option<ExternalText>,
 }
 
 impl TaskOutcome {
     /// The outcome of a flow of which only success or failure is known.
     pub(crate) fn from_result(result: io::Result<()>) -> Self {
         Self {
-            failure: result.err().map(|cause| cause.to_string()),
+            failure: result.err().map(|cause| cause.to_string()).map(Into::into),
             ..Self::default()
         }
     }
@@ -77,7 +105,7 @@ impl FlowThread {
         granted: Granted,
         cpu: Option<usize>,
         waker: Waker,
-        task: FlowTask,
+        task: FlowWork,
     ) -> io::Result<Self> {
         let inner = context.clone();
         let thread = thread::Builder::new()
@@ -146,7 +174,7 @@ impl FlowThread {
             return;
         };
         self.outcome = thread.join().unwrap_or_else(|_| TaskOutcome {
-            failure: Some("its thread ended in an error of the program".to_owned()),
+            failure: Some("its thread ended in an error of the program".into()),
             ..TaskOutcome::default()
         });
         if let DataSocket::Tcp(stream) = &*self.context.socket {
@@ -177,7 +205,7 @@ impl FlowThread {
     }
 }
 
-fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowTask) -> TaskOutcome {
+fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowWork) -> TaskOutcome {
     flow.counters.attach_thread();
     if let Some(cpu) = cpu {
         // A processor that does not exist was refused when the plan was made.
@@ -185,7 +213,7 @@ fn run(flow: &FlowContext, cpu: Option<usize>, waker: &Waker, task: FlowTask) ->
     }
     // The default of 50 µs would show in every paced departure.
     let _ = set_timer_slack_ns(1);
-    let outcome = task(flow);
+    let outcome = (task.run)(flow);
     flow.counters.set_ended(monotonic_ns());
     flow.counters.detach_thread();
     flow.signals.set_over();

@@ -5,6 +5,17 @@ use caudal_core::units::BitRate;
 /// The time whose worth of bytes a sender that keeps a rate hands over at once, ns.
 const SLICE_NS: u64 = 2_000_000;
 
+/// The pieces in which a TCP sender that keeps a rate writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum BlockPolicy {
+    /// Pieces as small as the rate allows, spread evenly by the kernel too.
+    #[default]
+    Pieces,
+    /// Whole blocks, for a peer that counts blocks: the first leaves at once, each of the others as soon as the mean rate
+    /// has fallen to the rate to keep, as iperf3 and iperf 2 write them.
+    Whole,
+}
+
 /// The rate of a TCP sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WritePace {
@@ -14,6 +25,8 @@ pub(crate) struct WritePace {
     pub(crate) burst: u32,
     /// The minimum time between the beginnings of two writes, ns.
     pub(crate) gap_ns: u64,
+    /// The pieces in which it writes.
+    pub(crate) blocks: BlockPolicy,
 }
 
 impl WritePace {
@@ -23,12 +36,27 @@ impl WritePace {
             rate: Some(rate),
             burst: 1,
             gap_ns: 0,
+            blocks: BlockPolicy::Pieces,
+        }
+    }
+
+    /// A pace that keeps this rate in whole blocks.
+    pub(crate) const fn in_whole_blocks(rate: BitRate) -> Self {
+        Self {
+            blocks: BlockPolicy::Whole,
+            ..Self::from_rate(rate)
         }
     }
 
     /// The rate, where it is kept in slices smaller than a block.
     pub(super) fn sliced_rate(self) -> Option<BitRate> {
-        self.rate.filter(|_| self.burst <= 1 && self.gap_ns == 0)
+        let is_sliced = self.blocks == BlockPolicy::Pieces && self.burst <= 1 && self.gap_ns == 0;
+        self.rate.filter(|_| is_sliced)
+    }
+
+    /// The rate at which the kernel is to spread what is written, where it is to.
+    pub(super) fn kernel_rate(self) -> Option<BitRate> {
+        self.rate.filter(|_| self.blocks == BlockPolicy::Pieces)
     }
 }
 
@@ -51,6 +79,7 @@ pub(super) struct WritePacer {
     burst: u64,
     blocks: u64,
     gap_ns: u64,
+    block_policy: BlockPolicy,
     last_ns: Option<u64>,
 }
 
@@ -63,6 +92,7 @@ impl WritePacer {
             burst: u64::from(pace.burst.max(1)),
             blocks: 0,
             gap_ns: pace.gap_ns,
+            block_policy: pace.blocks,
             last_ns: None,
         }
     }
@@ -71,9 +101,13 @@ impl WritePacer {
     /// first block of a burst waits for the rate.
     pub(super) fn wait_ns(&self, now_ns: u64, sent: u64, next: u64) -> u64 {
         let by_gap = self.last_ns.map_or(0, |last| last + self.gap_ns);
+        let ahead = match self.block_policy {
+            BlockPolicy::Pieces => next,
+            BlockPolicy::Whole => 0,
+        };
         let by_rate = match self.bytes_per_ns {
             Some(bytes_per_ns) if self.blocks.is_multiple_of(self.burst) => {
-                self.start_ns + ((sent + next) as f64 / bytes_per_ns) as u64
+                self.start_ns + ((sent + ahead) as f64 / bytes_per_ns) as u64
             }
             _ => 0,
         };
@@ -107,6 +141,16 @@ mod tests {
         let pacer = WritePacer::new(0, WritePace::from_rate(BitRate::from_bps(8_000_000)));
         assert_eq!(pacer.wait_ns(0, 0, 1000), 1_000_000);
         assert_eq!(pacer.wait_ns(2_000_000, 1000, 1000), 0);
+    }
+
+    #[test]
+    fn a_whole_block_leaves_as_soon_as_those_before_it_fit_the_rate() {
+        let pace = WritePace::in_whole_blocks(BitRate::from_bps(8_000_000));
+        assert_eq!((pace.sliced_rate(), pace.kernel_rate()), (None, None));
+        let mut pacer = WritePacer::new(0, pace);
+        assert_eq!(pacer.wait_ns(0, 0, 1000), 0);
+        pacer.written(0);
+        assert_eq!(pacer.wait_ns(0, 1000, 1000), 1_000_000);
     }
 
     #[test]

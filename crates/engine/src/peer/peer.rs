@@ -12,6 +12,7 @@ use caudal_core::framing::IpVersion;
 use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
+use caudal_core::text::ExternalText;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -56,8 +57,8 @@ impl PeerInfo {
             protocol,
             client: describe_host(tool, Some(address.ip())),
             server: Host {
-                tool: protocol.to_string(),
-                name: target.host.clone(),
+                tool: protocol.to_string().into(),
+                name: target.host.clone().into(),
                 ..Host::default()
             },
             connect_time: Duration::ZERO,
@@ -77,7 +78,11 @@ impl PeerInfo {
     /// `true` when traffic to the peer stays on a loopback interface.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.client.interface.as_deref() == Some("lo")
+        self.client
+            .interface
+            .as_ref()
+            .map(ExternalText::as_received)
+            == Some("lo")
     }
 
     /// The IP version between both ends.

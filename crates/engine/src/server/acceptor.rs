@@ -8,9 +8,10 @@ use super::pending::{PendingRead, PendingStream};
 use super::session;
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
+use crate::admission::{ClientSlot, ClientSource, Release, choose_to_give_way};
 use crate::peer::iperf3::{self, Delivery};
 use crate::protocol::Protocol;
-use crate::socket::{canonical, reply_udp_socket};
+use crate::socket::{Accepted, ReservedListener, canonical, reply_udp_socket};
 use crate::stop::join_finished;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
@@ -42,7 +43,7 @@ const SESSION_STACK_BYTES: usize = 512 << 10;
 /// The thread that accepts connections.
 pub(super) struct Acceptor {
     state: Arc<ServerState>,
-    tcp: TcpListener,
+    tcp: ReservedListener,
     udp: UdpSocket,
     port: u16,
     pending: Vec<PendingStream>,
@@ -69,11 +70,10 @@ impl Acceptor {
         udp: UdpSocket,
         port: u16,
     ) -> Self {
-        let _ = tcp.set_nonblocking(true);
         let _ = udp.set_nonblocking(true);
         Self {
             state,
-            tcp,
+            tcp: ReservedListener::new(tcp),
             udp,
             port,
             pending: Vec::new(),
@@ -167,14 +167,18 @@ impl Acceptor {
     fn accept(&mut self) {
         for _ in 0..MAX_PER_ROUND {
             let (stream, peer) = match self.tcp.accept() {
-                Ok(accepted) => accepted,
-                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return,
+                Ok(Accepted::Stream(stream, peer)) => (stream, peer),
+                Ok(Accepted::Closed(peer)) => {
+                    // Another pending connection makes room for the next.
+                    let peer = canonical(peer);
+                    self.make_room(peer.ip());
+                    let reason = "no descriptor is left for it".to_owned();
+                    self.state.send_refused(Protocol::Native, peer, reason);
+                    continue;
+                }
+                Ok(Accepted::Nothing) => return,
                 Err(_) => {
-                    // Out of descriptors, or a connection that was closed: the oldest pending one makes room.
-                    if !self.pending.is_empty() {
-                        self.pending.remove(0);
-                    }
-                    thread::sleep(Duration::from_millis(1));
+                    thread::sleep(Duration::from_millis(5));
                     return;
                 }
             };
@@ -183,12 +187,25 @@ impl Acceptor {
                 continue;
             }
             if self.pending.len() >= MAX_PENDING {
-                self.pending.remove(0);
+                self.make_room(peer.ip());
             }
             let denied = self.state.admission.check_address(peer.ip()).err();
             self.accepted += 1;
             self.pending
                 .push(PendingStream::new(stream, peer, self.accepted, denied));
+        }
+    }
+
+    /// Closes the pending connection that gives way to one from `newcomer`.
+    fn make_room(&mut self, newcomer: IpAddr) {
+        let pending: Vec<_> = self
+            .pending
+            .iter()
+            .map(|one| (ClientSource::from(one.peer.ip()), Some(one.serial)))
+            .collect();
+        let nth = choose_to_give_way(&pending, newcomer.into(), false).unwrap_or(0);
+        if nth < self.pending.len() {
+            self.pending.remove(nth);
         }
     }
 
@@ -249,10 +266,10 @@ impl Acceptor {
 
     fn place_control(&mut self, one: &mut PendingStream) -> Placement {
         let peer = one.peer;
-        let serve = move |state: &ServerState, stream, number| {
-            session::serve(state, stream, peer, number);
+        let serve = move |state: &ServerState, stream, number, slot: &ClientSlot| {
+            session::serve(state, stream, peer, number, slot);
         };
-        self.begin_session(Protocol::Native, peer, serve)
+        self.begin_session(Protocol::Native, one, serve)
             .unwrap_or_else(|message| {
                 if one.may_wait_for_slot(&self.state) {
                     return Placement::Wait;
@@ -279,10 +296,10 @@ impl Acceptor {
                 Placement::Refused
             }
             Delivery::New => {
-                let serve = move |state: &ServerState, stream, number| {
-                    iperf3::serve(state, stream, peer, number, cookie);
+                let serve = move |state: &ServerState, stream, number, slot: &ClientSlot| {
+                    iperf3::serve(state, stream, peer, number, cookie, slot);
                 };
-                self.begin_session(Protocol::Iperf3, peer, serve)
+                self.begin_session(Protocol::Iperf3, one, serve)
                     .unwrap_or_else(|reason| {
                         if one.may_wait_for_slot(&self.state) {
                             return Placement::Wait;
@@ -301,15 +318,13 @@ impl Acceptor {
     fn begin_session(
         &mut self,
         protocol: Protocol,
-        peer: SocketAddr,
-        serve: impl FnOnce(&ServerState, TcpStream, u64) + Send + 'static,
+        one: &PendingStream,
+        serve: impl FnOnce(&ServerState, TcpStream, u64, &ClientSlot) + Send + 'static,
     ) -> Result<Placement, String> {
         // Clients of other protocols occupy slots as well.
-        let mut slot = self
-            .state
-            .admission
-            .reserve(self.state.options.capacity())
-            .map_err(|in_use| format!("all {in_use} places are taken; try again later"))?;
+        let (peer, capacity) = (one.peer, self.state.options.capacity());
+        let release = || Release::of_connection(&one.stream);
+        let slot = self.state.admission.reserve(peer.ip(), capacity, release)?;
         self.sessions += 1;
         let (state, number) = (Arc::clone(&self.state), self.sessions);
         Ok(Placement::Passed(Box::new(move |stream| {
@@ -318,8 +333,10 @@ impl Acceptor {
                 .name(format!("client {number}"))
                 .stack_size(SESSION_STACK_BYTES)
                 .spawn(move || {
-                    slot.occupy();
-                    serve(&inner, stream, number);
+                    serve(&inner, stream, number, &slot);
+                    if let Some(reason) = slot.given_up() {
+                        inner.send_refused(protocol, peer, reason);
+                    }
                     drop(slot);
                 });
             match session {
@@ -348,7 +365,7 @@ impl Acceptor {
             if let Some(answer) = answer_to(&datagram[..size]) {
                 self.state
                     .iperf3_tests
-                    .greet(peer, answer, || reply_udp_socket(local, peer));
+                    .greet(peer, answer, || reply_udp_socket(local, peer, size));
                 continue;
             }
             let Some(opening) = OpeningDatagram::decode(&datagram[..size]) else {
@@ -356,7 +373,7 @@ impl Acceptor {
             };
             if opening.kind == DatagramKind::Hello {
                 self.state.tests.deliver(opening.token, || {
-                    let socket = reply_udp_socket(local, peer).ok()?;
+                    let socket = reply_udp_socket(local, peer, size).ok()?;
                     Some(ArrivedSocket::Udp(opening.flow, socket, peer))
                 });
             }

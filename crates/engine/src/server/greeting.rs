@@ -8,6 +8,7 @@ use crate::host::describe_host;
 use crate::opening::random_bytes;
 use crate::protocol::Protocol;
 use caudal_core::host::Host;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::access_token::NamedToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce, TokenProof};
@@ -17,7 +18,7 @@ use std::net::IpAddr;
 /// A client that was greeted.
 pub(super) struct GreetedClient {
     /// The program it reports to be.
-    pub(super) tool: String,
+    pub(super) tool: ExternalText,
     /// The token it has; `None` where the server requires none.
     pub(super) token: Option<NamedToken>,
 }
@@ -67,7 +68,7 @@ fn welcome(control: &mut SessionControl<'_>, peer: IpAddr) -> Result<(), RunErro
     let host: Host = describe_host(&control.state.options.tool, Some(peer));
     control.send(&ToClient::Welcome {
         host,
-        features: vec![AUTHENTICATION.to_owned()],
+        features: vec![AUTHENTICATION.into()],
     })
 }
 

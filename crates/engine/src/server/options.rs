@@ -4,6 +4,7 @@ use super::authentication::{AuthenticationOptions, LoginRequirement, ProtocolAcc
 use crate::network::Network;
 use crate::peer::iperf3::Iperf3Options;
 use crate::protocol::{PORT, Protocol};
+use crate::session_limits::SessionLimits;
 use crate::workload::ServerLimits;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,10 +20,10 @@ pub struct ServerOptions {
     pub one_off: bool,
     /// The maximum number of clients at once.
     pub max_clients: usize,
-    /// The maximum rate of a test in one direction, bit/s.
-    pub max_rate: Option<u64>,
-    /// The maximum duration of a test.
-    pub max_time: Option<Duration>,
+    /// The maximum number of clients at once of one source, an IPv4 address or a /64 of IPv6; `None` for a quarter of all.
+    pub max_clients_per_source: Option<usize>,
+    /// The limits on each test.
+    pub limits: SessionLimits,
     /// The networks that are answered; empty for all.
     pub allow: Vec<Network>,
     /// The time a client may make no progress.
@@ -42,8 +43,8 @@ impl Default for ServerOptions {
             port: PORT,
             one_off: false,
             max_clients: 256,
-            max_rate: None,
-            max_time: None,
+            max_clients_per_source: None,
+            limits: SessionLimits::default(),
             allow: Vec::new(),
             idle_timeout: Duration::from_secs(60),
             tool: "caudal".to_owned(),
@@ -55,10 +56,9 @@ impl Default for ServerOptions {
 
 impl ServerOptions {
     /// The limits on each test.
-    pub(crate) const fn limits(&self) -> ServerLimits {
+    pub(crate) fn limits(&self) -> ServerLimits {
         ServerLimits {
-            max_rate: self.max_rate,
-            max_time: self.max_time,
+            session: self.limits.clone(),
             idle_timeout: self.idle_timeout,
         }
     }

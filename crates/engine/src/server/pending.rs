@@ -152,7 +152,7 @@ impl PendingStream {
         let _ = self.stream.write_all(&PreambleAnswer::Refused.encode());
         if let Ok(bytes) = frame::encode(&ToClient::Refused {
             reason,
-            message: message.clone(),
+            message: message.clone().into(),
         }) {
             let _ = self.stream.write_all(&bytes);
         }

@@ -6,6 +6,7 @@ use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
+use crate::admission::ClientSlot;
 use crate::error::RunError;
 use crate::host::UsageMeter;
 use crate::peer::native::control::ControlChannel;
@@ -13,6 +14,7 @@ use crate::protocol::Protocol;
 use crate::workload::{self, FinishedServer, ServerHalf};
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
 use caudal_core::plan::{Plan, PlanRecord};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame::MAX_TO_SERVER_BYTES;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
@@ -21,8 +23,14 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 
 /// Serves one client from its first message to its last.
-pub(super) fn serve(state: &ServerState, stream: TcpStream, peer: SocketAddr, number: u64) {
-    let mut session = match Session::begin(state, stream, peer, number) {
+pub(super) fn serve(
+    state: &ServerState,
+    stream: TcpStream,
+    peer: SocketAddr,
+    number: u64,
+    slot: &ClientSlot,
+) {
+    let mut session = match Session::begin(state, stream, peer, number, slot) {
         Ok(session) => session,
         Err(error) => {
             state.send_refused(Protocol::Native, peer, error.to_string());
@@ -49,6 +57,7 @@ struct Session<'a> {
     control: SessionControl<'a>,
     peer: SocketAddr,
     number: u64,
+    slot: &'a ClientSlot,
 }
 
 impl<'a> Session<'a> {
@@ -58,6 +67,7 @@ impl<'a> Session<'a> {
         mut stream: TcpStream,
         peer: SocketAddr,
         number: u64,
+        slot: &'a ClientSlot,
     ) -> Result<Self, RunError> {
         let lost = |cause| RunError::Lost {
             doing: "greeting it",
@@ -72,8 +82,10 @@ impl<'a> Session<'a> {
             control: SessionControl { state, channel },
             peer,
             number,
+            slot,
         };
         let client = greet(&mut session.control, peer.ip())?;
+        slot.activity().is_active();
         session.send_event(SessionEventKind::Connected { tool: client.tool });
         if let Some(token) = client.token {
             session.send_event(SessionEventKind::Authenticated { name: token.name });
@@ -97,6 +109,7 @@ impl<'a> Session<'a> {
             match received {
                 Some(ToServer::Offer { plan }) => {
                     self.serve_offer(&plan)?;
+                    self.slot.activity().is_active();
                     since_ns = monotonic_ns();
                 }
                 Some(ToServer::Hello { .. } | ToServer::Start) => {
@@ -129,6 +142,9 @@ impl<'a> Session<'a> {
             Err(RunError::Protocol(message)) => {
                 Err(self.control.refuse(Refusal::Protocol, message))
             }
+            Err(error @ RunError::Memory(_)) => {
+                Err(self.control.refuse(Refusal::Limit, error.to_string()))
+            }
             Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
         }
     }
@@ -138,6 +154,7 @@ impl<'a> Session<'a> {
         let limits = state.options.limits();
         let mut workload = workload::from_plan(plan);
         let changed = workload.limit(&limits);
+        let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();
         let plan = workload.plan();
         let entry = TestEntry::new(state)?;
         let token = entry.token;
@@ -152,6 +169,7 @@ impl<'a> Session<'a> {
         let mut half = workload.server_half(open, token, &limits)?;
         self.control.send(&ToClient::Ready)?;
         self.await_start()?;
+        self.slot.test_begins();
         half.start();
         self.control.send(&ToClient::Started)?;
         let start_ns = monotonic_ns();
@@ -180,7 +198,7 @@ impl<'a> Session<'a> {
             let stop = self.control.state.stop_fd();
             match self.control.recv(until_ns, &[stop])? {
                 Some(ToServer::Start) => return Ok(()),
-                Some(_) => return Err(RunError::Protocol("expected the start".to_owned())),
+                Some(_) => return Err(RunError::Protocol("expected the start".into())),
                 None => {}
             }
             self.control.check_stop()?;
@@ -199,7 +217,7 @@ impl<'a> Session<'a> {
         &mut self,
         half: &mut dyn ServerHalf,
         watch: &mut SessionWatch,
-    ) -> Result<Option<String>, RunError> {
+    ) -> Result<Option<ExternalText>, RunError> {
         loop {
             let now_ns = monotonic_ns();
             for message in half.advance(now_ns) {
@@ -212,13 +230,17 @@ impl<'a> Session<'a> {
                 for message in half.stopped() {
                     self.control.send(&message)?;
                 }
-                return Ok(Some("the server was stopped".to_owned()));
+                return Ok(Some("the server was stopped".into()));
+            }
+            if let Some(reached) = half.limit_reached(now_ns) {
+                return Ok(Some(reached.to_string().into()));
             }
             if let Some(reason) = watch.stop_reason(now_ns, half.progress()) {
-                return Ok(Some(reason.to_string()));
+                return Ok(Some(reason.to_string().into()));
             }
             self.control.keep_alive()?;
-            let until_ns = half.due_ns().unwrap_or(u64::MAX).min(watch.due_ns());
+            let own_ns = [half.due_ns(), half.limit_due_ns()];
+            let until_ns = own_ns.into_iter().flatten().fold(watch.due_ns(), u64::min);
             let mut others = half.wakeup_fds();
             others.push(self.control.state.stop_fd());
             match self.control.recv(until_ns, &others)? {
@@ -226,7 +248,7 @@ impl<'a> Session<'a> {
                     half.client_stopped(now, &sent);
                     watch.client_stopped(monotonic_ns());
                 }
-                Some(_) => return Err(RunError::Protocol("a test is running".to_owned())),
+                Some(_) => return Err(RunError::Protocol("a test is running".into())),
                 None => {}
             }
         }
@@ -236,11 +258,11 @@ impl<'a> Session<'a> {
         &self,
         finished: &FinishedServer,
         start_ns: u64,
-        attended: &Result<Option<String>, RunError>,
+        attended: &Result<Option<ExternalText>, RunError>,
     ) {
         let cut_short = match attended {
             Ok(stopped) => stopped.clone().map(CutShort::ByServer),
-            Err(error) => Some(CutShort::Lost(error.to_string())),
+            Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
             received_bytes: finished.received_bytes,

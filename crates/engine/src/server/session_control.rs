@@ -3,6 +3,7 @@
 use super::state::ServerState;
 use crate::error::RunError;
 use crate::peer::native::control::ControlChannel;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::{Refusal, ToClient, ToServer};
 use std::net::Shutdown;
@@ -60,7 +61,8 @@ impl SessionControl<'_> {
     }
 
     /// Sends the client the reason why it is refused, and gives it as an error.
-    pub(super) fn refuse(&mut self, reason: Refusal, message: String) -> RunError {
+    pub(super) fn refuse(&mut self, reason: Refusal, message: impl Into<ExternalText>) -> RunError {
+        let message = message.into();
         let _ = self.send(&ToClient::Refused {
             reason,
             message: message.clone(),

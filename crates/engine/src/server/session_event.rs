@@ -2,6 +2,7 @@
 
 use crate::protocol::Protocol;
 use caudal_core::event::{Event, PeerOutput, View};
+use caudal_core::text::ExternalText;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub enum SessionEventKind {
     /// A client was admitted.
     Connected {
         /// The program it reports to be.
-        tool: String,
+        tool: ExternalText,
     },
     /// The client showed that it has one of the server's tokens.
     Authenticated {
@@ -38,7 +39,7 @@ pub enum SessionEventKind {
     /// The client was refused, or its session ended in an error.
     Refused {
         /// The reason.
-        reason: String,
+        reason: ExternalText,
     },
     /// The client has left.
     Left,

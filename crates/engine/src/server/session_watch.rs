@@ -8,8 +8,6 @@ const TRAILING_NS: u64 = 3_000_000_000;
 /// The reason why a server ends a test by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionStop {
-    /// The server's limit on the duration was reached.
-    MaxTime,
     /// The client did not end the test.
     Overdue,
     /// The test made no progress for this long, ns.
@@ -19,7 +17,6 @@ pub(super) enum SessionStop {
 impl std::fmt::Display for SessionStop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::MaxTime => f.write_str("the server's time limit was reached"),
             Self::Overdue => f.write_str("the client did not end the test in time"),
             Self::Idle(ns) => write!(f, "no progress for {} s", ns / 1_000_000_000),
         }
@@ -64,9 +61,6 @@ impl SessionWatch {
         let is_past = |after: Option<u64>| {
             after.is_some_and(|after| now_ns >= self.start_ns.saturating_add(after))
         };
-        if is_past(self.ending.max_ns) {
-            return Some(SessionStop::MaxTime);
-        }
         if is_past(self.ending.overdue_ns) {
             return Some(SessionStop::Overdue);
         }
@@ -81,17 +75,13 @@ impl SessionWatch {
     pub(super) fn due_ns(&self) -> u64 {
         let after_start =
             |after: Option<u64>| after.map(|after| self.start_ns.saturating_add(after));
-        [
-            after_start(self.ending.max_ns),
-            after_start(self.ending.overdue_ns),
-            self.trailing_until_ns,
-        ]
-        .into_iter()
-        .flatten()
-        .fold(
-            self.progress_ns.saturating_add(self.ending.idle_ns),
-            u64::min,
-        )
+        [after_start(self.ending.overdue_ns), self.trailing_until_ns]
+            .into_iter()
+            .flatten()
+            .fold(
+                self.progress_ns.saturating_add(self.ending.idle_ns),
+                u64::min,
+            )
     }
 }
 
@@ -100,7 +90,6 @@ mod tests {
     use super::*;
 
     const ENDING: ServerEnding = ServerEnding {
-        max_ns: Some(1000),
         overdue_ns: Some(2000),
         idle_ns: 100,
     };
@@ -116,14 +105,8 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_end_a_test_that_makes_progress() {
+    fn a_test_that_its_client_does_not_end_is_ended() {
         let mut watch = SessionWatch::new(500, ENDING);
-        assert_eq!(watch.stop_reason(1500, 1), Some(SessionStop::MaxTime));
-        let unlimited = ServerEnding {
-            max_ns: None,
-            ..ENDING
-        };
-        let mut watch = SessionWatch::new(500, unlimited);
         assert_eq!(watch.stop_reason(2499, 1), None);
         assert_eq!(watch.stop_reason(2500, 2), Some(SessionStop::Overdue));
     }

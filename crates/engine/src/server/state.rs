@@ -29,7 +29,13 @@ pub(crate) struct ServerState {
 impl ServerState {
     pub(super) fn new(options: ServerOptions, events: SessionEventSender) -> io::Result<Self> {
         Ok(Self {
-            admission: Admission::new(options.allow.clone(), options.max_clients),
+            admission: Admission::with_share(
+                options.allow.clone(),
+                options.max_clients,
+                options
+                    .max_clients_per_source
+                    .unwrap_or(Admission::default_share(options.max_clients)),
+            ),
             options,
             stop: StopSignal::new()?,
             tests: TestRegistry::default(),
@@ -56,7 +62,14 @@ impl ServerState {
 
     /// Reports a client that was refused.
     pub(crate) fn send_refused(&self, protocol: Protocol, peer: SocketAddr, reason: String) {
-        self.send_event(0, protocol, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            protocol,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

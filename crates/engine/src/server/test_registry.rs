@@ -1,9 +1,10 @@
 //! The tests that wait for their data sockets.
 
+use crate::address_validation::UnvalidatedSocket;
 use crate::wakeup::Waker;
 use caudal_wire::preamble::TestToken;
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +14,7 @@ pub(super) enum ArrivedSocket {
     /// A TCP connection that named the test and this flow.
     Tcp(u32, TcpStream),
     /// A UDP socket towards an address that sent the test's token for this flow.
-    Udp(u32, UdpSocket, SocketAddr),
+    Udp(u32, UnvalidatedSocket, SocketAddr),
 }
 
 /// The inbox to which the data sockets of one test are delivered.

@@ -5,7 +5,7 @@ use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
 use crate::error::RunError;
 use crate::flow::role;
-use crate::opening::{UnprovenFlow, random_bytes};
+use crate::opening::{UnvalidatedFlow, random_bytes};
 use crate::socket::{DataSocket, SocketSettings};
 use crate::wakeup::Wakeup;
 use crate::workload::OpenFlow;
@@ -59,7 +59,7 @@ pub(super) struct TestSockets<'a> {
     settings: &'a SocketSettings,
     flows: &'a [PlannedFlow],
     open: Vec<OpenFlow>,
-    unproven: Vec<UnprovenFlow>,
+    unvalidated: Vec<UnvalidatedFlow>,
     /// The time by which the next socket is to arrive.
     until_ns: u64,
 }
@@ -75,7 +75,7 @@ impl<'a> TestSockets<'a> {
             settings,
             flows,
             open: Vec::with_capacity(flows.len()),
-            unproven: Vec::new(),
+            unvalidated: Vec::new(),
             until_ns: monotonic_ns() + STEP_NS,
         }
     }
@@ -101,7 +101,7 @@ impl<'a> TestSockets<'a> {
             while let Ok(socket) = self.entry.sockets.try_recv() {
                 self.take(socket)?;
             }
-            self.take_proven();
+            self.take_validated();
         }
         self.open.sort_by_key(|open| open.flow.id);
         Ok(self.open)
@@ -111,15 +111,13 @@ impl<'a> TestSockets<'a> {
     fn receive(&self, control: &mut SessionControl<'_>) -> Result<(), RunError> {
         let mut others: Vec<BorrowedFd<'_>> =
             vec![self.entry.state.stop_fd(), self.entry.wakeup.fd()];
-        others.extend(self.unproven.iter().map(|flow| flow.socket.as_fd()));
+        others.extend(self.unvalidated.iter().map(|flow| flow.socket.as_fd()));
         match control.recv(self.until_ns, &others)? {
             Some(ToServer::Stop { .. }) => Err(RunError::Lost {
                 doing: "setting the test up",
                 cause: std::io::ErrorKind::ConnectionAborted.into(),
             }),
-            Some(_) => Err(RunError::Protocol(
-                "expected the data connections".to_owned(),
-            )),
+            Some(_) => Err(RunError::Protocol("expected the data connections".into())),
             None => Ok(()),
         }
     }
@@ -138,13 +136,13 @@ impl<'a> TestSockets<'a> {
             (ArrivedSocket::Tcp(_, stream), Transport::Tcp) => self.take_tcp(flow, stream),
             (ArrivedSocket::Udp(_, socket, peer), Transport::Udp) => {
                 // The same client once more, because an answer was lost; or another address.
-                self.unproven
+                self.unvalidated
                     .retain(|flow| flow.flow.id != id || flow.peer != peer);
-                if self.unproven.len() >= 4 * self.flows.len() {
-                    self.unproven.remove(0);
+                if self.unvalidated.len() >= 4 * self.flows.len() {
+                    self.unvalidated.remove(0);
                 }
                 let token = self.entry.token;
-                self.unproven.extend(UnprovenFlow::challenge(
+                self.unvalidated.extend(UnvalidatedFlow::challenge(
                     flow,
                     socket,
                     peer,
@@ -179,18 +177,18 @@ impl<'a> TestSockets<'a> {
         Ok(())
     }
 
-    fn take_proven(&mut self) {
+    fn take_validated(&mut self) {
         let mut nth = 0;
-        while nth < self.unproven.len() {
-            if !self.unproven[nth].is_proven() {
+        while nth < self.unvalidated.len() {
+            let Some(proof) = self.unvalidated[nth].proof() else {
                 nth += 1;
                 continue;
-            }
-            let proven = self.unproven.swap_remove(nth);
-            if !self.is_open(proven.flow.id) {
+            };
+            let UnvalidatedFlow { flow, socket, .. } = self.unvalidated.swap_remove(nth);
+            if !self.is_open(flow.id) {
                 self.open.push(OpenFlow {
-                    flow: proven.flow,
-                    socket: DataSocket::Udp(proven.socket),
+                    flow,
+                    socket: DataSocket::Udp(socket.into_validated(proof)),
                     connect_time: None,
                 });
             }

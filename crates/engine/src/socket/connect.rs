@@ -50,8 +50,9 @@ pub(crate) fn connect_within(
                 .map_err(|cause| RunError::local("setting the MSS", cause))?;
         }
     }
+    let label = settings.and_then(|settings| settings.flow_label);
     socket
-        .connect_timeout(&SockAddr::from(peer), timeout)
+        .connect_timeout(&labelled(&socket, peer, label)?, timeout)
         .map_err(|cause| RunError::Connect { peer, cause })?;
     Ok(socket.into())
 }
@@ -70,9 +71,24 @@ pub(crate) fn connect_udp(
     bind(&socket, binding, peer)?;
     settings.apply(&socket)?;
     socket
-        .connect(&SockAddr::from(peer))
+        .connect(&labelled(&socket, peer, settings.flow_label)?)
         .map_err(|cause| RunError::Connect { peer, cause })?;
     Ok(socket.into())
+}
+
+/// The address to connect to, with a flow label where one was asked for.
+fn labelled(socket: &Socket, peer: SocketAddr, label: Option<u32>) -> Result<SockAddr, RunError> {
+    let Some(label) = label else {
+        return Ok(peer.into());
+    };
+    let failed = |cause| RunError::local(format!("setting the flow label {label}"), cause);
+    let SocketAddr::V6(mut address) = peer else {
+        let error = format!("{peer} is no IPv6 address");
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, error)));
+    };
+    options::set_flow_label(socket, *address.ip(), label).map_err(failed)?;
+    address.set_flowinfo(label.to_be());
+    Ok(SocketAddr::V6(address).into())
 }
 
 fn bind(socket: &Socket, binding: &LocalBinding, peer: SocketAddr) -> Result<(), RunError> {

@@ -20,8 +20,8 @@ fn granted(
     };
     let socket = socket.as_fd();
     Granted {
-        local: name(local),
-        peer: name(peer),
+        local: name(local).into(),
+        peer: name(peer).into(),
         send_buffer_bytes: buffers::send_buffer(socket).ok().map(u64::from),
         receive_buffer_bytes: buffers::receive_buffer(socket).ok().map(u64::from),
         ..Granted::default()
@@ -34,7 +34,7 @@ pub(crate) fn granted_tcp(stream: &TcpStream, mptcp: bool) -> Granted {
     Granted {
         mss: info.as_ref().map(|info| info.snd_mss),
         path_mtu: info.as_ref().map(|info| info.pmtu),
-        congestion: tcp::congestion(stream).ok(),
+        congestion: tcp::congestion(stream).ok().map(Into::into),
         mptcp: if mptcp {
             tcp::is_mptcp_active(stream)
         } else {

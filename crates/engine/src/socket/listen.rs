@@ -1,5 +1,6 @@
 //! A server's sockets.
 
+use crate::address_validation::UnvalidatedSocket;
 use caudal_sys::{options, tcp, udp};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -65,11 +66,16 @@ fn udp_on(local: SocketAddr) -> io::Result<Socket> {
     Ok(udp)
 }
 
-/// A server's UDP socket for one flow: from the address the client sent to, connected to the client.
+/// A server's UDP socket for one flow: from the address the client sent to, connected to the client, from which `received`
+/// bytes have arrived.
 ///
 /// # Errors
 /// When the kernel does not grant it.
-pub(crate) fn reply_udp_socket(local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> {
+pub(crate) fn reply_udp_socket(
+    local: SocketAddr,
+    peer: SocketAddr,
+    received: usize,
+) -> io::Result<UnvalidatedSocket> {
     let socket = Socket::new(Domain::for_address(peer), Type::DGRAM, Some(Protocol::UDP))?;
     if peer.is_ipv6() {
         socket.set_only_v6(false)?;
@@ -77,5 +83,5 @@ pub(crate) fn reply_udp_socket(local: SocketAddr, peer: SocketAddr) -> io::Resul
     options::set_reuse(&socket)?;
     socket.bind(&SockAddr::from(local))?;
     socket.connect(&SockAddr::from(peer))?;
-    Ok(socket.into())
+    Ok(UnvalidatedSocket::new(socket.into(), received))
 }

@@ -29,6 +29,8 @@ pub(crate) struct SocketSettings {
     pub(crate) no_delay: bool,
     /// The DSCP.
     pub(crate) dscp: Option<u8>,
+    /// The IPv6 flow label.
+    pub(crate) flow_label: Option<u32>,
     /// `true` when TCP is opened as Multipath TCP.
     pub(crate) mptcp: bool,
     /// `true` for bulk payload: datagrams may be joined on receive and carry the kernel's time, and only the sender needs
@@ -46,6 +48,7 @@ impl SocketSettings {
             congestion: None,
             no_delay: false,
             dscp: None,
+            flow_label: None,
             mptcp: false,
             is_bulk: true,
         }

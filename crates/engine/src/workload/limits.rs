@@ -1,22 +1,13 @@
 //! The limits a server sets on tests.
 
+use crate::session_limits::SessionLimits;
 use std::time::Duration;
 
 /// The limits a server sets on each test.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct ServerLimits {
-    /// The maximum rate in one direction, bit/s.
-    pub(crate) max_rate: Option<u64>,
-    /// The maximum duration.
-    pub(crate) max_time: Option<Duration>,
+    /// The limits that hold whatever the protocol.
+    pub(crate) session: SessionLimits,
     /// The time a client may make no progress.
     pub(crate) idle_timeout: Duration,
-}
-
-impl ServerLimits {
-    /// The maximum rate of each of `flows` that share a direction, bit/s: no less than the minimum rate of a plan.
-    pub(crate) fn rate_per_flow(&self, flows: u32) -> Option<u64> {
-        self.max_rate
-            .map(|max| (max / u64::from(flows.max(1))).max(1000))
-    }
 }

@@ -3,6 +3,7 @@
 use super::limits::ServerLimits;
 use super::outcome::Outcome;
 use crate::error::RunError;
+use crate::flow::LimitReached;
 use crate::host::UsageMeter;
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings};
@@ -10,6 +11,7 @@ use caudal_core::echo::ClockOffset;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
+use caudal_core::text::ExternalText;
 use caudal_wire::message::{FinalReport, ToClient};
 use caudal_wire::preamble::TestToken;
 use std::os::fd::BorrowedFd;
@@ -68,7 +70,7 @@ pub(crate) trait Workload {
 /// The end of the dialogue of a test at the client.
 pub(crate) struct EndedDialogue {
     /// The changes the server made to the plan.
-    pub(crate) changed: Vec<String>,
+    pub(crate) changed: Vec<ExternalText>,
     /// The meter of this machine, to be read when all threads have ended.
     pub(crate) meter: UsageMeter,
     /// The reason why the test ended early, as far as the dialogue knows.
@@ -130,8 +132,6 @@ pub(crate) trait ClientHalf {
 /// The times at which a server ends a test that its client does not end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerEnding {
-    /// The maximum duration by the server's limits, ns after the start.
-    pub(crate) max_ns: Option<u64>,
     /// The time by which the client should have ended the test, ns after the start.
     pub(crate) overdue_ns: Option<u64>,
     /// The time the test may make no progress, ns.
@@ -158,6 +158,12 @@ pub(crate) trait ServerHalf {
 
     /// Begins: the client has asked to start.
     fn start(&mut self);
+
+    /// The limit of the server that the test has reached at `now_ns`.
+    fn limit_reached(&self, now_ns: u64) -> Option<LimitReached>;
+
+    /// The time at which a limit of the server ends the test, ns of the monotonic clock.
+    fn limit_due_ns(&self) -> Option<u64>;
 
     /// The times at which the server ends the test by itself.
     fn ending(&self, limits: &ServerLimits) -> ServerEnding;

@@ -14,6 +14,8 @@ pub(super) enum MediumEvent {
     GapEnd { station: usize, serial: u64 },
     /// The backoff after a collision ends.
     BackoffEnd { station: usize },
+    /// The station is ready for its next frame.
+    Ready { station: usize },
     /// A signal of another station begins here.
     CarrierOn { station: usize, signal: usize },
 }

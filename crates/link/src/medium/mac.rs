@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use caudal_topology::LateCollision;
+use caudal_topology::{LateCollision, Readiness};
 
 use super::event::MediumEvent;
 use super::shared::Medium;
@@ -61,6 +61,7 @@ impl Medium {
         }
         if station.head.is_some()
             && !station.backing_off
+            && !station.preparing
             && !station.deferring
             && station.sending.is_none()
         {
@@ -150,6 +151,7 @@ impl Medium {
             self.after_collision(now, index, sending.collided_late);
         } else {
             self.after_success(index, &sending);
+            self.prepare(now, index);
         }
         for station in self.others(index) {
             let at = self.arrival(now, index, station);
@@ -180,6 +182,19 @@ impl Medium {
         for _ in 0..copies {
             station.counters.added.add(&frame);
         }
+    }
+
+    /// Keeps a station that has sent a frame from the medium until it is ready for the next.
+    fn prepare(&mut self, now: SimTime, index: usize) {
+        let readiness = self.stations[index].readiness;
+        if readiness == Readiness::default() || !self.stations[index].is_half_duplex() {
+            return;
+        }
+        let random = self.rng.below(u64::from(readiness.random_bits) + 1);
+        let bits = u64::from(readiness.constant_bits) + random;
+        self.stations[index].preparing = true;
+        let at = now.plus_ns(self.bit_times(bits));
+        self.schedule(at, MediumEvent::Ready { station: index });
     }
 
     fn after_collision(&mut self, now: SimTime, index: usize, is_late: bool) {
@@ -301,6 +316,10 @@ impl Medium {
             }
             MediumEvent::BackoffEnd { station } => {
                 self.stations[station].backing_off = false;
+                self.try_send(now, station);
+            }
+            MediumEvent::Ready { station } => {
+                self.stations[station].preparing = false;
                 self.try_send(now, station);
             }
             MediumEvent::CarrierOn { station, signal } => self.carrier_on(now, station, signal),

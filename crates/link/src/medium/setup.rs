@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use caudal_core::units::BitRate;
-use caudal_topology::{LateCollision, StationDuplex};
+use caudal_topology::{LateCollision, Readiness, StationDuplex};
 
 use crate::queue::Queue;
 
@@ -25,6 +25,8 @@ pub struct StationSetup {
     pub duplex: StationDuplex,
     /// The propagation delay between the station and the centre of the medium, where all cables meet.
     pub delay: Duration,
+    /// The time it needs after each frame it has sent.
+    pub readiness: Readiness,
     /// Its transmit queue.
     pub queue: Queue,
 }

@@ -193,13 +193,14 @@ mod tests {
     use super::*;
     use crate::queue::Queue;
     use caudal_core::units::BitRate;
-    use caudal_topology::QueueLimit;
+    use caudal_topology::{QueueLimit, Readiness};
 
     #[test]
     fn rates_and_stations_outside_of_half_duplex_ethernet_are_refused() {
         let station = |duplex| StationSetup {
             duplex,
             delay: Duration::ZERO,
+            readiness: Readiness::default(),
             queue: Queue::drop_tail(QueueLimit::None),
         };
         let made = |bps, duplex: &[StationDuplex]| {

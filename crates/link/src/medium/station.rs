@@ -1,6 +1,6 @@
 //! The state of a station and of a signal.
 
-use caudal_topology::StationDuplex;
+use caudal_topology::{Readiness, StationDuplex};
 
 use super::setup::StationSetup;
 use crate::counters::{FrameCounters, FrameTotals};
@@ -28,12 +28,15 @@ pub(super) struct Station {
     pub(super) duplex: StationDuplex,
     /// The propagation delay to the centre of the medium.
     pub(super) delay_ns: u64,
+    pub(super) readiness: Readiness,
     pub(super) queue: Queue,
     /// The frame to be sent next, and when it was queued.
     pub(super) head: Option<(SimTime, Frame)>,
     /// The collisions of that frame.
     pub(super) attempts: u32,
     pub(super) backing_off: bool,
+    /// Set while it is not yet ready for the next frame.
+    pub(super) preparing: bool,
     /// Set while it waits for the end of a carrier or of the interframe gap behind it.
     pub(super) deferring: bool,
     pub(super) gap_since: Option<SimTime>,
@@ -59,10 +62,12 @@ impl Station {
         Self {
             duplex: setup.duplex,
             delay_ns: duration_to_ns(setup.delay),
+            readiness: setup.readiness,
             queue: setup.queue,
             head: None,
             attempts: 0,
             backing_off: false,
+            preparing: false,
             deferring: false,
             gap_since: None,
             gap_serial: 0,

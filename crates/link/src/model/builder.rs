@@ -14,7 +14,7 @@ use super::streams::{RngStreams, stream};
 use crate::error::LinkError;
 use crate::full_duplex_link::FullDuplexLink;
 use crate::graph::{NodeGraph, PortId};
-use crate::hub::hub_with_queues;
+use crate::hub::hub_of_stations;
 use crate::medium::{Medium, MediumSetup, StationSetup};
 use crate::queue::Queue;
 use crate::serialiser::Serialiser;
@@ -105,6 +105,7 @@ impl<'a> Builder<'a> {
         if let Duplex::Half {
             ends: duplex,
             late_collision,
+            ..
         } = link.duplex
             && !is_at_hub
         {
@@ -122,7 +123,8 @@ impl<'a> Builder<'a> {
         late_collision: LateCollision,
     ) -> Result<[PortId; 2], LinkError> {
         let first_end = LinkEnd::new(number, 0);
-        let forward = &self.topology.links[number].directions[0];
+        let link = &self.topology.links[number];
+        let forward = &link.directions[0];
         let setup = MediumSetup {
             rate: forward.constant_rate().unwrap_or(BitRate::ZERO),
             repeater_delay: Duration::ZERO,
@@ -133,6 +135,7 @@ impl<'a> Builder<'a> {
             stations.push(StationSetup {
                 duplex,
                 delay: forward.delay / 2,
+                readiness: link.duplex.readiness_at(end),
                 queue: self.queue(LinkEnd::new(number, end))?,
             });
         }
@@ -156,12 +159,17 @@ impl<'a> Builder<'a> {
         for at in &attached {
             // The station is at the far end of the link: its frames go towards the hub.
             let from = at.opposite();
-            let delay = self.topology.links[from.link].directions[from.end].delay;
-            stations.push((delay, self.queue(from)?));
+            let link = &self.topology.links[from.link];
+            stations.push(StationSetup {
+                duplex: StationDuplex::Half,
+                delay: link.directions[from.end].delay,
+                readiness: link.duplex.readiness_at(from.end),
+                queue: self.queue(from)?,
+            });
         }
         // Streams of hubs are numbered by node, and share their numbers with no other stage.
         let rng = self.streams(LinkEnd::new(node, 1)).rng(stream::MAC);
-        let medium = self.graph.add(hub_with_queues(rate, stations, rng)?);
+        let medium = self.graph.add(hub_of_stations(rate, stations, rng)?);
         for (port, at) in attached.into_iter().enumerate() {
             let station = PortId { node: medium, port };
             if let Some(open) = self.open_ports.remove(&at) {

@@ -28,7 +28,8 @@ use caudal_link::shaper::Shaper;
 use caudal_link::stage::Stage;
 use caudal_link::switch::{Switch, SwitchPort};
 use caudal_topology::{
-    FrameOrder, LateCollision, Measure, PauseThresholds, QueueLimit, StationDuplex, SwitchSetup,
+    FrameOrder, LateCollision, Measure, PauseThresholds, QueueLimit, Readiness, StationDuplex,
+    SwitchSetup,
 };
 
 /// The number of kinds of stages that [`stage`] makes.
@@ -189,6 +190,10 @@ pub fn medium(stations: u64, rng: &mut Rng) -> Medium {
             _ => StationDuplex::Half,
         },
         delay: Duration::from_nanos(rng.below(30_000)),
+        readiness: Readiness {
+            constant_bits: rng.below(2000) as u32,
+            random_bits: rng.below(2000) as u32,
+        },
         queue: queue(rng),
     });
     let stations = stations.collect();

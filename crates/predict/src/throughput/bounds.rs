@@ -71,7 +71,7 @@ pub(super) fn rate_bounds(observed: &DirectionObservation<'_>) -> RateBounds {
         .congestion
         .and_then(LossResponse::for_congestion_control);
     if let (Some(control), Some(mss), Some(segments)) = (control, observed.mss, observed.segments)
-        && observed.losses_spread
+        && observed.has_random_losses()
         && observed.retransmits >= MIN_RETRANSMITS
     {
         let loss = observed.retransmits as f64 / segments.max(1) as f64;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use caudal_core::bottleneck::{Bottleneck, LimitedBy, REACHED};
+use caudal_core::bottleneck::{Bottleneck, Cause, LimitedBy, REACHED};
 use caudal_core::plan::Transport;
 use caudal_core::prediction::Tolerance;
 use caudal_core::quantity::{Unit, digits, rate};
@@ -80,6 +80,24 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
     let rounds = observed.min_rtt.map_or(f64::INFINITY, |rtt| {
         observed.measured_s / rtt.as_secs_f64().max(1e-9)
     });
+    let cause = observed.limited_by.cause;
+    let evidence = &observed.limited_by.evidence;
+    match cause {
+        Some(Cause::SlowStart) => {
+            return format!("the assumption of a window that fills the path failed: {evidence}");
+        }
+        Some(Cause::Policer) => {
+            return format!(
+                "the assumption that nothing but the link limits the rate failed: {evidence}"
+            );
+        }
+        Some(Cause::LinkRate | Cause::Bufferbloat) => {
+            return format!(
+                "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
+            );
+        }
+        Some(Cause::RandomLoss | Cause::Cpu | Cause::Application) | None => {}
+    }
     let short = if rounds < 50.0 {
         format!(
             "; slow start takes a considerable share of a test of only {} round trips",
@@ -91,12 +109,25 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
     match observed.segments {
         Some(segments) if observed.retransmits > 0 && binding.factor != LimitingFactor::Loss => {
             let loss = observed.retransmits as f64 / segments.max(1) as f64;
-            format!(
-                "the assumption of no loss failed: {} of {segments} segments were retransmitted ({}), {}{short}",
+            let lost = format!(
+                "{} of {segments} segments were retransmitted ({})",
                 observed.retransmits,
-                Unit::Share.show(loss),
-                compare_with_loss_models(observed, loss)
-            )
+                Unit::Share.show(loss)
+            );
+            match compare_with_loss_models(observed, loss) {
+                ModelComparison::Above(models) => format!(
+                    "cannot tell, because {lost}, {models}, and the goodput was above that, so losses did not limit it{short}"
+                ),
+                ModelComparison::Within(models) => {
+                    format!("the assumption of no loss failed: {lost}, {models}{short}")
+                }
+                ModelComparison::Unknown(why) => format!(
+                    "cannot tell to what extent losses explain it: {lost}, and {why}{short}"
+                ),
+                ModelComparison::Below(models) => format!(
+                    "cannot tell, because {lost}, {models}: too few losses to explain it, and {evidence}{short}"
+                ),
+            }
         }
         _ if binding.factor == LimitingFactor::Loss => format!(
             "the losses were not random, or the round trip was longer than its minimum; cannot tell \
@@ -144,8 +175,20 @@ fn lost_datagrams(observed: &DirectionObservation<'_>, binding: &RateBound) -> S
     )
 }
 
+/// The goodput against what the loss models give, each with the text of what they give.
+enum ModelComparison {
+    /// Losses explain it.
+    Within(String),
+    /// More arrived than such losses allow: they were not what limited it.
+    Above(String),
+    /// Less arrived than such losses leave.
+    Below(String),
+    /// No model applies, and the reason.
+    Unknown(String),
+}
+
 /// A comparison of the goodput with what the loss models give for `loss`.
-fn compare_with_loss_models(observed: &DirectionObservation<'_>, loss: f64) -> String {
+fn compare_with_loss_models(observed: &DirectionObservation<'_>, loss: f64) -> ModelComparison {
     let (Some(control), Some(mss), Some(rtt)) = (
         observed
             .congestion
@@ -154,9 +197,7 @@ fn compare_with_loss_models(observed: &DirectionObservation<'_>, loss: f64) -> S
         observed.mean_rtt,
     ) else {
         let name = observed.congestion.unwrap_or("this congestion control");
-        return format!(
-            "cannot tell to what extent that explains it, because there is no loss model for {name}"
-        );
+        return ModelComparison::Unknown(format!("there is no loss model for {name}"));
     };
     let flows = u64::from(observed.flows.max(1));
     let all_flows = |each: Option<BitRate>| {
@@ -179,8 +220,7 @@ fn compare_with_loss_models(observed: &DirectionObservation<'_>, loss: f64) -> S
         LossResponse::Cubic => cubic(mss, rtt, loss),
     };
     let (Some(low), Some(high)) = (all_flows(low), all_flows(high)) else {
-        return "cannot tell to what extent that explains it, because no model covers so much loss"
-            .to_owned();
+        return ModelComparison::Unknown("no model covers so much loss".to_owned());
     };
     let models = format!(
         "for which the loss models give {} to {}",
@@ -191,13 +231,10 @@ fn compare_with_loss_models(observed: &DirectionObservation<'_>, loss: f64) -> S
     let min_bps = low.as_f64() * (1.0 - tolerance.below);
     let max_bps = high.as_f64() * (1.0 + tolerance.above);
     if observed.goodput_bps < min_bps {
-        format!(
-            "{models}: too few losses to explain it; cannot tell what else, because {}",
-            observed.limited_by.evidence
-        )
+        ModelComparison::Below(models)
     } else if observed.goodput_bps > max_bps {
-        format!("{models}, and the goodput was above that")
+        ModelComparison::Above(models)
     } else {
-        models
+        ModelComparison::Within(models)
     }
 }

@@ -7,7 +7,7 @@ mod observation;
 
 pub use observation::{DirectionObservation, are_losses_spread};
 
-use caudal_core::bottleneck::Bottleneck;
+use caudal_core::bottleneck::{Bottleneck, Cause};
 use caudal_core::prediction::{Prediction, PredictionCheck};
 use caudal_core::quantity::Unit;
 use caudal_core::summary::{Context, DirectionSummary};
@@ -35,7 +35,8 @@ pub fn compare(observed: &DirectionObservation<'_>) -> Vec<PredictionCheck> {
     // Without the rate of the link another bound may be the lowest.
     let is_complete = observed.wire.is_some()
         || observed.requested.is_some()
-        || observed.limited_by.limit == Bottleneck::ReceiverWindow;
+        || observed.limited_by.limit == Bottleneck::ReceiverWindow
+        || observed.limited_by.cause == Some(Cause::RandomLoss);
     if let (true, Some(binding), Some(prediction)) = (
         is_complete,
         bounds.binding(),
@@ -87,7 +88,7 @@ mod tests {
     fn by(limit: Bottleneck, evidence: &str) -> LimitedBy {
         LimitedBy {
             limit,
-            out_of_cpu: false,
+            cause: None,
             evidence: evidence.to_owned(),
         }
     }
@@ -227,7 +228,8 @@ mod tests {
         });
         let why = named(&other, "goodput_up").why.clone().unwrap();
         assert!(
-            why.contains("because there is no loss model for bbr"),
+            why.contains("cannot tell to what extent losses explain it")
+                && why.contains("there is no loss model for bbr"),
             "{why}"
         );
         let few = compare(&DirectionObservation {
@@ -236,7 +238,10 @@ mod tests {
             ..lossy
         });
         let why = named(&few, "goodput_up").why.clone().unwrap();
-        assert!(why.contains("too few losses to explain it; cannot tell what else, because the congestion window held it"), "{why}");
+        assert!(
+            why.contains("too few losses to explain it, and the congestion window held it"),
+            "{why}"
+        );
         let spread = compare(&DirectionObservation {
             losses_spread: true,
             ..lossy
@@ -253,6 +258,74 @@ mod tests {
             bbr.iter()
                 .all(|one| one.prediction.name != "loss_ceiling_up")
         );
+    }
+
+    fn caused(cause: Cause, evidence: &str) -> LimitedBy {
+        LimitedBy {
+            cause: Some(cause),
+            ..by(Bottleneck::Network, evidence)
+        }
+    }
+
+    #[test]
+    fn what_limited_the_network_is_told_from_loss() {
+        for (cause, words) in [
+            (
+                Cause::SlowStart,
+                "a window that fills the path failed: evidence",
+            ),
+            (
+                Cause::Policer,
+                "nothing but the link limits the rate failed: evidence",
+            ),
+            (Cause::Bufferbloat, "this link is the slowest failed"),
+            (Cause::LinkRate, "this link is the slowest failed"),
+        ] {
+            let limited = caused(cause, "evidence");
+            let all = compare(&DirectionObservation {
+                goodput_bps: 50e6,
+                retransmits: 200,
+                losses_spread: true,
+                ..observed(&limited)
+            });
+            let why = named(&all, "goodput_up").why.clone().unwrap();
+            assert!(why.contains(words), "{cause:?}: {why}");
+            assert!(
+                all.iter()
+                    .all(|one| one.prediction.name != "loss_ceiling_up"),
+                "{cause:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn losses_that_allow_less_than_arrived_do_not_explain_it() {
+        let limited = by_network();
+        let all = compare(&DirectionObservation {
+            goodput_bps: 70e6,
+            retransmits: 200,
+            ..observed(&limited)
+        });
+        let why = named(&all, "goodput_up").why.clone().unwrap();
+        assert!(
+            why.starts_with("cannot tell, because 200 of 100000 segments")
+                && why.ends_with("the goodput was above that, so losses did not limit it"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn random_loss_is_predicted_without_the_rate_of_the_link() {
+        let limited = caused(Cause::RandomLoss, "a few at a time");
+        let all = compare(&DirectionObservation {
+            goodput_bps: 15e6,
+            retransmits: 200,
+            wire: None,
+            ..observed(&limited)
+        });
+        let goodput = named(&all, "goodput_up");
+        assert_eq!(goodput.prediction.binding.as_deref(), Some("loss"));
+        assert!(goodput.holds, "{goodput:?}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The observation of one direction of a throughput run that its predictions are compared with.
 
+use caudal_core::text::ExternalText;
 use std::time::Duration;
 
-use caudal_core::bottleneck::LimitedBy;
+use caudal_core::bottleneck::{Cause, LimitedBy};
 use caudal_core::interval::Interval;
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::sample::FlowRecord;
@@ -67,6 +68,15 @@ pub struct DirectionObservation<'a> {
 }
 
 impl<'a> DirectionObservation<'a> {
+    /// `true` when segments were lost at random over the test, as the loss models assume.
+    pub(super) fn has_random_losses(&self) -> bool {
+        match self.limited_by.cause {
+            Some(Cause::RandomLoss) => true,
+            Some(Cause::Policer | Cause::Bufferbloat | Cause::LinkRate | Cause::SlowStart) => false,
+            Some(Cause::Cpu | Cause::Application) | None => self.losses_spread,
+        }
+    }
+
     /// The observation of the direction in `summary`; `None` where no rate was measured.
     #[must_use]
     pub fn from_run(context: &'a Context<'_>, summary: &'a DirectionSummary) -> Option<Self> {
@@ -154,7 +164,7 @@ impl<'a> SenderObservation<'a> {
             .map(|(first, last)| Some(last.bytes_sent?.saturating_sub(first.bytes_sent?)))
             .sum();
         let controls: Vec<&str> = granted()
-            .filter_map(|granted| granted.congestion.as_deref())
+            .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))
             .collect();
         Self {
             window: windows.filter(|bytes| *bytes > 0).map(ByteCount::new),

@@ -147,7 +147,7 @@ impl Side {
                 return Ok(());
             }
         }
-        self.conditions.add("tool", &stored.tool);
+        self.conditions.add("tool", &stored.tool.to_string());
         self.conditions.add_all("", &stored.environment);
         match RunDocument::try_from(&stored.document)? {
             RunDocument::Trial(trial) => self.add_trial(&trial),

@@ -21,6 +21,7 @@ use caudal_core::prediction::PredictionCheck;
 use caudal_core::quantity::Unit;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
+use caudal_core::text::ExternalText;
 use caudal_plot::AxisQuantity;
 use caudal_store::SampleSeries;
 
@@ -75,7 +76,12 @@ fn title(run: &Run, kind: PlanKind) -> String {
 
 fn byline(run: &Run) -> Vec<String> {
     let header = &run.header;
-    let version = header.tool.version.as_deref().unwrap_or("");
+    let version = header
+        .tool
+        .version
+        .as_ref()
+        .map(ExternalText::as_received)
+        .unwrap_or("");
     let started = Some(&header.started).filter(|started| !started.is_empty());
     let imported = run.imported.as_ref();
     let parts = [
@@ -155,7 +161,7 @@ fn bottleneck(limited_by: &LimitedBy) -> String {
     let evidence = &limited_by.evidence;
     match limited_by.limit {
         Bottleneck::Unknown => sentence(&format!("the bottleneck is unknown: {evidence}")),
-        limit => sentence(&format!("limited by {limit}: {evidence}")),
+        _ => sentence(&format!("limited by {}: {evidence}", limited_by.name())),
     }
 }
 
@@ -436,13 +442,13 @@ fn warnings(run: &Run) -> Vec<Block> {
         .round_trips()
         .and_then(|summary| summary.cut_short.as_ref());
     let cut_short = cut_short.map(|why| format!("the run ended early: {why}"));
-    let warnings = run
-        .warnings
-        .iter()
-        .map(|warning| match warning.remedy.as_str() {
-            "" => warning.message.clone(),
-            remedy => format!("{}; {remedy}", warning.message),
-        });
+    let warnings = run.warnings.iter().map(|warning| {
+        if warning.remedy.is_empty() {
+            warning.message.to_string()
+        } else {
+            format!("{}; {}", warning.message, warning.remedy)
+        }
+    });
     let items: Vec<Item> = counted_items(cut_short.into_iter().chain(warnings));
     if items.is_empty() {
         vec![Block::Text("There are no warnings.".to_owned())]
@@ -454,7 +460,7 @@ fn warnings(run: &Run) -> Vec<Block> {
 fn command(run: &Run) -> Vec<Block> {
     let command = run.header.command.iter();
     command
-        .map(|command| Block::Command(command.clone()))
+        .map(|command| Block::Command(command.to_string()))
         .collect()
 }
 

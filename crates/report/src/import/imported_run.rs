@@ -32,16 +32,16 @@ impl ImportedRun {
     pub(super) fn new(log: &Log, file: &str, sha256: &str, position: usize) -> Self {
         let id = hex::encode(Sha256::digest(format!("{sha256} {position}")));
         let source = Import {
-            file: file.to_owned(),
-            format: log.format.name().to_owned(),
+            file: file.into(),
+            format: log.format.name().into(),
             at: position,
-            sha256: sha256.to_owned(),
+            sha256: sha256.into(),
             rounded: log.format.is_rounded(),
             side: log.side,
         };
         let tool = Tool {
-            name: log.format.tool().to_owned(),
-            version: log.version.clone(),
+            name: log.format.tool().into(),
+            version: log.version.clone().map(Into::into),
             compatible_with: None,
         };
         let cut_short = Warning::new(
@@ -76,7 +76,7 @@ impl ImportedRun {
         let started_ns = self.started_ns.unwrap_or(modified_ns).max(0);
         self.run.header.started = rfc3339(started_ns.unsigned_abs());
         StoredRun {
-            title: self.title,
+            title: self.title.map(Into::into),
             ..StoredRun::new(self.run, started_ns, self.outcome)
         }
     }
@@ -89,7 +89,7 @@ fn run(log: &Log, id: String, tool: Tool, cut_short: Warning) -> Run {
         id,
         started: String::new(),
         tool,
-        command: log.command.clone(),
+        command: log.command.clone().map(Into::into),
     };
     Run {
         flows: Some(flows(log)),

@@ -54,7 +54,7 @@ pub fn plan(log: &Log) -> PlanRecord {
             Transport::Udp => PlanKind::Udp,
         }),
         transport: log.protocol,
-        peer: log.peer.clone(),
+        peer: log.peer.clone().map(Into::into),
         directions: match directions.as_slice() {
             [Direction::Up] => Some(Directions::Up),
             [Direction::Down] => Some(Directions::Down),
@@ -72,7 +72,7 @@ pub fn plan(log: &Log) -> PlanRecord {
             .rate
             .map(|rate| Rate::Limit(BitRate::from_bps(rate.round() as u64))),
         length: whole(log.length),
-        congestion: log.congestion.clone().map(Some),
+        congestion: log.congestion.clone().map(|name| Some(name.into())),
         ..PlanRecord::default()
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn run_of(intervals: Vec<Interval>) -> Run {
         id: "1".repeat(32),
         started: String::new(),
         tool: Tool {
-            name: "caudal".to_owned(),
+            name: "caudal".into(),
             version: None,
             compatible_with: None,
         },

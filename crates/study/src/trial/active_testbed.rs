@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use caudal_engine::server::SessionEventSender;
-use caudal_engine::{Server, ServerOptions, TOOL};
+use caudal_engine::{Server, ServerOptions, SessionLimits, TOOL};
 use caudal_lab::registry::Registry;
 use caudal_lab::{ControlRequest, DaemonProcess, LabRecord, LabReport};
 use caudal_sys::process::kill_with_parent;
@@ -74,6 +74,7 @@ impl ActiveTestbed {
                     port: 0,
                     tool: TOOL.to_owned(),
                     idle_timeout: IDLE_TIMEOUT,
+                    limits: SessionLimits::unlimited(),
                     ..ServerOptions::default()
                 };
                 Ok(Self::Loopback(Server::start(

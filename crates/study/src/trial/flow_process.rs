@@ -159,5 +159,5 @@ fn last_error(errors: &str) -> String {
 fn cut_short(run: &Run) -> Option<String> {
     let mut warnings = run.warnings.iter();
     let warning = warnings.find(|warning| warning.code == WarningCode::CutShort)?;
-    Some(warning.message.clone())
+    Some(warning.message.to_string())
 }

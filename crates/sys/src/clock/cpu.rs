@@ -40,6 +40,17 @@ impl CpuClock {
             .map(Duration::from_nanos)
     }
 
+    /// `true` when the thread runs or waits for a processor now; a wait that lasts is not in [`Self::waited`] yet.
+    ///
+    /// `None` once the thread has ended. Source: proc(5), `/proc/<pid>/stat`, third field.
+    pub fn is_runnable(self) -> Option<bool> {
+        let path = format!("/proc/self/task/{}/stat", self.thread);
+        let text = fs::read_to_string(path).ok()?;
+        // The name of the thread before it may contain anything.
+        let (_, rest) = text.rsplit_once(") ")?;
+        Some(rest.starts_with('R'))
+    }
+
     /// The processor time the thread has used, in user space and in the kernel together.
     ///
     /// `None` once the thread has ended. Should its id have been given to a later thread of this
@@ -124,6 +135,14 @@ mod tests {
         for number in 0..2_000_000_u64 {
             black_box(number);
         }
+    }
+
+    #[test]
+    fn a_thread_that_reads_its_own_state_is_runnable() {
+        assert_eq!(CpuClock::of_this_thread().is_runnable(), Some(true));
+        let waiting = std::thread::spawn(CpuClock::of_this_thread);
+        let ended = waiting.join().unwrap();
+        assert_ne!(ended.is_runnable(), Some(true));
     }
 
     #[test]

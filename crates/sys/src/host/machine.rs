@@ -47,6 +47,12 @@ pub fn boot_id() -> Option<String> {
     sysctl("kernel.random.boot_id")
 }
 
+/// The time namespace of this process, such as `time:[4026531834]`; `None` before Linux 5.6.
+pub fn time_namespace() -> Option<String> {
+    let target = fs::read_link("/proc/self/ns/time").ok()?;
+    Some(target.to_string_lossy().into_owned())
+}
+
 /// The load average over one, five and fifteen minutes.
 pub fn load_average() -> Option<[f64; 3]> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;

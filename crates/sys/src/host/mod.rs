@@ -9,7 +9,7 @@ mod udp_mib;
 pub use cpu_times::{CpuTimes, cpu_times, steal_ns};
 pub use machine::{
     boot_id, clock_source, cpu_governor, cpu_model, hostname, is_root, kernel_release,
-    load_average, memory_bytes, memory_peak_bytes,
+    load_average, memory_bytes, memory_peak_bytes, time_namespace,
 };
 pub use sysctl::sysctl;
-pub use udp_mib::{UdpMib, udp_counters};
+pub use udp_mib::{UdpMib, tcp_checksum_errors, udp_counters};

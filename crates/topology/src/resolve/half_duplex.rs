@@ -5,6 +5,7 @@ use std::time::Duration;
 use caudal_core::units::{BitRate, format_duration};
 
 use crate::error::{Location, Result, TopologyError};
+use crate::file::ReadinessFile;
 use crate::impairments::Impairments;
 
 /// Checks a half-duplex link called `name`; `hub` is the rate of the hub at one of its ends.
@@ -55,6 +56,20 @@ pub(super) fn check_half_duplex(
             at,
             "a half-duplex link has one rate and one delay both ways, and no jitter, shaper, policer, reordering or paths",
             "put those on another link",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the readiness of stations.
+pub(super) fn check_readiness(readiness: ReadinessFile, at: &Location) -> Result<()> {
+    // A second at 10 Mbit/s.
+    const MAX_BITS: u32 = 10_000_000;
+    if readiness.constant > MAX_BITS || readiness.random > MAX_BITS {
+        return Err(TopologyError::new(
+            at,
+            format!("a readiness of more than {MAX_BITS} bit times is out of range"),
+            "give bit times, of which one takes 100 ns at 10 Mbit/s",
         ));
     }
     Ok(())

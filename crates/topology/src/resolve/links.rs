@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::half_duplex::check_half_duplex;
+use super::half_duplex::{check_half_duplex, check_readiness};
 use super::impairments::impairments;
 use super::interfaces::InterfaceNames;
 use super::limits::check_name;
 use crate::error::{Location, Result, TopologyError};
 use crate::file::{DuplexFile, LateCollision, LinkFile, TopologyFile};
-use crate::link::{Duplex, Endpoint, Link, StationDuplex};
+use crate::link::{Duplex, Endpoint, Link, Readiness, StationDuplex};
 use crate::node::{Node, NodeRole};
 
 const MAX_LINKS: usize = 512;
@@ -149,6 +149,7 @@ fn duplex(
     } else {
         DuplexFile::Full
     };
+    let stations = ends.each_ref().map(|end| end.node);
     let ends = match written.duplex.unwrap_or(default) {
         DuplexFile::Full => [Full, Full],
         DuplexFile::Half => [Half, Half],
@@ -162,11 +163,21 @@ fn duplex(
             "leave duplex out, or make it a switch",
         ));
     }
+    if let Some(readiness) = written.readiness {
+        check_readiness(readiness, &at.key("readiness"))?;
+    }
     if ends == [Full, Full] {
         return Ok(Duplex::Full);
     }
     Ok(Duplex::Half {
         ends,
         late_collision: written.late_collision.unwrap_or(LateCollision::Drop),
+        readiness: stations.map(|node| match written.readiness {
+            Some(readiness) if nodes[node].has_addresses() => Readiness {
+                constant_bits: readiness.constant,
+                random_bits: readiness.random,
+            },
+            _ => Readiness::default(),
+        }),
     })
 }

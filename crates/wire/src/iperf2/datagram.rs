@@ -1,6 +1,6 @@
 //! The header of every datagram, and the test header in the first datagram of a flow.
 
-use super::header::{BASE, PATTERN_6, WIDE_IDS, are_flags, are_old_flags};
+use super::header::{BASE, PATTERN_0, PATTERN_6, WIDE_IDS, are_flags, are_old_flags};
 use super::{TestHeader, put, word};
 
 /// The number of bytes of a flow's first datagram that may hold headers.
@@ -12,9 +12,9 @@ const PATTERN_2: u32 = 0x3233_3435;
 pub enum HeaderLayout {
     /// 2.0.5 to 2.0.9: id, seconds, microseconds.
     Twelve,
-    /// 2.0.10 to 2.0.13: the upper 32 bits of the id follow, and the report has 32 bits more.
+    /// 2.0.10 to 2.0.12: the upper 32 bits of the id follow where they are used, and the report has 32 bits more.
     SixteenOld,
-    /// 2.1 and later: the upper 32 bits of the id follow.
+    /// 2.0.13 and later: the upper 32 bits of the id follow.
     Sixteen,
 }
 
@@ -54,11 +54,45 @@ impl Iperf2Datagram {
         })
     }
 
+    /// The number of a flow's last datagram, whose id is negative, when `next` is the number that is expected.
+    ///
+    /// 2.0.10 to 2.0.12 set the sign bit of the number, all others negate it. The two readings of an id are far apart:
+    /// that nearer to the number expected is meant.
+    #[must_use]
+    pub const fn last_number(&self, wide: bool, next: u64) -> LastNumber {
+        let negated = self.id.unsigned_abs();
+        let signed = if wide {
+            self.id as u64 & (u64::MAX >> 1)
+        } else {
+            self.id as u64 & 0x7fff_ffff
+        };
+        if signed.abs_diff(next) < negated.abs_diff(next) {
+            LastNumber {
+                number: signed,
+                has_sign_bit: true,
+            }
+        } else {
+            LastNumber {
+                number: negated,
+                has_sign_bit: false,
+            }
+        }
+    }
+
     /// The time it was sent, ns after the epoch.
     #[must_use]
     pub const fn sent_ns(&self) -> u64 {
         self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
     }
+}
+
+/// The number of a flow's last datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastNumber {
+    /// The number.
+    pub number: u64,
+    /// `true` when its sign bit is set, as 2.0.10 to 2.0.12 do; `false` when it is negated.
+    pub has_sign_bit: bool,
 }
 
 /// Writes a datagram's own header.
@@ -87,8 +121,8 @@ pub struct FirstDatagram {
 impl FirstDatagram {
     /// Reads a flow's first datagram; `None` when it is too short to be one.
     ///
-    /// The two layouts are distinguished by the 32-bit words at 12 and 16: where one has flags the other has the
-    /// upper half of an id, which is 0 or all ones, or a small number of threads.
+    /// The layouts are distinguished by the 32-bit words at 12 and 16: where one has flags the other has the
+    /// upper half of an id, which is 0 or all ones (from 2.0.10 to 2.0.12 the pattern), or a small number of threads.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         word(bytes, 8)?;
@@ -106,12 +140,22 @@ impl FirstDatagram {
         match (at_12, at_16) {
             (_, Some(flags)) if is_upper && are_flags(flags) => {
                 let header = TestHeader::decode(&bytes[16..]);
-                let layout = if header.is_some_and(|header| header.extended.is_some()) {
-                    HeaderLayout::Sixteen
-                } else {
-                    HeaderLayout::SixteenOld
+                // 2.0.13 has no extension, but announces its ids.
+                let is_new = flags & WIDE_IDS != 0;
+                let layout = match is_new || header.is_some_and(|header| header.extended.is_some())
+                {
+                    true => HeaderLayout::Sixteen,
+                    false => HeaderLayout::SixteenOld,
                 };
-                with(layout, flags & WIDE_IDS != 0, header)
+                with(layout, is_new, header)
+            }
+            (Some(PATTERN_2), Some(flags)) if flags == 0 || are_flags(flags) => {
+                let header = TestHeader::decode(&bytes[16..]);
+                with(HeaderLayout::SixteenOld, false, header)
+            }
+            // With 64-bit ids the upper half is written, and the pattern follows the flags.
+            (Some(0), Some(0)) if word(bytes, 20) == Some(PATTERN_0) => {
+                with(HeaderLayout::SixteenOld, true, None)
             }
             (Some(PATTERN_2), _) => with(HeaderLayout::Twelve, false, None),
             (_, Some(PATTERN_6)) if is_upper => with(HeaderLayout::Sixteen, true, None),

@@ -235,6 +235,10 @@ impl TestHeader {
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let flags = word(bytes, 0)?;
+        if flags & (VERSION1 | EXTEND | VERSION2) == 0 && flags != 0 {
+            // 2.0.13 writes the flags alone; what follows is payload.
+            return Some(Self::plain(flags));
+        }
         let threads = word(bytes, 4)?;
         // With a transfer id (2.2) only the low bits count threads.
         let threads = if threads & 0x8000_0000 != 0 {
@@ -275,6 +279,21 @@ impl TestHeader {
             detect: flags & PEER_DETECT != 0,
             extended: extended.map(|(extended, _)| extended),
         })
+    }
+
+    /// The header of an upload of which only the flags are known.
+    const fn plain(flags: u32) -> Self {
+        Self {
+            mode: TestMode::Up,
+            threads: 1,
+            port: super::PORT as u32,
+            length: 0,
+            window_or_rate: 0,
+            amount: TestAmount::Bytes(0),
+            wide_ids: flags & WIDE_IDS != 0,
+            detect: false,
+            extended: None,
+        }
     }
 
     /// `true` when a server answers this header (TCP): on request, and to all of 2.1 but reverse and full-duplex tests.

@@ -14,7 +14,7 @@ pub use answer::{ACK_BYTES, ServerAck};
 pub use bounceback::{BOUNCEBACK_BYTES, Bounceback};
 pub use burst::{BURST_BYTES, write_burst_header};
 pub use datagram::{
-    FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, write_datagram_header,
+    FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, LastNumber, write_datagram_header,
 };
 pub use header::{
     HeaderError, HeaderExtension, TcpOpening, TestAmount, TestHeader, TestMode, VERSION,

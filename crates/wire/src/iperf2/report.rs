@@ -2,10 +2,12 @@
 
 use super::{HeaderLayout, put, word, write_datagram_header};
 
-/// The report of 2.0.x, bytes.
+/// The one-way times that follow the counts of a report; every client since 2.0.8 takes a shorter report for none, bytes.
+const TRANSIT: usize = 60;
+/// The counts of a report, bytes.
 const BASE: usize = 40;
-/// The report with the extensions of 2.1, bytes.
-const EXTENDED: usize = 112;
+/// The whole report since 2.0.13, whose upper halves of counts are at its end, bytes.
+const EXTENDED: usize = BASE + TRANSIT + 12;
 const PRESENT: u32 = 0x8000_0000;
 const EXTENSION: u32 = 0x4000_0000;
 const WIDE: u32 = 0x0800_0000;
@@ -72,11 +74,16 @@ impl ServerReport {
     pub fn encode(&self, layout: HeaderLayout) -> Vec<u8> {
         let at = layout.header();
         let length = match layout {
-            HeaderLayout::Twelve => at + BASE,
-            HeaderLayout::SixteenOld => at + BASE + 4,
+            HeaderLayout::Twelve => at + BASE + TRANSIT,
+            HeaderLayout::SixteenOld => at + BASE + 4 + TRANSIT,
             HeaderLayout::Sixteen => at + EXTENDED,
         };
-        let transit = self.transit.filter(|_| layout == HeaderLayout::Sixteen);
+        let transit = self.transit;
+        let extension = match transit {
+            // The layout of 2.0.5 to 2.0.9 has no flag for the times: they are always there.
+            Some(_) if layout != HeaderLayout::Twelve => EXTENSION,
+            _ => 0,
+        };
         let mut bytes = vec![0; length];
         write_datagram_header(&mut bytes, layout, 0, (0, 0));
         let room = &mut bytes[at..];
@@ -84,10 +91,8 @@ impl ServerReport {
             room,
             0,
             match layout {
-                HeaderLayout::Twelve => PRESENT,
-                HeaderLayout::SixteenOld => PRESENT | WIDE,
-                HeaderLayout::Sixteen if transit.is_some() => PRESENT | WIDE | EXTENSION,
-                HeaderLayout::Sixteen => PRESENT | WIDE,
+                HeaderLayout::Twelve | HeaderLayout::SixteenOld => PRESENT | extension,
+                HeaderLayout::Sixteen => PRESENT | WIDE | extension,
             },
         );
         put(room, 4, (self.bytes >> 32) as u32);
@@ -106,6 +111,7 @@ impl ServerReport {
         };
         put(room, jitter, (self.jitter_us / 1_000_000) as u32);
         put(room, jitter + 4, (self.jitter_us % 1_000_000) as u32);
+        let times = jitter + 8;
         if let Some(transit) = transit {
             for (nth, value) in [
                 transit.min_s,
@@ -119,12 +125,14 @@ impl ServerReport {
             .enumerate()
             {
                 let (whole, part) = split(value);
-                put(room, 40 + nth * 8, whole);
-                put(room, 44 + nth * 8, part);
+                put(room, times + nth * 8, whole);
+                put(room, times + 4 + nth * 8, part);
             }
-            put(room, 88, transit.count);
-            put(room, 92, transit.gaps);
-            put(room, 96, transit.gap_sum_s.max(0.0) as u32);
+            put(room, times + 48, transit.count);
+            put(room, times + 52, transit.gaps);
+            put(room, times + 56, transit.gap_sum_s.max(0.0) as u32);
+        }
+        if layout == HeaderLayout::Sixteen {
             put(room, 100, (self.lost >> 32) as u32);
             put(room, 104, (self.out_of_order >> 32) as u32);
             put(room, 108, (self.datagrams >> 32) as u32);
@@ -145,9 +153,14 @@ impl ServerReport {
             .or_else(|| known(12).map(|flags| (12, flags)))?;
         let room = &bytes[at..];
         let low = |at: usize| word(room, at).map(u64::from);
-        let extended = flags & EXTENSION != 0 && room.len() >= EXTENDED;
+        // 2.0.10 to 2.0.12 put the upper half of the number of datagrams before the jitter.
+        let is_old = at == 16 && flags & WIDE == 0;
+        let jitter = if is_old { 36 } else { 32 };
+        let times = jitter + 8;
+        let has_transit = flags & EXTENSION != 0 && room.len() >= times + TRANSIT;
+        let has_high = flags & WIDE != 0 && room.len() >= EXTENDED;
         let high = |at: usize| {
-            if extended {
+            if has_high {
                 low(at).unwrap_or(0) << 32
             } else {
                 0
@@ -158,18 +171,20 @@ impl ServerReport {
             duration: (word(room, 12)?, word(room, 16)?),
             lost: high(100) | low(20)?,
             out_of_order: high(104) | low(24)?,
-            datagrams: high(108) | low(28)?,
-            jitter_us: low(32)?.saturating_mul(1_000_000).saturating_add(low(36)?),
-            transit: if extended {
+            datagrams: if is_old { low(32)? << 32 } else { high(108) } | low(28)?,
+            jitter_us: low(jitter)?
+                .saturating_mul(1_000_000)
+                .saturating_add(low(jitter + 4)?),
+            transit: if has_transit {
                 Some(TransitReport {
-                    min_s: join(room, 40)?,
-                    max_s: join(room, 48)?,
-                    sum_s: join(room, 56)?,
-                    mean_s: join(room, 64)?,
-                    m2: join(room, 72)? / 1e12,
-                    count: word(room, 88)?,
-                    gaps: word(room, 92)?,
-                    gap_sum_s: f64::from(word(room, 96)?),
+                    min_s: join(room, times)?,
+                    max_s: join(room, times + 8)?,
+                    sum_s: join(room, times + 16)?,
+                    mean_s: join(room, times + 24)?,
+                    m2: join(room, times + 32)? / 1e12,
+                    count: word(room, times + 48)?,
+                    gaps: word(room, times + 52)?,
+                    gap_sum_s: f64::from(word(room, times + 56)?),
                 })
             } else {
                 None

@@ -20,12 +20,12 @@ impl Cookie {
         Self(bytes)
     }
 
-    /// `true` when these first bytes of a connection may be those of a cookie; other programs' clients may
-    /// use all letters and digits.
+    /// `true` when these first bytes of a connection may be those of a cookie: other programs' clients may use all letters
+    /// and digits, and versions before 3.2 begin it with the name of their host, the time and a number, with dots between.
     #[must_use]
     pub fn may_begin_with(bytes: &[u8]) -> bool {
         bytes.iter().enumerate().all(|(nth, byte)| match nth {
-            0..36 => byte.is_ascii_alphanumeric(),
+            0..36 => byte.is_ascii_alphanumeric() || b"-._".contains(byte),
             _ => nth == 36 && *byte == 0,
         })
     }
@@ -64,13 +64,18 @@ mod tests {
         assert_eq!(Cookie::decode(cookie.bytes()), Some(cookie));
         for stranger in [
             &b"GET / HTTP/1.1"[..],
-            b"SSH-2.0-x",
+            b"SSH-2.0-x\r\n",
             b"\x16\x03\x01",
             b"\0\0\0\0",
             b"@\x01\0x",
         ] {
             assert!(!Cookie::may_begin_with(stranger), "{stranger:?}");
         }
+        let named = b"host-1.example.1700000000.012345.0abc";
+        assert!(!Cookie::may_begin_with(named), "it does not end in NUL");
+        let mut of_3_1_3 = *named;
+        of_3_1_3[36] = 0;
+        assert!(Cookie::decode(&of_3_1_3).is_some());
         let mut unended = *cookie.bytes();
         unended[36] = b'a';
         assert_eq!(Cookie::decode(&unended), None);

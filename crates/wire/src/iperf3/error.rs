@@ -35,7 +35,7 @@ codes! {
     STREAMS = 6, "number of parallel streams too large (maximum = 128)", false;
     BLOCK_SIZE = 7, "block size too large (maximum = 1048576 bytes)", false;
     BUFFER_SIZE = 8, "socket buffer size too large (maximum = 536870912 bytes)", false;
-    MSS = 10, "TCP MSS too large (maximum = 9216 bytes)", false;
+    MSS = 10, "TCP MSS too large (maximum = 32767 bytes)", false;
     NO_SENDFILE = 11, "this OS does not support sendfile", false;
     OMIT = 12, "bogus value for --omit", false;
     BURST = 15, "invalid burst count (maximum = 1000)", false;

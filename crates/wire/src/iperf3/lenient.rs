@@ -1,5 +1,6 @@
 //! JSON as other programs write it: numbers as floats, −1 as 2^64 − 1, keys of the wrong type.
 
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value};
 
 /// A number, truncated to an integer; −1 and everything from 2^63 on, which is how old versions print a
@@ -28,6 +29,6 @@ pub(super) fn is_on(map: &Map<String, Value>, key: &str) -> bool {
 }
 
 /// A text.
-pub(super) fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
-    map.get(key)?.as_str().map(str::to_owned)
+pub(super) fn text(map: &Map<String, Value>, key: &str) -> Option<ExternalText> {
+    map.get(key)?.as_str().map(ExternalText::from)
 }

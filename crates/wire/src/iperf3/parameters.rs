@@ -3,6 +3,7 @@
 use super::MAX_STREAMS;
 use super::error::Iperf3ErrorCode;
 use super::lenient::{count, is_on, text};
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
 /// The maximum duration of a test, s.
@@ -21,6 +22,8 @@ pub const MAX_WINDOW: u64 = 512 << 20;
 pub const MAX_MSS: u64 = 32_767;
 /// The maximum number of packets in a burst.
 pub const MAX_BURST: u64 = 1000;
+/// The maximum IPv6 flow label.
+pub const MAX_FLOW_LABEL: u64 = 0xf_ffff;
 /// The default block size of a TCP test, bytes.
 pub const TCP_BLOCK: u32 = 128 << 10;
 /// The default datagram size of a UDP test, bytes.
@@ -92,11 +95,11 @@ pub struct Parameters {
     /// The IPv6 flow label.
     pub flow_label: Option<u32>,
     /// The text that every line of output begins with.
-    pub title: Option<String>,
+    pub title: Option<ExternalText>,
     /// A text for the JSON of both ends.
-    pub extra_data: Option<String>,
+    pub extra_data: Option<ExternalText>,
     /// The congestion control at the sender.
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// `true` when the server's output is to come with its results.
     pub get_server_output: bool,
     /// `true` when datagrams are numbered with 64 bits.
@@ -114,9 +117,9 @@ pub struct Parameters {
     /// The processor that the server is to be pinned to.
     pub server_affinity: Option<u32>,
     /// An encrypted login.
-    pub auth_token: Option<String>,
+    pub auth_token: Option<ExternalText>,
     /// The client's version.
-    pub client_version: Option<String>,
+    pub client_version: Option<ExternalText>,
 }
 
 impl Default for Parameters {
@@ -245,7 +248,7 @@ impl Parameters {
         one.flow_label = ranged(
             map,
             "flowlabel",
-            0..=0xf_ffff,
+            0..=MAX_FLOW_LABEL,
             Iperf3ErrorCode::SET_FLOW_LABEL,
         )?
         .filter(|label| *label > 0)
@@ -343,6 +346,20 @@ impl Parameters {
         Value::Object(map).to_string()
     }
 
+    /// The release of the client, such as 3 and 21; `None` from versions before 3.1, which do not report it.
+    #[must_use]
+    pub fn client_release(&self) -> Option<(u32, u32)> {
+        let version = self
+            .client_version
+            .as_ref()
+            .map(ExternalText::as_received)?;
+        let mut parts = version.split('.').map(|part| {
+            let digits = part.find(|letter: char| !letter.is_ascii_digit());
+            part[..digits.unwrap_or(part.len())].parse().ok()
+        });
+        Some((parts.next()??, parts.next()??))
+    }
+
     /// The number of streams in both directions.
     #[must_use]
     pub const fn streams(&self) -> u32 {
@@ -405,6 +422,22 @@ mod tests {
             (one.burst, one.tos, one.streams()),
             (Some(10), Some(184), 4)
         );
+    }
+
+    #[test]
+    fn the_release_of_a_client_is_read_from_its_version() {
+        let release = |version: &str| {
+            let parameters = Parameters {
+                client_version: Some(version.into()),
+                ..Parameters::default()
+            };
+            parameters.client_release()
+        };
+        assert_eq!(release("3.1.3"), Some((3, 1)));
+        assert_eq!(release("3.21+"), Some((3, 21)));
+        assert_eq!(release("3.21 (caudal 0.1.0)"), Some((3, 21)));
+        assert_eq!([release("caudal"), release("3"), release("")], [None; 3]);
+        assert_eq!(Parameters::default().client_release(), None);
     }
 
     #[test]
@@ -500,8 +533,8 @@ mod tests {
                 reverse,
                 rate_bps: u64::from(rate),
                 tos: tos.filter(|tos| *tos > 0),
-                title,
-                client_version: Some("x".to_owned()),
+                title: title.map(ExternalText::from),
+                client_version: Some("x".into()),
                 ..Parameters::default()
             };
             prop_assert_eq!(Parameters::decode(one.encode().as_bytes()), Ok(one));

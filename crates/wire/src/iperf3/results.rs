@@ -1,6 +1,7 @@
 //! The counts of each end of an iperf3 test: one JSON object each way, the client's first.
 
 use super::lenient::{count, number, text};
+use caudal_core::text::ExternalText;
 use serde_json::{Map, Value, json};
 
 /// The counts of one end.
@@ -11,9 +12,9 @@ pub struct Results {
     /// `true` when this end counts retransmissions; `None` when it only receives.
     pub has_retransmits: Option<bool>,
     /// The congestion control in use (TCP).
-    pub congestion: Option<String>,
+    pub congestion: Option<ExternalText>,
     /// The output that the server has printed.
-    pub output_text: Option<String>,
+    pub output_text: Option<ExternalText>,
     /// The output that the server has printed, as JSON.
     pub output_json: Option<Value>,
     /// One for each stream.
@@ -50,7 +51,7 @@ pub struct StreamResult {
 pub enum ResultsError {
     /// The text is not a JSON object.
     #[error("the results are no JSON object: {0}")]
-    Json(String),
+    Json(ExternalText),
     /// A key every version sends is missing.
     #[error("the results have no {0:?}")]
     Missing(&'static str),
@@ -99,8 +100,8 @@ impl Results {
     /// # Errors
     /// When the text is not a JSON object, or keys are missing that every version sends.
     pub fn decode(json: &[u8]) -> Result<Self, ResultsError> {
-        let map: Map<String, Value> =
-            serde_json::from_slice(json).map_err(|cause| ResultsError::Json(cause.to_string()))?;
+        let map: Map<String, Value> = serde_json::from_slice(json)
+            .map_err(|cause| ResultsError::Json(cause.to_string().into()))?;
         let percent = |key| number(&map, key).ok_or(ResultsError::Missing(key));
         let cpu_percent = [
             percent("cpu_util_total")?,

@@ -8,6 +8,7 @@ use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{RoundTripSummary, Run};
+use caudal_core::text::ExternalText;
 use caudal_stats::{Estimate, IntervalMethod};
 
 /// Maximum number of sizes the closing block shows one by one; of more it shows the first and the last.
@@ -40,7 +41,7 @@ impl Closing<'_> {
             });
         }
         for size in self.shown_sizes() {
-            Self::size(size, &mut push);
+            self.size(size, &mut push);
         }
         let is_scheduled = matches!(self.run.plan.schedule, Some(EchoSchedule::Every { .. }));
         if let Some(why) = self
@@ -107,7 +108,7 @@ impl Closing<'_> {
     fn no_prediction(&self) -> Option<&'static str> {
         let environment = self.run.environment.as_ref()?;
         let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
-        let loopback = client.interface.as_deref() == Some("lo");
+        let loopback = client.interface.as_ref().map(ExternalText::as_received) == Some("lo");
         link_rate(None, client, server, loopback)
             .err()
             .map(caudal_core::link::UnknownLinkRate::as_str)
@@ -122,7 +123,7 @@ impl Closing<'_> {
         }
     }
 
-    fn size(size: &SizeSummary, push: &mut impl FnMut(String)) {
+    fn size(&self, size: &SizeSummary, push: &mut impl FnMut(String)) {
         let replies = &size.pooled;
         let Some(rtt) = &replies.rtt_us else {
             push(format!("{} B: no reply came in time", size.size_bytes));
@@ -156,10 +157,15 @@ impl Closing<'_> {
         push(format!("{} B: {interval}", size.size_bytes));
         if let Some(split) = &replies.kernel {
             push(format!(
-                "  where: {} network and server, {} this host's calls and wake-ups (p50 of {} \
+                "  where: {} network and server, {} this host's calls and wake-ups{} (p50 of {} \
                  messages with kernel timestamps)",
                 time_us(split.kernel_rtt_us.p50),
                 time_us(split.host_us.p50),
+                if self.is_paced(size.size_bytes) {
+                    ", and the pacing of bbr between the segments of a message"
+                } else {
+                    ""
+                },
                 split.host_us.n
             ));
         }
@@ -176,6 +182,20 @@ impl Closing<'_> {
                 push(one_way(name, way));
             }
         }
+    }
+
+    /// `true` when the congestion control spreads the segments of a message of this size: the kernel's timestamp is that of a
+    /// segment which had waited for its turn.
+    fn is_paced(&self, size_bytes: u32) -> bool {
+        let granted = self
+            .run
+            .flows()
+            .iter()
+            .filter_map(|flow| flow.granted.as_ref());
+        granted
+            .filter(|granted| granted.mss.is_none_or(|mss| size_bytes > mss))
+            .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))
+            .any(|name| name.starts_with("bbr"))
     }
 
     fn losses(&self, push: &mut impl FnMut(String)) {

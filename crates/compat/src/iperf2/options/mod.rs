@@ -10,3 +10,4 @@ mod table;
 mod values;
 
 pub use options::Options;
+pub use table::absent_options;

@@ -79,6 +79,18 @@ pub struct Options {
     pub v4: bool,
     /// `true` to let the kernel drop received payload.
     pub skip_copy: bool,
+    /// The requests of each period of a test of response times; `None` for a test of throughput.
+    pub bounceback: Option<u32>,
+    /// Bytes in a request, where they are not the length.
+    pub bounceback_request: Option<u32>,
+    /// Bytes in a reply, where they are not those in a request.
+    pub bounceback_reply: Option<u32>,
+    /// The time between the beginnings of periods.
+    pub bounceback_period: Duration,
+    /// The time the server is to hold a reply back.
+    pub bounceback_hold: Duration,
+    /// `true` to leave the server's acknowledgements delayed.
+    pub bounceback_no_quick_ack: bool,
     /// `true` to make the connections and send nothing.
     pub connect_only: bool,
     /// The time between connecting and the first write.
@@ -146,6 +158,12 @@ impl Default for Options {
             v6: false,
             v4: false,
             skip_copy: false,
+            bounceback: None,
+            bounceback_request: None,
+            bounceback_reply: None,
+            bounceback_period: Duration::from_secs(1),
+            bounceback_hold: Duration::ZERO,
+            bounceback_no_quick_ack: false,
             connect_only: false,
             delay: None,
             mode: TestMode::Up,
@@ -177,6 +195,9 @@ impl Options {
                 "either -s or -c HOST is needed".to_owned()
             });
         }
+        if self.bounceback.is_some() {
+            self.check_bounceback()?;
+        }
         if self.server && matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) {
             return Err("-R and --full-duplex are the client's".to_owned());
         }
@@ -192,6 +213,19 @@ impl Options {
                 "-C sends no test header, by which the server is asked for -R or --full-duplex"
                     .to_owned(),
             );
+        }
+        Ok(())
+    }
+
+    fn check_bounceback(&self) -> Result<(), String> {
+        if self.server || self.udp || self.mode != TestMode::Up || self.compatible {
+            return Err(
+                "--bounceback is a client's, over TCP and without -R, -d, -r, --full-duplex or -C"
+                    .to_owned(),
+            );
+        }
+        if self.bytes.is_some() {
+            return Err("--bounceback ends by time (-t), not by -n".to_owned());
         }
         Ok(())
     }

@@ -2,13 +2,15 @@
 
 use super::options::Options;
 use super::values::{
-    amount, dscp, interval, invalid, port, seconds, split_device, time_until, tos, within,
+    amount, dscp, interval, invalid, message_bytes, port, seconds, split_device, time_until, tos,
+    within,
 };
 use crate::iperf2::units::UnitFormat;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
 use caudal_wire::iperf2::TestMode;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// An option of iperf 2.
 pub(super) type Iperf2Option = CommandOption<Options>;
@@ -267,13 +269,40 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
     option(Some('z'), &[], Unsupported(ArgumentKind::Optional)),
     unsupported(&["NUM_REPORT_STRUCTS"]),
     unsupported(&["awdl"]),
-    unsupported(&["bounceback"]),
+    option(
+        None,
+        &["bounceback"],
+        Optional(|options, argument| {
+            let count =
+                argument.map(|argument| within(argument, 1..=1_000_000, "a number of requests"));
+            options.bounceback = Some(count.transpose()?.unwrap_or(10));
+            options.enhanced = true;
+            options.no_delay = true;
+            Ok(())
+        }),
+    ),
+    argument(None, &["bounceback-hold"], |options, argument| {
+        let what = "a number of milliseconds up to 1000";
+        let hold: f64 = within(argument, 0.0..=1000.0, what)?;
+        options.bounceback_hold = Duration::from_secs_f64(hold / 1e3);
+        Ok(())
+    }),
+    flag(None, &["bounceback-no-quickack"], |options| {
+        options.bounceback_no_quick_ack = true;
+    }),
+    argument(None, &["bounceback-period"], |options, argument| {
+        options.bounceback_period = seconds(argument)?;
+        Ok(())
+    }),
+    argument(None, &["bounceback-reply"], |options, argument| {
+        options.bounceback_reply = Some(message_bytes(argument)?);
+        Ok(())
+    }),
+    argument(None, &["bounceback-request"], |options, argument| {
+        options.bounceback_request = Some(message_bytes(argument)?);
+        Ok(())
+    }),
     unsupported(&["bounceback-congest"]),
-    unsupported(&["bounceback-hold"]),
-    unsupported(&["bounceback-no-quickack"]),
-    unsupported(&["bounceback-period"]),
-    unsupported(&["bounceback-reply"]),
-    unsupported(&["bounceback-request"]),
     unsupported(&["bounceback-txdelay"]),
     unsupported(&["burst-period"]),
     unsupported(&["burst-size"]),
@@ -316,3 +345,9 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
     unsupported(&["working-load"]),
     unsupported(&["working-load-cca"]),
 ];
+
+/// The options that have no effect here, as the section of a document.
+#[must_use]
+pub fn absent_options() -> String {
+    crate::option_document::absent_options(&TABLE)
+}

@@ -37,6 +37,16 @@ pub(super) fn port(argument: &OptionArgument<'_>) -> Result<u16, String> {
     within(argument, 1..=65_535, expected)
 }
 
+/// The length of a request or a reply of a test of response times, bytes.
+pub(super) fn message_bytes(argument: &OptionArgument<'_>) -> Result<u32, String> {
+    let expected = "a number of bytes between 64 and 1M";
+    let bytes = amount(argument, expected)?;
+    if !(64.0..=f64::from(1 << 20)).contains(&bytes) {
+        return Err(invalid(argument, expected));
+    }
+    Ok(bytes as u32)
+}
+
 /// A time in seconds.
 pub(super) fn seconds(argument: &OptionArgument<'_>) -> Result<Duration, String> {
     within(argument, 0.0..=1e9, "a number of seconds").map(Duration::from_secs_f64)

@@ -95,7 +95,25 @@ fn enhanced_settings(options: &Options, socket: &ConnectingSocket) -> String {
     if let Some(bind) = options.bind {
         let _ = writeln!(text, "Binding to local address {bind}");
     }
-    if socket.transport == Transport::Tcp {
+    if let Some(per_period) = options.bounceback {
+        let request = options.bounceback_request.or(options.length).unwrap_or(100);
+        let reply = options.bounceback_reply.unwrap_or(request);
+        let _ = writeln!(
+            text,
+            "Bounceback test (req/reply size = {request} Byte/{reply} Byte) (server hold req={} usecs{})",
+            options.bounceback_hold.as_micros(),
+            if options.bounceback_no_quick_ack {
+                ""
+            } else {
+                " & tcp_quickack"
+            }
+        );
+        let period = options.bounceback_period.as_secs_f64();
+        let _ = writeln!(
+            text,
+            "Bursting request {per_period} times every {period:.2} second(s)"
+        );
+    } else if socket.transport == Transport::Tcp {
         let _ = writeln!(text, "Write buffer size: {} Byte", socket.length);
     }
     let nagle = if options.no_delay {

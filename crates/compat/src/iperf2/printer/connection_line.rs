@@ -64,6 +64,15 @@ fn mode_notes(options: &Options, flow: &ShownFlow) -> String {
         TestMode::FullDuplex => notes.push_str(" (full-duplex)"),
         TestMode::Up | TestMode::Dual | TestMode::Tradeoff => {}
     }
+    if let Some(test) = flow.bounceback {
+        let quick_ack = if test.quick_ack { " w/quickack" } else { "" };
+        let (request, reply) = (test.request_bytes, test.reply_bytes);
+        let hold = test.hold.as_micros();
+        let _ = write!(
+            notes,
+            " (bb{quick_ack} req/reply/hold={request}/{reply}/{hold})"
+        );
+    }
     if flow.trip_times {
         notes.push_str(" (trip-times)");
     }

@@ -42,6 +42,8 @@ pub(super) struct SpanCounts {
     pub(super) reads: [u64; 8],
     /// The account of datagrams (UDP receiver).
     pub(super) received: Option<DatagramCounts>,
+    /// Response times (the client of a bounceback test).
+    pub(super) responses: TransitTimes,
 }
 
 /// The counters of a flow at a time.
@@ -128,7 +130,10 @@ impl SpanCounts {
         let total =
             |counters: &ReceiverCounters| counters.datagrams + counters.late + counters.lost;
         let out_of_order = |counters: &ReceiverCounters| counters.reordered + counters.late;
-        let transit = later.transit.unwrap_or_default();
+        let transit = match (later.transit, earlier.transit) {
+            (Some(later), Some(earlier)) => later.since(&earlier),
+            (later, _) => later.unwrap_or_default(),
+        };
         Self {
             datagrams: later.datagrams.saturating_sub(earlier.datagrams),
             calls: later.calls.saturating_sub(earlier.calls),
@@ -138,11 +143,9 @@ impl SpanCounts {
                 lost: later.lost as i64 - earlier.lost as i64,
                 total: total(later).saturating_sub(total(earlier)),
                 out_of_order: out_of_order(later).saturating_sub(out_of_order(earlier)),
-                transit: match earlier.transit {
-                    Some(earlier) => transit.since(&earlier),
-                    None => transit,
-                },
+                transit,
             }),
+            responses: transit,
             ..self
         }
     }

@@ -3,7 +3,7 @@
 use caudal_core::event::DataConnection;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
-use caudal_engine::peer::iperf2::Iperf2Session;
+use caudal_engine::peer::iperf2::{BouncebackTest, Iperf2Session};
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
 
@@ -55,6 +55,8 @@ pub(super) struct ShownFlow {
     pub(super) trip_times: bool,
     /// The TOS byte.
     pub(super) tos: u8,
+    /// The test of response times.
+    pub(super) bounceback: Option<BouncebackTest>,
 }
 
 impl ShownFlow {
@@ -64,7 +66,7 @@ impl ShownFlow {
         let connects_back = !is_client && connection.number != session.number;
         let is_starred = connects_back
             || match connection.role {
-                Role::Receiver => is_client,
+                Role::Receiver => is_client && session.bounceback.is_none(),
                 Role::Sender => !is_client && session.mode == TestMode::FullDuplex,
             };
         let flow = Self {
@@ -79,12 +81,13 @@ impl ShownFlow {
             group: session.group,
             members: session.members,
             descriptor: connection.descriptor,
-            version: session.version.clone(),
+            version: session.version.as_ref().map(ToString::to_string),
             connect_us: connection.connect_us,
             opening: opening_state(connection),
             no_udp_fin: session.no_udp_fin,
             trip_times: session.trip_times,
             tos: session.tos,
+            bounceback: session.bounceback,
         };
         if !connects_back {
             return flow;

@@ -11,6 +11,7 @@ pub(super) enum ColumnHeader {
     TcpRead,
     UdpWrite,
     UdpRead,
+    Bounceback,
 }
 
 impl ColumnHeader {
@@ -28,6 +29,9 @@ impl ColumnHeader {
             Self::TcpRead => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
             Self::UdpWrite => {
                 "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n"
+            }
+            Self::Bounceback => {
+                "[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev    RPS\n"
             }
             Self::UdpRead => {
                 "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx/inP  NetPwr\n"

@@ -18,8 +18,13 @@ pub(super) fn write_line(
     // One-way times are shown where there are any: a server reports them, or does not.
     let is_enhanced = match counts.received {
         Some(received) if options.host.is_some() && !flow.is_starred => received.transit.count > 0,
-        _ => options.enhanced,
+        // A client that measures trip times has its server show them.
+        _ => options.enhanced || flow.trip_times && options.server && flow.is_udp(),
     };
+    if flow.bounceback.is_some() {
+        text.head(ColumnHeader::Bounceback);
+        return text.line(&format!("{columns}    {}", response_columns(counts)));
+    }
     let (header, more) = match (flow.is_udp(), flow.role, counts.received) {
         (true, Role::Receiver, Some(received)) if is_enhanced => {
             (ColumnHeader::UdpRead, udp_read_columns(counts, &received))
@@ -58,6 +63,24 @@ pub(super) fn write_out_of_order(text: &mut HeadedText, id: &str, counts: &SpanC
             counts.start_s, counts.end_s
         ));
     }
+}
+
+/// The response times of a bounceback test, and how many requests a second they allow.
+fn response_columns(counts: &SpanCounts) -> String {
+    let times = counts.responses;
+    let rate = if times.mean_s > 0.0 {
+        1.0 / times.mean_s
+    } else {
+        0.0
+    };
+    format!(
+        "{}={:.3}/{:.3}/{:.3}/{:.3} ms    {rate:.0} rps",
+        times.count,
+        times.mean_s * 1e3,
+        times.min_s * 1e3,
+        times.max_s * 1e3,
+        times.deviation_s() * 1e3
+    )
 }
 
 fn loss_columns(received: &DatagramCounts) -> String {

@@ -54,6 +54,8 @@ pub struct Iperf2Printer {
     group_sizes: BTreeMap<u64, u32>,
     /// The maximum segment sizes that are still to be printed, by connection.
     mss: BTreeMap<u32, u32>,
+    /// The connect times of a client's connections, µs.
+    connect_times_us: Vec<f64>,
     pid: u32,
     device: fn(SocketAddr) -> Option<String>,
     now: fn() -> u64,
@@ -82,6 +84,9 @@ impl View for SessionPrinter<'_> {
             Event::NotReported { flow, attempts } => {
                 printer.not_reported(self.session, *flow, *attempts);
             }
+            Event::ReportDiscarded { flow, report } => {
+                printer.warn(self.session, *flow, &report.to_string());
+            }
             _ => {}
         }
     }
@@ -104,6 +109,7 @@ impl Iperf2Printer {
             final_sums: BTreeMap::new(),
             group_sizes: BTreeMap::new(),
             mss: BTreeMap::new(),
+            connect_times_us: Vec::new(),
             pid,
             device,
             now,
@@ -171,6 +177,7 @@ impl Iperf2Printer {
         if is_known {
             return;
         }
+        self.connect_times_us.extend(flow.connect_us);
         if let Some(opening) = flow.opening {
             self.mss.insert(flow.number, opening.mss);
         }
@@ -300,7 +307,11 @@ impl Iperf2Printer {
             }
         }
         if let Some(sum) = sum {
-            sum.write(&mut self.text, &self.options, span == Span::WholeTest);
+            let is_final = span == Span::WholeTest;
+            sum.write(&mut self.text, &self.options, is_final);
+            if is_final && self.options.enhanced && self.options.host.is_some() {
+                self.text.lines(&connect_times(&self.connect_times_us));
+            }
         }
     }
 
@@ -361,12 +372,35 @@ impl Iperf2Printer {
     }
 
     fn not_reported(&mut self, session: &Iperf2Session, flow: u32, attempts: u32) {
+        let text = format!("did not receive ack of last datagram after {attempts} tries.");
+        self.warn(session, flow, &text);
+    }
+
+    /// Prints a warning about a flow that ended without the other end's report.
+    fn warn(&mut self, session: &Iperf2Session, flow: u32, text: &str) {
         if let Some(open) = self.flows.remove(&(session.number, flow)) {
-            let line = format!(
-                "[{:>3}] WARNING: did not receive ack of last datagram after {attempts} tries.",
-                open.flow.number
-            );
+            let line = format!("[{:>3}] WARNING: {text}", open.flow.number);
             self.text.line(&line);
         }
     }
+}
+
+/// The line of the connect times of several connections, with its end; empty without any.
+fn connect_times(times_us: &[f64]) -> String {
+    let count = times_us.len();
+    if count == 0 {
+        return String::new();
+    }
+    let mean = times_us.iter().sum::<f64>() / count as f64;
+    let squares: f64 = times_us.iter().map(|time| (time - mean).powi(2)).sum();
+    let deviation = (squares / (count.max(2) - 1) as f64).sqrt();
+    let min = times_us.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = times_us.iter().copied().fold(0.0, f64::max);
+    format!(
+        "[ CT] final connect times (min/avg/max/stdev) = {:.3}/{:.3}/{:.3}/{:.3} ms (tot/err) = {count}/0\n",
+        min / 1e3,
+        mean / 1e3,
+        max / 1e3,
+        deviation / 1e3
+    )
 }

@@ -59,9 +59,6 @@ fn apply(
     let written = &given.written;
     given.apply(draft).map_err(|error| match error {
         EffectError::Argument(error) => error,
-        EffectError::Unsupported if given.option.short == Some('D') => format!(
-            "{written} is not available: leave going into the background to a service manager or nohup"
-        ),
         EffectError::Unsupported => format!("{written} is not available in caudal iperf3"),
     })
 }
@@ -70,6 +67,7 @@ fn apply(
 mod tests {
     use super::*;
     use crate::iperf3::options::{Iperf3End, TestSettings};
+    use caudal_core::text::ExternalText;
     use caudal_wire::iperf3::TransportProtocol;
 
     fn client(line: &str) -> Result<TestSettings, CommandLineError> {
@@ -120,7 +118,10 @@ mod tests {
         );
         assert_eq!((asked.omit_s, asked.time_s, asked.tos), (2, 5, Some(16)));
         assert_eq!(
-            (asked.window, asked.title.as_deref()),
+            (
+                asked.window,
+                asked.title.as_ref().map(ExternalText::as_received)
+            ),
             (Some(1 << 20), Some("t"))
         );
         let usual = client("-c h").unwrap().parameters;
@@ -185,11 +186,9 @@ mod tests {
         for (line, name) in [
             ("-c h --sctp", "--sctp"),
             ("-c h -X a", "-X"),
-            ("-c h -L 5", "-L"),
-            ("-s -D", "-D"),
-            ("-c h -d", "-d"),
-            ("-c h -F f -R", "-F"),
-            ("-s -F f", "-F"),
+            ("-c h --nstreams 5", "--nstreams"),
+            ("-c h -F f --bidir", "-F"),
+            ("-c h -F f -Z", "-F"),
         ] {
             assert!(refused(line).contains(name), "{line}: {}", refused(line));
         }

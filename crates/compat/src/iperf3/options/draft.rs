@@ -61,7 +61,7 @@ impl SettingsDraft {
         }
         self.check_end().map_err(CommandLineError::Parameter)?;
         let title = &self.test.parameters.title;
-        self.all.output.title.clone_from(title);
+        self.all.output.title = title.as_ref().map(|title| title.as_received().to_owned());
         let finished = if self.is_server {
             self.finish_server()
         } else {
@@ -87,12 +87,6 @@ impl SettingsDraft {
     }
 
     fn finish_server(self) -> Result<Iperf3Settings, String> {
-        if self.test.file.is_some() {
-            return Err(
-                "-F is not available on a server in caudal iperf3: what is received is not written down"
-                    .to_owned(),
-            );
-        }
         if self.service.private_key.is_some() != self.service.users.is_some() {
             return Err(
                 "you must specify a path to a valid RSA private key and a user credential file"
@@ -114,7 +108,7 @@ impl SettingsDraft {
             TransportProtocol::Tcp
         };
         parameters.rate_bps = self.rate_bps.unwrap_or(default_bps);
-        parameters.client_version = Some(VERSION.to_owned());
+        parameters.client_version = Some(VERSION.into());
         let ends = [self.has_time, self.has_bytes, self.has_blocks];
         if ends.into_iter().filter(|is_given| *is_given).count() > 1 {
             return Err("only one test end condition (-t, -n, -k) may be specified".to_owned());
@@ -164,15 +158,15 @@ impl SettingsDraft {
     /// Checks that a file can be sent, where one is given.
     fn check_file(&self) -> Result<(), String> {
         let parameters = &self.test.parameters;
-        if self.test.file.is_none() {
+        if self.all.file.is_none() {
             return Ok(());
         }
         if self.udp {
             return Err(Iperf3ErrorCode::UDP_FILE.to_string());
         }
-        if parameters.reverse || parameters.bidirectional || parameters.zero_copy {
+        if parameters.bidirectional || parameters.zero_copy || parameters.skip_rx_copy {
             return Err(
-                "-F is available in caudal iperf3 where the client alone sends, without -R, --bidir and -Z"
+                "-F is not available in caudal iperf3 together with --bidir, -Z and --skip-rx-copy"
                     .to_owned(),
             );
         }

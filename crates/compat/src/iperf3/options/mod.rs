@@ -11,3 +11,4 @@ mod values;
 pub use command_line::{CommandLine, USAGE, parse};
 pub use error::CommandLineError;
 pub use settings::{Iperf3End, Iperf3Settings, OutputSettings, ServiceSettings, TestSettings};
+pub use table::absent_options;

@@ -22,8 +22,6 @@ pub struct TestSettings {
     pub connect_timeout: Option<Duration>,
     /// The time sent data may stay unacknowledged.
     pub send_timeout: Option<Duration>,
-    /// The file that is sent.
-    pub file: Option<PathBuf>,
     /// The user of the login.
     pub user_name: Option<String>,
     /// The server's public key.
@@ -37,6 +35,8 @@ pub struct TestSettings {
 pub struct ServiceSettings {
     /// `true` to end after one test.
     pub one_off: bool,
+    /// `true` to run in the background.
+    pub daemon: bool,
     /// The maximum rate of a test, bit/s, and the time over which it is averaged.
     pub rate_limit: Option<(u64, Duration)>,
     /// The time to wait for a client; with `one_off` the server ends then.
@@ -57,6 +57,7 @@ impl Default for ServiceSettings {
     fn default() -> Self {
         Self {
             one_off: false,
+            daemon: false,
             rate_limit: None,
             idle_timeout: None,
             max_duration: None,
@@ -119,6 +120,8 @@ pub struct Iperf3Settings {
     pub receive_timeout: Duration,
     /// The file for the number of the process.
     pub pid_file: Option<PathBuf>,
+    /// The file that is sent, or written where this end receives.
+    pub file: Option<PathBuf>,
     /// The form of the output.
     pub output: OutputSettings,
 }
@@ -135,6 +138,7 @@ impl Default for Iperf3Settings {
             affinity: None,
             receive_timeout: Duration::from_secs(120),
             pid_file: None,
+            file: None,
             output: OutputSettings::default(),
         }
     }

@@ -3,14 +3,16 @@
 use super::draft::SettingsDraft;
 use super::group::OptionGroup::{self, Client, Common, Server};
 use super::values::{
-    dscp, local_address, milliseconds, narrow, port, processors, rate_and, seconds, server_host,
-    suffixed, timeout, whole,
+    dscp, local_address, milliseconds, narrow, port, processors, rate_and, seconds,
+    seconds_rounded_up, server_host, suffixed, timeout, whole,
 };
 use crate::iperf3::login::LoginPadding;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
 use caudal_engine::AddressFamily;
-use caudal_wire::iperf3::parameters::{MAX_BURST, MAX_MSS, MAX_OMIT_S, MAX_TIME_S, MAX_WINDOW};
+use caudal_wire::iperf3::parameters::{
+    MAX_BURST, MAX_FLOW_LABEL, MAX_MSS, MAX_OMIT_S, MAX_TIME_S, MAX_WINDOW,
+};
 use caudal_wire::iperf3::{Iperf3ErrorCode, MAX_STREAMS};
 use std::time::Duration;
 
@@ -86,7 +88,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     argument(Common, Some('F'), &["file"], |draft, argument| {
-        draft.test.file = Some(argument.text.into());
+        draft.all.file = Some(argument.text.into());
         Ok(())
     }),
     argument(Common, Some('A'), &["affinity"], |draft, argument| {
@@ -160,7 +162,13 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Common,
         Some('d'),
         &["debug"],
-        Unsupported(ArgumentKind::Optional),
+        Optional(|draft, level| {
+            if let Some(level) = level {
+                whole(level)?;
+            }
+            draft.all.output.verbose = true;
+            Ok(())
+        }),
     ),
     flag(Common, Some('v'), &["version"], |draft| {
         draft.version = true;
@@ -169,12 +177,9 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
     flag(Server, Some('s'), &["server"], |draft| {
         draft.is_server = true;
     }),
-    option(
-        Server,
-        Some('D'),
-        &["daemon"],
-        Unsupported(ArgumentKind::Absent),
-    ),
+    flag(Server, Some('D'), &["daemon"], |draft| {
+        draft.service.daemon = true;
+    }),
     flag(Server, Some('1'), &["one-off"], |draft| {
         draft.service.one_off = true;
     }),
@@ -300,12 +305,12 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
     }),
     argument(Client, Some('n'), &["bytes"], |draft, argument| {
         draft.test.parameters.bytes = suffixed(argument.text, 1024.0)?;
-        draft.has_bytes = true;
+        draft.has_bytes = draft.test.parameters.bytes > 0;
         Ok(())
     }),
     argument(Client, Some('k'), &["blockcount"], |draft, argument| {
         draft.test.parameters.blocks = suffixed(argument.text, 1024.0)?;
-        draft.has_blocks = true;
+        draft.has_blocks = draft.test.parameters.blocks > 0;
         Ok(())
     }),
     argument(Client, Some('l'), &["length"], |draft, argument| {
@@ -342,7 +347,7 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Some('C'),
         &["congestion", "linux-congestion"],
         |draft, argument| {
-            draft.test.parameters.congestion = Some(argument.text.to_owned());
+            draft.test.parameters.congestion = Some(argument.text.into());
             Ok(())
         },
     ),
@@ -369,12 +374,14 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         draft.test.parameters.tos = Some(dscp(argument)?);
         Ok(())
     }),
-    option(
-        Client,
-        Some('L'),
-        &["flowlabel"],
-        Unsupported(ArgumentKind::Required),
-    ),
+    argument(Client, Some('L'), &["flowlabel"], |draft, argument| {
+        let label = whole(argument)?;
+        if !(1..=MAX_FLOW_LABEL).contains(&label) {
+            return error(&Iperf3ErrorCode::SET_FLOW_LABEL.to_string());
+        }
+        draft.test.parameters.flow_label = u32::try_from(label).ok();
+        Ok(())
+    }),
     flag(Client, Some('Z'), &["zerocopy"], |draft| {
         draft.test.parameters.zero_copy = true;
     }),
@@ -382,16 +389,16 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         draft.test.parameters.skip_rx_copy = true;
     }),
     argument(Client, Some('O'), &["omit"], |draft, argument| {
-        let time = seconds(argument)?;
+        let time = seconds_rounded_up(argument)?;
         draft.test.parameters.omit_s = narrow(time, MAX_OMIT_S, Iperf3ErrorCode::OMIT)?;
         Ok(())
     }),
     argument(Client, Some('T'), &["title"], |draft, argument| {
-        draft.test.parameters.title = Some(argument.text.to_owned());
+        draft.test.parameters.title = Some(argument.text.into());
         Ok(())
     }),
     argument(Client, None, &["extra-data"], |draft, argument| {
-        draft.test.parameters.extra_data = Some(argument.text.to_owned());
+        draft.test.parameters.extra_data = Some(argument.text.into());
         Ok(())
     }),
     flag(Client, None, &["get-server-output"], |draft| {
@@ -418,3 +425,9 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
 ];
+
+/// The options that have no effect here, as the section of a document.
+#[must_use]
+pub fn absent_options() -> String {
+    crate::option_document::absent_options(&TABLE)
+}

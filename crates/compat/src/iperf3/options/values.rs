@@ -3,7 +3,7 @@
 use crate::iperf3::units::{parse, parse_integer};
 use crate::option_table::OptionArgument;
 use caudal_wire::iperf3::Iperf3ErrorCode;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -23,6 +23,15 @@ pub(super) fn seconds(argument: &OptionArgument<'_>) -> Result<u64, String> {
         Ok(number) if (0.0..1e9).contains(&number) => Err(format!(
             "{written}: iperf3 counts in whole seconds, not {text}"
         )),
+        _ => Err(format!("{written}: {text:?} is not a number of seconds")),
+    }
+}
+
+/// A number of seconds, a fraction of one counting as a whole one: the protocol has whole seconds.
+pub(super) fn seconds_rounded_up(argument: &OptionArgument<'_>) -> Result<u64, String> {
+    let OptionArgument { written, text, .. } = argument;
+    match text.trim().parse::<f64>() {
+        Ok(number) if (0.0..1e9).contains(&number) => Ok(number.ceil() as u64),
         _ => Err(format!("{written}: {text:?} is not a number of seconds")),
     }
 }
@@ -159,8 +168,27 @@ pub(super) fn local_address(text: &str) -> Result<(IpAddr, Option<String>), Stri
 /// A server, and the interface that may follow behind a percent sign.
 pub(super) fn server_host(text: &str) -> (&str, Option<String>) {
     match text.split_once('%') {
-        // A scope belongs to its address; anything else names an interface.
-        Some((host, device)) if !host.contains(':') => (host, Some(device.to_owned())),
+        // The scope of a link-local address belongs to it; anything else names an interface.
+        Some((host, device)) if !is_link_local(host) => (host, Some(device.to_owned())),
         _ => (text, None),
+    }
+}
+
+fn is_link_local(host: &str) -> bool {
+    host.parse::<Ipv6Addr>()
+        .is_ok_and(|address| address.is_unicast_link_local())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_scope_of_a_link_local_address_belongs_to_it() {
+        let device = |name: &str| Some(name.to_owned());
+        assert_eq!(server_host("fe80::1%eth0"), ("fe80::1%eth0", None));
+        assert_eq!(server_host("::1%lo"), ("::1", device("lo")));
+        assert_eq!(server_host("127.0.0.1%lo"), ("127.0.0.1", device("lo")));
+        assert_eq!(server_host("host"), ("host", None));
     }
 }

@@ -16,6 +16,7 @@ use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::{Event, ListeningSocket};
 use caudal_core::plan::{Ticks, Transport};
 use caudal_core::sample::{Counters, FlowEnd};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::signal::Interrupt;
@@ -41,7 +42,7 @@ pub enum Iperf2Failure {
     Stopped(#[from] StopReason),
     /// A flow failed.
     #[error("{0}")]
-    Flow(String),
+    Flow(ExternalText),
     /// The server sent nothing.
     #[error("nothing was received from the server; versions before 2.1 can only receive")]
     NothingReceived,
@@ -169,7 +170,8 @@ impl<'a> Iperf2Client<'a> {
             return Ok(None);
         }
         let allowed = request.peer.ip().to_canonical().to_string().parse();
-        let admission = Admission::new(allowed.into_iter().collect(), request.parallel as usize);
+        let allowed: Vec<_> = allowed.into_iter().collect();
+        let admission = Admission::new(allowed.clone(), request.parallel as usize);
         let options = Iperf2Options {
             bind: request.binding.address,
             v6: request.peer.is_ipv6(),
@@ -179,6 +181,8 @@ impl<'a> Iperf2Client<'a> {
             interval: request.interval,
             window: request.window,
             connect_back: false,
+            // This end has chosen its server.
+            trusted: allowed,
             count_reads: request.count_reads,
             first_number: request.parallel,
             views: request.views.clone(),

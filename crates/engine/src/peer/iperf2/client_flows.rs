@@ -1,5 +1,6 @@
 //! The flows of a client of iperf 2.
 
+use super::bounceback::request_task;
 use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
@@ -9,7 +10,7 @@ use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_
 use super::wall_clock::wall_clock;
 use crate::error::RunError;
 use crate::flow::{
-    DatagramFormat, DatagramReceiver, FlowSet, FlowTask, NewFlow, Payload, StopAction, TcpClose,
+    DatagramFormat, DatagramReceiver, FlowSet, FlowWork, NewFlow, Payload, StopAction, TcpClose,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
@@ -23,8 +24,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// The part of a file that fills datagrams, bytes.
-const MAX_FILE_PAYLOAD: u64 = 64 << 10;
+/// The maximum length of a file that is sent in datagrams, bytes: it is held in memory.
+const MAX_FILE_PAYLOAD: u64 = 256 << 20;
 /// The minimum length of datagrams that carry the test header.
 const MIN_WITH_HEADER: u32 = 76;
 
@@ -64,7 +65,7 @@ impl ClientFlows<'_> {
         connection: &ClientConnection,
         flow: PlannedFlow,
         role: Role,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let cpu = self.options.cpu(set.len());
         set.add(NewFlow {
@@ -96,7 +97,7 @@ impl ClientFlows<'_> {
         flow: PlannedFlow,
         socket: &DataSocket,
         header_bytes: u64,
-    ) -> Result<FlowTask, RunError> {
+    ) -> Result<FlowWork, RunError> {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
             return self.datagram_sender(flow);
@@ -119,10 +120,13 @@ impl ClientFlows<'_> {
         Ok(sender.into_task())
     }
 
-    fn receiver(&self, socket: &DataSocket) -> FlowTask {
+    fn receiver(&self, socket: &DataSocket) -> FlowWork {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
             return DatagramReceiver::new(self.datagram_reader()).into_task();
+        }
+        if let Some(test) = request.bounceback {
+            return request_task(test, request.time);
         }
         let options = ReadOptions {
             count_reads: request.count_reads,
@@ -145,10 +149,22 @@ impl ClientFlows<'_> {
         Iperf2Format::new(HeaderLayout::Sixteen, 1, header)
     }
 
-    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowTask, RunError> {
+    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowWork, RunError> {
         let request = self.request;
         let mut format = self.format();
         format.payload = request.payload.as_deref().map(read_payload).transpose()?;
+        // The end of a file is the end of its test.
+        let length = self.datagram_length() as usize;
+        let room = format.payload_room(length).max(1);
+        let datagrams = format
+            .payload
+            .as_ref()
+            .map(|payload| payload.len().div_ceil(room));
+        let file_bytes = datagrams.map(|datagrams| (datagrams * length) as u64);
+        let bytes = match (request.bytes, file_bytes) {
+            (Some(bytes), Some(file_bytes)) => Some(bytes.min(file_bytes)),
+            (bytes, file_bytes) => bytes.or(file_bytes),
+        };
         let is_reported = matches!(
             request.mode,
             TestMode::Up | TestMode::Dual | TestMode::Tradeoff
@@ -164,7 +180,7 @@ impl ClientFlows<'_> {
             format,
             self.datagram_length(),
             request.rate,
-            request.bytes,
+            bytes,
             announcement,
         );
         Ok(sender.into_task())
@@ -190,7 +206,7 @@ fn opening(path: &Path, cause: std::io::Error) -> RunError {
     RunError::local(format!("opening {}", path.display()), cause)
 }
 
-/// The part of a file that fills datagrams; `-` is standard input.
+/// A file that is sent in datagrams, up to the longest that is; `-` is standard input.
 fn read_payload(path: &Path) -> Result<Vec<u8>, RunError> {
     let mut bytes = Vec::new();
     let read = if path.as_os_str() == "-" {

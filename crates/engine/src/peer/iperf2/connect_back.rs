@@ -6,7 +6,7 @@ use super::server_state::{MAX_BLOCK, TCP_LENGTH, UDP_RATE};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, pattern_payload, tcp_sender};
 use crate::error::RunError;
-use crate::flow::{DatagramLimit, FlowSet, FlowTask, TcpClose};
+use crate::flow::{DatagramLimit, FlowSet, FlowWork, TcpClose};
 use crate::socket::{DataSocket, connect};
 use crate::target::LocalBinding;
 use caudal_core::event::{ConnectingSocket, Event};
@@ -179,7 +179,7 @@ impl Iperf2ServerSession<'_> {
         peer: SocketAddr,
         socket: DataSocket,
         (length, rate): (u32, Option<u64>),
-        task: impl FnOnce(&Self, u32) -> FlowTask,
+        task: impl FnOnce(&Self, u32) -> FlowWork,
     ) -> Result<(), String> {
         self.send_event(&Event::Connecting(ConnectingSocket {
             peer,

@@ -14,7 +14,7 @@ pub(super) struct Iperf2Format {
     pub(super) first: i64,
     /// The test header behind the datagram's own; empty for none.
     pub(super) test_header: Vec<u8>,
-    /// The payload instead of the pattern.
+    /// The payload instead of the pattern: each datagram carries the next part of it.
     pub(super) payload: Option<Vec<u8>>,
 }
 
@@ -29,6 +29,12 @@ impl Iperf2Format {
         }
     }
 
+    /// The bytes of a datagram of this length that carry payload.
+    pub(super) fn payload_room(&self, length: usize) -> usize {
+        let headers = self.layout.header() + self.test_header.len();
+        length.saturating_sub(headers)
+    }
+
     /// A datagram without end of the flow's numbering, such as its last one, with this number.
     pub(super) fn write_number(&self, datagram: &mut [u8], number: i64) {
         let now = seconds_and_micros(realtime_ns());
@@ -38,14 +44,7 @@ impl Iperf2Format {
 
 impl DatagramFormat for Iperf2Format {
     fn fill(&self, datagram: &mut [u8]) {
-        match &self.payload {
-            Some(payload) if !payload.is_empty() => {
-                for (byte, value) in datagram.iter_mut().zip(payload.iter().cycle()) {
-                    *byte = *value;
-                }
-            }
-            _ => fill_pattern(datagram),
-        }
+        fill_pattern(datagram);
         let behind = datagram.iter_mut().skip(self.layout.header());
         for (byte, value) in behind.zip(&self.test_header) {
             *byte = *value;
@@ -59,6 +58,13 @@ impl DatagramFormat for Iperf2Format {
 
     #[inline]
     fn write(&self, datagram: &mut [u8], sequence: u64, sent_ns: u64) {
+        if let Some(payload) = &self.payload {
+            let room = self.payload_room(datagram.len());
+            let rest = payload.get(sequence as usize * room..).unwrap_or_default();
+            let at = datagram.len() - room;
+            let count = room.min(rest.len());
+            datagram[at..at + count].copy_from_slice(&rest[..count]);
+        }
         let number = self.first + sequence as i64;
         write_datagram_header(datagram, self.layout, number, seconds_and_micros(sent_ns));
     }

@@ -1,12 +1,14 @@
 //! The receiving end of a UDP flow: numbers, one-way times, the last datagram and the answer to it.
 
 use super::wall_clock::seconds_and_micros;
+use crate::address_validation::AntiAmplificationLimit;
 use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::udp;
 use caudal_wire::iperf2::{HeaderLayout, Iperf2Datagram, ServerReport, TransitReport};
 use std::io;
 use std::net::UdpSocket;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Receiver;
 
@@ -18,8 +20,10 @@ const MAX_ANSWERS: u32 = 40;
 const REQUEST_NS: u64 = 20_000_000;
 /// The maximum number of requests.
 const MAX_REQUESTS: u32 = 500;
-/// The maximum number by which the last datagram of a flow may exceed the ones that arrived.
-const MAX_MISSING: u64 = 1 << 32;
+/// The number of datagrams that may be missing at the end of a flow of any length.
+const MAX_MISSING: u64 = 10_000;
+/// The minimum time between datagrams of a sender, ns: frames of minimum length at 100 Gbit/s.
+const MIN_GAP_NS: u64 = 6;
 
 /// The answer to the end of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub(super) struct Iperf2Reader {
     pub(super) first: i64,
     /// The answer to the end of the flow.
     pub(super) reply: EndReply,
+    /// The limit on what is sent to the other end, which grows by what arrives; reports are claimed from it.
+    pub(super) limit: Arc<AntiAmplificationLimit>,
     /// The datagrams of this flow that arrived at the listening socket, with their times of arrival.
     pub(super) strays: Option<Receiver<(Vec<u8>, u64)>>,
     /// A datagram that is repeated until the first one arrives: a request to be sent to.
@@ -57,7 +63,7 @@ pub(super) struct Iperf2Reader {
 #[derive(Debug, Default)]
 struct ReaderProgress {
     start_ns: u64,
-    /// All bytes that arrived, also those of no datagram of this flow.
+    /// Bytes that arrived since the step before, also those of no datagram of this flow.
     bytes: u64,
     announced: Option<u64>,
     /// Last datagrams since the step before.
@@ -65,7 +71,6 @@ struct ReaderProgress {
     ended_ns: Option<u64>,
     linger_until_ns: Option<u64>,
     answers: u32,
-    answered_bytes: u64,
     requests: u32,
     requested_ns: u64,
 }
@@ -78,6 +83,7 @@ impl Iperf2Reader {
             is_wide,
             first,
             reply: EndReply::Nothing,
+            limit: Arc::default(),
             strays: None,
             request: None,
             max_ns: None,
@@ -88,20 +94,27 @@ impl Iperf2Reader {
         }
     }
 
-    /// Takes a last datagram. Since 2.0.10 it counts like any other, when it arrives for the first time.
-    fn take_last(&mut self, number: i64, due: u64) -> Option<Stamp> {
+    /// Takes a last datagram. Where numbers begin with 1, since 2.1, it counts like any other when it arrives for the first
+    /// time.
+    fn take_last(&mut self, header: Iperf2Datagram, due: u64) -> Option<Stamp> {
         let progress = &mut self.progress;
         progress.last_datagrams += 1;
         if progress.announced.is_some() {
             return None;
         }
-        let sequence = number
-            .unsigned_abs()
-            .saturating_sub(self.first.unsigned_abs());
-        let counts = self.layout != HeaderLayout::Twelve;
+        let first = self.first.unsigned_abs();
+        let last = header.last_number(self.is_wide, due + first);
+        if last.has_sign_bit && self.layout == HeaderLayout::Twelve {
+            // Without a test header the versions differ in their last datagram only.
+            self.layout = HeaderLayout::SixteenOld;
+        }
+        let sequence = last.number.saturating_sub(first);
+        let counts = self.layout != HeaderLayout::Twelve && first > 0;
         let all = sequence.saturating_add(u64::from(counts));
-        // A number that no sender could have reached since is not believed.
-        if all > due.saturating_add(MAX_MISSING) {
+        // A number that no sender can have reached is not believed.
+        let elapsed_ns = monotonic_ns().saturating_sub(progress.start_ns);
+        let possible = due.saturating_add(MAX_MISSING + elapsed_ns / MIN_GAP_NS);
+        if all > possible {
             progress.announced = Some(due);
             return None;
         }
@@ -142,12 +155,12 @@ impl Iperf2Reader {
         if self.progress.answers >= MAX_ANSWERS {
             return;
         }
-        let report = self.report(view, with_transit).encode(self.layout);
-        let progress = &mut self.progress;
-        // Nobody is sent more than arrived from there.
-        if progress.answered_bytes + report.len() as u64 <= progress.bytes {
-            progress.answered_bytes += report.len() as u64;
-            progress.answers += 1;
+        let mut report = self.report(view, with_transit).encode(self.layout);
+        if self.limit.room() < report.len() as u64 {
+            report = self.report(view, false).encode(self.layout);
+        }
+        if self.limit.claim(report.len() as u64) {
+            self.progress.answers += 1;
             let _ = udp::send_segments(view.socket, &report, report.len() as u16);
         }
     }
@@ -197,7 +210,7 @@ impl DatagramReader for Iperf2Reader {
         self.progress.bytes += datagram.len() as u64;
         let header = Iperf2Datagram::read(datagram, self.layout, self.is_wide)?;
         if header.id < 0 {
-            return self.take_last(header.id, due);
+            return self.take_last(header, due);
         }
         let sequence = header.id.checked_sub(self.first)?;
         Some(Stamp {
@@ -219,14 +232,23 @@ impl DatagramReader for Iperf2Reader {
         self.progress.announced
     }
 
+    /// A client that is sent its report before its end reads it then.
+    fn cut_short(&mut self, view: &ReceiverView<'_>) {
+        self.progress.ended_ns.get_or_insert(view.now_ns);
+        self.answer(view);
+    }
+
     fn step(&mut self, view: &ReceiverView<'_>) -> io::Result<ReceiveStep> {
         self.request(view)?;
+        self.limit
+            .add_received(std::mem::take(&mut self.progress.bytes));
         let now_ns = view.now_ns;
         if std::mem::take(&mut self.progress.last_datagrams) > 0 {
             self.progress.ended_ns.get_or_insert(now_ns);
             view.counters.set_ended(now_ns);
             self.answer(view);
             if self.reply == EndReply::Nothing {
+                self.limit.set_final();
                 return Ok(ReceiveStep::Done);
             }
             self.progress.linger_until_ns = Some(now_ns + LINGER_NS);
@@ -241,11 +263,11 @@ impl DatagramReader for Iperf2Reader {
             && self
                 .max_ns
                 .is_some_and(|max_ns| now_ns >= first_ns + max_ns);
-        Ok(if has_lingered || is_too_long {
-            ReceiveStep::Done
-        } else {
-            ReceiveStep::Continue
-        })
+        if has_lingered || is_too_long {
+            self.limit.set_final();
+            return Ok(ReceiveStep::Done);
+        }
+        Ok(ReceiveStep::Continue)
     }
 }
 
@@ -290,6 +312,16 @@ mod tests {
             None
         );
         assert_eq!(reader.announced(), Some(9));
+    }
+
+    #[test]
+    fn a_sign_bit_is_no_two_thousand_million_datagrams() {
+        let mut reader = Iperf2Reader::new(HeaderLayout::Twelve, false, 0);
+        let mut last = datagram(HeaderLayout::Twelve, 0);
+        last[..4].copy_from_slice(&0x8000_0013_u32.to_be_bytes());
+        assert_eq!(reader.read(&last, 18, 0), None);
+        assert_eq!(reader.announced(), Some(19));
+        assert_eq!(reader.layout, HeaderLayout::SixteenOld);
     }
 
     #[test]

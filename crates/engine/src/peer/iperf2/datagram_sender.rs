@@ -2,7 +2,7 @@
 
 use super::datagram_format::Iperf2Format;
 use crate::flow::{
-    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowTask,
+    DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowWork, MAX_BATCH,
     SendGrouping, TaskOutcome, UnsentDatagrams,
 };
 use caudal_core::plan::{DatagramSizes, MAX_DATAGRAM};
@@ -38,6 +38,8 @@ pub(super) enum EndAnnouncement {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EndAnswer {
     pub(super) flow: u32,
+    /// The datagrams that were sent.
+    pub(super) sent: u64,
     /// The report; otherwise the number of attempts.
     pub(super) report: Result<ServerReport, u32>,
 }
@@ -84,15 +86,15 @@ impl Iperf2DatagramSender {
         }
     }
 
-    /// This sender with a limit: the other end's address may be forged.
+    /// This sender with a limit: the other end's address is not validated.
     pub(super) fn with_limit(mut self, limit: DatagramLimit) -> Self {
         self.sender.limit = limit;
         self
     }
 
     /// The task of the flow's thread.
-    pub(super) fn into_task(self) -> FlowTask {
-        Box::new(move |flow| {
+    pub(super) fn into_task(self) -> FlowWork {
+        FlowWork::new(MAX_BATCH, move |flow| {
             let Some(socket) = flow.socket.udp() else {
                 return TaskOutcome::default();
             };
@@ -120,7 +122,10 @@ impl Iperf2DatagramSender {
     fn announce_end(&self, socket: &UdpSocket, flow: &FlowContext) -> io::Result<()> {
         let format = &self.sender.format;
         let sent = flow.counters.datagrams.load(Relaxed);
-        let mut last = vec![0; self.sender.length as usize];
+        let Some(length) = self.last_length(sent) else {
+            return Ok(());
+        };
+        let mut last = vec![0; length];
         format.fill(&mut last);
         if format.layout != HeaderLayout::Twelve {
             // The last datagram counts like any other.
@@ -132,16 +137,43 @@ impl Iperf2DatagramSender {
         match &self.announcement {
             EndAnnouncement::Once => {
                 format.write_number(&mut last, -number);
-                let _ = udp::send_segments(socket, &last, last.len() as u16);
+                self.send_last(socket, &last);
             }
             EndAnnouncement::UntilReported(answers) => {
                 let report = self.await_report(socket, &mut last, number)?;
-                let flow = self.flow;
                 // The test may have been given up meanwhile.
-                let _ = answers.send(EndAnswer { flow, report });
+                let _ = answers.send(EndAnswer {
+                    flow: self.flow,
+                    sent: flow.counters.datagrams.load(Relaxed),
+                    report,
+                });
             }
         }
         Ok(())
+    }
+
+    /// The length of the last datagram, after `sent` others: as long as they are, where the limit has room; `None` when an address
+    /// that is not validated was sent none.
+    fn last_length(&self, sent: u64) -> Option<usize> {
+        let length = self.sender.length as usize;
+        match &self.sender.limit {
+            DatagramLimit::AntiAmplification(_) if sent == 0 => None,
+            DatagramLimit::AntiAmplification(limit) if limit.room() < length as u64 => {
+                let header = self.sender.format.layout.header();
+                (limit.room() >= header as u64).then_some(header)
+            }
+            _ => Some(length),
+        }
+    }
+
+    /// Sends the last datagram; to an address that is not validated only while as much has arrived from it.
+    fn send_last(&self, socket: &UdpSocket, last: &[u8]) {
+        if let DatagramLimit::AntiAmplification(limit) = &self.sender.limit
+            && !limit.claim(last.len() as u64)
+        {
+            return;
+        }
+        let _ = udp::send_segments(socket, last, last.len() as u16);
     }
 
     /// Repeats the last datagram until the report arrives; otherwise the number of attempts.
@@ -154,7 +186,7 @@ impl Iperf2DatagramSender {
         let mut receiver = GroReceiver::new(4)?;
         for (nth, patience_ms) in (0_i64..).zip(ATTEMPTS_MS) {
             self.sender.format.write_number(last, -(number + nth));
-            let _ = udp::send_segments(socket, &*last, last.len() as u16);
+            self.send_last(socket, last);
             let until_ns = monotonic_ns() + patience_ms * 1_000_000;
             if let Some(report) = next_report(socket, &mut receiver, until_ns) {
                 return Ok(Ok(report));

@@ -2,6 +2,7 @@
 
 use super::datagram_sender::EndAnswer;
 use caudal_core::event::{EndReport, Event, FlowTotals, ReportingEnd};
+use caudal_core::loss::ImplausibleLoss;
 use caudal_core::sample::Role;
 use caudal_core::transit::TransitTimes;
 use caudal_wire::iperf2::ServerReport;
@@ -11,17 +12,29 @@ use std::sync::mpsc::Receiver;
 pub(super) fn send_reports(answers: &Receiver<EndAnswer>, events: &mut dyn FnMut(Event)) {
     let mut arrived: Vec<EndAnswer> = answers.try_iter().collect();
     arrived.sort_by_key(|answer| answer.flow);
-    for EndAnswer { flow, report } in arrived {
-        events(match report {
-            Ok(report) => Event::Reported(EndReport {
-                end: ReportingEnd::Peer,
-                flows: vec![flow_totals(flow, &report)],
-                cpu: None,
-                congestion: None,
-                output: None,
-            }),
-            Err(attempts) => Event::NotReported { flow, attempts },
-        });
+    for answer in arrived {
+        events(answer_event(&answer));
+    }
+}
+
+fn answer_event(answer: &EndAnswer) -> Event {
+    let flow = answer.flow;
+    let report = match &answer.report {
+        Ok(report) => report,
+        Err(attempts) => {
+            let attempts = *attempts;
+            return Event::NotReported { flow, attempts };
+        }
+    };
+    match ImplausibleLoss::check(report.datagrams, report.lost, Some(answer.sent)) {
+        Ok(()) => Event::Reported(EndReport {
+            end: ReportingEnd::Peer,
+            flows: vec![flow_totals(flow, report)],
+            cpu: None,
+            congestion: None,
+            output: None,
+        }),
+        Err(report) => Event::ReportDiscarded { flow, report },
     }
 }
 

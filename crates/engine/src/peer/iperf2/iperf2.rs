@@ -21,6 +21,7 @@ use crate::workload::{BulkOutcome, Outcome, flow_records};
 use caudal_core::event::{Agreement, CutShort, Event, FlowTotals};
 use caudal_core::host::Usage;
 use caudal_core::interval::ServerAccount;
+use caudal_core::loss::ImplausibleLoss;
 use caudal_core::plan::{BulkPlan, Directions, Plan, Quantity, TcpPlan, TestEnd, Transport};
 use caudal_core::sample::{Counters, DelaySummary, FlowEnd, ReceiverCounters, Sample};
 use caudal_core::sequence::SequenceCounts;
@@ -77,6 +78,7 @@ impl Iperf2Peer {
             stop: self.interrupt.fds(),
             quit: Some(&options.quit),
             stop_grace: LATE,
+            activity: None,
         }
     }
 }
@@ -240,6 +242,8 @@ struct Iperf2TestRecord<'a> {
     ended: Vec<(u32, u64)>,
     /// The reports of the server.
     reports: Vec<FlowTotals>,
+    /// The flows of which its report was discarded.
+    discarded: Vec<(u32, ImplausibleLoss)>,
 }
 
 impl<'a> Iperf2TestRecord<'a> {
@@ -249,6 +253,7 @@ impl<'a> Iperf2TestRecord<'a> {
             samples: Vec::new(),
             ended: Vec::new(),
             reports: Vec::new(),
+            discarded: Vec::new(),
         }
     }
 
@@ -277,6 +282,7 @@ impl<'a> Iperf2TestRecord<'a> {
                     self.reports.push(totals);
                 }
             }
+            Event::ReportDiscarded { flow, report } => self.discarded.push((flow, report)),
             _ => {}
         }
     }
@@ -298,17 +304,25 @@ impl<'a> Iperf2TestRecord<'a> {
         }
         let mut all = ends.to_vec();
         all.extend(ends.iter().filter_map(|end| self.receiver_end(end)));
+        let mut flows = flow_records(&self.plan.flows(), &all);
+        for record in &mut flows {
+            let discarded = self
+                .discarded
+                .iter()
+                .find(|(flow, _)| *flow == record.flow.id);
+            record.implausible = discarded.map(|(_, report)| *report).or(record.implausible);
+        }
         Ok(Outcome::Bulk(Box::new(BulkOutcome {
             plan: self.plan.clone(),
             changed: Vec::new(),
-            flows: flow_records(&self.plan.flows(), &all),
+            flows,
             samples: self.samples,
             client_usage,
             server_usage: None,
             cut_short: match reason {
                 Some(StopReason::Stopped) => Some(CutShort::Interrupted),
-                Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string())),
-                Some(StopReason::TimeOver) | None => None,
+                Some(idle @ StopReason::Idle(_)) => Some(CutShort::Lost(idle.to_string().into())),
+                Some(StopReason::TimeOver | StopReason::Limit(_)) | None => None,
             },
         })))
     }

@@ -1,15 +1,16 @@
 //! iperf 2: its servers as peers, its clients' tests, and a server for its clients.
 
-mod address_proofs;
 mod bounceback;
 mod client;
 mod client_flows;
 mod client_sockets;
 mod connect_back;
+mod cut_off;
 mod datagram_format;
 mod datagram_reader;
 mod datagram_sender;
 mod end_reports;
+mod handshakes;
 #[expect(
     clippy::module_inception,
     reason = "the file is named for its type, Iperf2Peer"
@@ -30,9 +31,10 @@ mod udp_acceptor;
 mod udp_session;
 mod wall_clock;
 
+pub use bounceback::BouncebackTest;
 pub use client::{Iperf2Client, Iperf2Failure, Iperf2Outcome};
 pub use iperf2::Iperf2Peer;
 pub use request::Iperf2Request;
 pub use server::{Iperf2Server, ReceiveBuffers};
-pub use server_options::Iperf2Options;
+pub use server_options::{Iperf2Options, OwnMachine};
 pub use session_view::Iperf2Session;

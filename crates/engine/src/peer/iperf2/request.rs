@@ -1,5 +1,6 @@
 //! A test that a client of iperf 2 asks a server for.
 
+use super::bounceback::BouncebackTest;
 use super::session_view::Iperf2Session;
 use crate::server::{SessionEventSender, SessionViews};
 use crate::socket::CONNECT_TIMEOUT;
@@ -70,6 +71,8 @@ pub struct Iperf2Request {
     pub kernel_rate: Option<u64>,
     /// The time between connecting and the first write.
     pub start_delay: Option<Duration>,
+    /// The test of response times, instead of one of throughput (TCP).
+    pub bounceback: Option<BouncebackTest>,
     /// `true` to make the TCP connections only.
     pub connect_only: bool,
     /// The time a server may take to accept a connection.
@@ -111,6 +114,7 @@ impl Iperf2Request {
             discard: false,
             kernel_rate: None,
             start_delay: None,
+            bounceback: None,
             connect_only: false,
             connect_timeout: CONNECT_TIMEOUT,
             views: None,
@@ -126,12 +130,12 @@ impl Iperf2Request {
 
     /// `true` when this end sends on its own connections.
     pub(super) fn sends(&self) -> bool {
-        self.mode != TestMode::Reverse
+        self.mode != TestMode::Reverse && self.bounceback.is_none()
     }
 
     /// `true` when this end receives on its own connections.
     pub(super) const fn receives(&self) -> bool {
-        matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex)
+        matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) || self.bounceback.is_some()
     }
 
     /// `true` when the server connects back.
@@ -176,6 +180,7 @@ impl Iperf2Request {
             no_udp_fin: self.has_no_udp_fin(),
             trip_times: self.trip_times,
             tos: self.tos.unwrap_or(0),
+            bounceback: self.bounceback,
         }
     }
 
@@ -185,7 +190,7 @@ impl Iperf2Request {
 
     /// The header that asks for the test; `None` where none is sent.
     pub(super) fn header(&self) -> Option<TestHeader> {
-        if self.omit_header {
+        if self.omit_header || self.bounceback.is_some() {
             return None;
         }
         let amount = match (self.bytes, self.time) {

@@ -3,8 +3,18 @@
 use super::session_view::Iperf2Session;
 use crate::network::Network;
 use crate::server::SessionViews;
+use crate::session_limits::SessionLimits;
 use std::net::IpAddr;
 use std::time::Duration;
+
+/// The treatment of datagrams from this machine's own addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnMachine {
+    /// They are validated: nobody outside can send from them.
+    Validated,
+    /// They are like any other.
+    Unvalidated,
+}
 
 /// The settings of a server of iperf 2.
 #[derive(Debug, Clone)]
@@ -35,16 +45,16 @@ pub struct Iperf2Options {
     pub tos: Option<u8>,
     /// The congestion control of what is sent.
     pub congestion: Option<String>,
-    /// The maximum rate of a test that the server sends, bit/s.
-    pub max_rate: Option<u64>,
-    /// The maximum duration of a test.
-    pub max_time: Option<Duration>,
+    /// The limits on each test.
+    pub limits: SessionLimits,
     /// The time a client may make no progress.
     pub idle_timeout: Duration,
     /// `true` to connect back to clients that ask for it.
     pub connect_back: bool,
-    /// The networks whose UDP clients need not prove their address.
+    /// The networks whose UDP clients count as validated.
     pub trusted: Vec<Network>,
+    /// The treatment of datagrams from this machine.
+    pub own_machine: OwnMachine,
     /// Multicast groups to join, each with the one source to receive from, where there is one.
     pub groups: Vec<(IpAddr, Option<IpAddr>)>,
     /// `true` to count reads by size.
@@ -75,11 +85,11 @@ impl Default for Iperf2Options {
             no_delay: false,
             tos: None,
             congestion: None,
-            max_rate: None,
-            max_time: None,
+            limits: SessionLimits::default(),
             idle_timeout: Duration::from_secs(60),
             connect_back: true,
             trusted: Vec::new(),
+            own_machine: OwnMachine::Validated,
             groups: Vec::new(),
             count_reads: false,
             is_serial: false,

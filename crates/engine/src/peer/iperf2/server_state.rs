@@ -1,19 +1,24 @@
 //! The state that all threads of a server of iperf 2 share.
 
-use super::address_proofs::AddressProofs;
-use super::server_options::Iperf2Options;
+use super::handshakes::Handshakes;
+use super::server_options::{Iperf2Options, OwnMachine};
 use super::session_groups::SessionGroups;
-use crate::admission::Admission;
+use crate::address_validation::AddressProof;
+use crate::admission::{Admission, PlaceLimits, Places};
+use crate::flow::PlannedEnd;
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::stop::StopSignal;
+use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::interface::local_addresses;
 use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::TestAmount;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The maximum length of a block that a client may ask for, bytes.
@@ -35,9 +40,9 @@ pub(super) struct Iperf2State {
     pub(super) admission: Admission,
     pub(super) stop: StopSignal,
     pub(super) groups: SessionGroups,
-    pub(super) proofs: AddressProofs,
+    pub(super) handshakes: Handshakes,
     /// Connections that have not sent their header.
-    pub(super) pending: AtomicUsize,
+    pub(super) pending: Arc<Places>,
     events: SessionEventSender,
     last_number: AtomicU32,
 }
@@ -54,8 +59,8 @@ impl Iperf2State {
             admission,
             stop: StopSignal::new()?,
             groups: SessionGroups::default(),
-            proofs: AddressProofs::default(),
-            pending: AtomicUsize::new(0),
+            handshakes: Handshakes::default(),
+            pending: Places::new(PlaceLimits::PENDING),
             events,
         })
     }
@@ -81,17 +86,44 @@ impl Iperf2State {
     /// Reports a client that was refused, or a part of its test that could not be carried out.
     pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
         let reason = reason.into();
-        self.send_event(0, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 
-    /// `true` when an address has proved to receive what is sent to it.
-    pub(super) fn is_proven(&self, peer: SocketAddr) -> bool {
-        self.proofs.is_proven(peer.ip(), &self.options.trusted)
+    /// The proof of an address that needs no handshake.
+    pub(super) fn standing_proof(&self, address: IpAddr) -> Option<AddressProof> {
+        let options = &self.options;
+        if options
+            .trusted
+            .iter()
+            .any(|network| network.contains(address))
+        {
+            return Some(AddressProof::TrustedNetwork);
+        }
+        let is_own =
+            || address.is_loopback() || local_addresses().iter().any(|own| own.address == address);
+        (options.own_machine == OwnMachine::Validated && is_own())
+            .then_some(AddressProof::OwnMachine)
+    }
+
+    /// The proof of an address from which a flow begins; a handshake is used up by it.
+    pub(super) fn proof(&self, address: IpAddr) -> Option<AddressProof> {
+        self.standing_proof(address).or_else(|| {
+            self.handshakes
+                .take(address, monotonic_ns())
+                .then_some(AddressProof::Handshake)
+        })
     }
 
     /// The rate within the limit, bit/s.
     pub(super) fn limited_rate(&self, rate: Option<u64>) -> Option<u64> {
-        match (rate, self.options.max_rate) {
+        let max = self.options.limits.max_rate.map(BitRate::bps);
+        match (rate, max) {
             (Some(rate), Some(max)) => Some(rate.min(max)),
             (rate, max) => rate.or(max),
         }
@@ -106,11 +138,23 @@ impl Iperf2State {
             TestAmount::Bytes(0) => (None, None),
             TestAmount::Bytes(bytes) => (None, Some(u64::from(bytes))),
         };
-        let time = match (time, self.options.max_time) {
+        let time = match (time, self.options.limits.max_time) {
             (Some(time), Some(max)) => Some(time.min(max)),
             (time, max) => time.or(max),
         };
         (time, bytes)
+    }
+
+    /// The end of a client's upload of this amount.
+    pub(super) fn planned_end(&self, amount: TestAmount) -> PlannedEnd {
+        match (amount, self.options.limits.max_time) {
+            (TestAmount::Hundredths(time), Some(max))
+                if Duration::from_millis(u64::from(time) * 10) > max =>
+            {
+                PlannedEnd::Unknown
+            }
+            _ => PlannedEnd::ByItself,
+        }
     }
 
     /// Waits until a listening socket is readable, or for a while: `true` when it is.

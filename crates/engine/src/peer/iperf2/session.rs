@@ -4,14 +4,15 @@ use super::datagram_sender::EndAnswer;
 use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
+use crate::admission::ClientSlot;
 use crate::error::RunError;
-use crate::flow::{FlowSet, FlowTask, NewFlow, StopAction};
+use crate::flow::{FlowSet, FlowWork, NewFlow, PlannedEnd, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
 use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};
-use caudal_core::sample::{FlowEnd, Role};
+use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{HeaderExtension, TestHeader, TestMode};
 use std::net::SocketAddr;
@@ -19,14 +20,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// The time after the end of a test within the server's limit at which its last payload may arrive.
-const LATE: Duration = Duration::from_secs(2);
 /// The minimum interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A session of a client.
 pub(super) struct Iperf2ServerSession<'a> {
     pub(super) state: &'a Iperf2State,
+    slot: &'a ClientSlot,
     /// The test the client asks for, where it sends a header.
     pub(super) header: Option<TestHeader>,
     pub(super) local: SocketAddr,
@@ -42,7 +42,8 @@ pub(super) struct Iperf2ServerSession<'a> {
 
 /// The outcome of the flows of a session.
 pub(super) struct SessionOutcome {
-    pub(super) ends: Vec<FlowEnd>,
+    /// The reason why they were stopped.
+    pub(super) reason: Option<StopReason>,
     pub(super) failure: Option<String>,
 }
 
@@ -50,6 +51,7 @@ impl<'a> Iperf2ServerSession<'a> {
     /// The session of a client that asks for the test of `header`.
     pub(super) fn new(
         state: &'a Iperf2State,
+        slot: &'a ClientSlot,
         header: Option<TestHeader>,
         transport: Transport,
         local: SocketAddr,
@@ -63,6 +65,7 @@ impl<'a> Iperf2ServerSession<'a> {
         let (answers, arrived_answers) = channel();
         Self {
             state,
+            slot,
             header,
             local: canonical(local),
             test: Iperf2Session {
@@ -71,10 +74,17 @@ impl<'a> Iperf2ServerSession<'a> {
                 mode: header.map_or(TestMode::Up, |header| header.mode),
                 group: group.group,
                 members: group.members,
-                version: extended.and_then(|extended| extended.version_text()),
+                version: extended
+                    .and_then(|extended| extended.version_text())
+                    .map(Into::into),
                 no_udp_fin: false,
                 trip_times: extended.is_some_and(|extended| extended.trip_times),
-                tos: state.options.tos.unwrap_or(0),
+                tos: extended
+                    .map(|extended| extended.tos as u8)
+                    .filter(|tos| *tos != 0)
+                    .or(state.options.tos)
+                    .unwrap_or(0),
+                bounceback: None,
             },
             answers,
             arrived_answers,
@@ -90,7 +100,7 @@ impl<'a> Iperf2ServerSession<'a> {
             Some(version) => format!("iperf {version}"),
             None => "iperf 2".to_owned(),
         };
-        self.send_kind(SessionEventKind::Connected { tool });
+        self.send_kind(SessionEventKind::Connected { tool: tool.into() });
         let views = self.state.options.views.as_ref();
         self.view = views.map(|views| views.open(&self.test));
     }
@@ -111,7 +121,7 @@ impl<'a> Iperf2ServerSession<'a> {
     pub(super) fn end(&self) -> (Option<Duration>, Option<u64>) {
         match self.header {
             Some(header) => self.state.limited_end(header.amount),
-            None => (self.state.options.max_time, None),
+            None => (self.state.options.limits.max_time, None),
         }
     }
 
@@ -135,7 +145,7 @@ impl<'a> Iperf2ServerSession<'a> {
         flow: PlannedFlow,
         number: u32,
         socket: &Arc<DataSocket>,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let role = crate::flow::role(flow.direction, false);
         let peer = socket.peer_address().map_or(self.test.peer, canonical);
@@ -154,12 +164,20 @@ impl<'a> Iperf2ServerSession<'a> {
         })
     }
 
-    /// An empty set of flows.
-    pub(super) fn new_set() -> Result<FlowSet, RunError> {
-        FlowSet::new(StopAction::HalfClose)
+    /// An empty set of flows, within the limits of the server.
+    pub(super) fn new_set(&self) -> Result<FlowSet, RunError> {
+        let state = self.state;
+        let end = match self.header {
+            // This end sends, and ends by itself within the limit.
+            Some(header) if header.mode == TestMode::Up => state.planned_end(header.amount),
+            _ => PlannedEnd::ByItself,
+        };
+        let limit = TestLimit::new(&state.options.limits, end);
+        FlowSet::limited(StopAction::HalfClose, Some(limit))
     }
 
-    /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`.
+    /// Runs flows of which this end's senders stop after `time`, and that may make no progress for `idle_timeout`: the reason why
+    /// they failed.
     pub(super) fn run(
         &mut self,
         mut set: FlowSet,
@@ -178,18 +196,20 @@ impl<'a> Iperf2ServerSession<'a> {
                 .map(|interval| Ticks::new(interval.max(MIN_INTERVAL), Duration::ZERO, None)),
             sampled: SampledFlows::Running,
             send_time: time,
-            total_time: options.max_time.map(|max_time| max_time + LATE),
             idle_timeout: Some(idle_timeout),
             stop: vec![state.stop.fd()],
+            quit: Some(self.slot.activity().given_up()),
+            activity: Some(self.slot.activity()),
             ..FlowLimits::none()
         };
         let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
         self.send_end_reports();
-        let failure = reason
-            .map(|reason: StopReason| reason.to_string())
-            .or_else(|| ends.iter().find_map(|end| end.failure.clone()));
-        SessionOutcome { ends, failure }
+        let failure = reason.map(|reason| reason.to_string()).or_else(|| {
+            ends.iter()
+                .find_map(|end| end.failure.as_ref().map(ToString::to_string))
+        });
+        SessionOutcome { reason, failure }
     }
 
     fn send_end_reports(&mut self) {

@@ -1,5 +1,7 @@
 //! The parameters of a test, for the view that shows it.
 
+use super::bounceback::BouncebackTest;
+use caudal_core::text::ExternalText;
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
 
@@ -18,11 +20,13 @@ pub struct Iperf2Session {
     /// Connections in that group.
     pub members: u32,
     /// The other end's version, where it reports one.
-    pub version: Option<String>,
+    pub version: Option<ExternalText>,
     /// `true` when no report is sent or awaited at the end.
     pub no_udp_fin: bool,
     /// `true` when one-way times are measured.
     pub trip_times: bool,
     /// The TOS byte.
     pub tos: u8,
+    /// The test of response times, at its client.
+    pub bounceback: Option<BouncebackTest>,
 }

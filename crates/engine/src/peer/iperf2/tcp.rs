@@ -63,7 +63,8 @@ pub(super) fn tcp_sender(
     TcpSender {
         payload,
         length,
-        pace: rate.map(WritePace::from_rate),
+        // The other end counts blocks.
+        pace: rate.map(WritePace::in_whole_blocks),
         budget: ByteBudget::new(bytes),
         close,
         // The other end may close when it has what it asked for.

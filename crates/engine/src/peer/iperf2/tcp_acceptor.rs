@@ -2,38 +2,33 @@
 
 use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
 use super::tcp_session;
-use crate::socket::canonical;
+use crate::admission::Release;
+use crate::socket::{Accepted, ReservedListener, canonical};
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
-
-/// The maximum number of connections that have not sent their header.
-const MAX_PENDING: usize = 512;
 
 /// The thread that accepts TCP connections.
 pub(super) struct TcpAcceptor {
     state: Arc<Iperf2State>,
-    listener: TcpListener,
+    listener: ReservedListener,
     sessions: Vec<JoinHandle<()>>,
 }
 
 impl TcpAcceptor {
-    pub(super) const fn new(state: Arc<Iperf2State>, listener: TcpListener) -> Self {
+    pub(super) fn new(state: Arc<Iperf2State>, listener: TcpListener) -> Self {
         Self {
             state,
-            listener,
+            listener: ReservedListener::new(listener),
             sessions: Vec::new(),
         }
     }
 
     /// Accepts connections until the server is stopped.
     pub(super) fn run(mut self) {
-        let _ = self.listener.set_nonblocking(true);
         while !self.state.is_stopping() {
             join_finished(&mut self.sessions);
             if self.state.options.is_serial && !self.sessions.is_empty() {
@@ -47,13 +42,17 @@ impl TcpAcceptor {
 
     fn accept(&mut self) {
         match self.listener.accept() {
-            Ok((stream, peer)) => {
+            Ok(Accepted::Stream(stream, peer)) => {
                 let peer = canonical(peer);
                 if let Err(reason) = self.begin_session(stream, peer) {
                     self.state.send_refused(peer, reason);
                 }
             }
-            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {}
+            Ok(Accepted::Closed(peer)) => {
+                let reason = "no descriptor is left for it";
+                self.state.send_refused(canonical(peer), reason);
+            }
+            Ok(Accepted::Nothing) => {}
             Err(_) => sleep_until(monotonic_ns() + 5_000_000),
         }
     }
@@ -61,16 +60,17 @@ impl TcpAcceptor {
     fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
         self.state.admission.check_address(peer.ip())?;
         // A client that has not sent its header occupies no slot, and cannot keep others out of one.
-        if self.state.pending.load(Relaxed) >= MAX_PENDING {
-            return Err("too many connections have sent no header".to_owned());
-        }
-        self.state.pending.fetch_add(1, Relaxed);
+        let pending = self
+            .state
+            .pending
+            .take_any(peer.ip(), || Release::of_connection(&stream))
+            .map_err(|error| error.to_string())?;
         let state = Arc::clone(&self.state);
         let session = thread::Builder::new()
             .name("iperf2 session".to_owned())
             .stack_size(SESSION_STACK_BYTES)
             .spawn(move || {
-                if let Err(reason) = tcp_session::serve(&state, stream, peer) {
+                if let Err(reason) = tcp_session::serve(&state, stream, peer, pending) {
                     state.send_refused(peer, reason);
                 }
             });
@@ -79,10 +79,7 @@ impl TcpAcceptor {
                 self.sessions.push(session);
                 Ok(())
             }
-            Err(cause) => {
-                self.state.pending.fetch_sub(1, Relaxed);
-                Err(format!("no thread for it: {cause}"))
-            }
+            Err(cause) => Err(format!("no thread for it: {cause}")),
         }
     }
 }

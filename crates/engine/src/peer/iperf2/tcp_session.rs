@@ -6,7 +6,8 @@ use super::server_state::{Iperf2State, MAX_BLOCK, TCP_LENGTH};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
-use crate::flow::{FlowSet, FlowTask, TcpClose, await_close};
+use crate::admission::Place;
+use crate::flow::{FlowSet, FlowWork, TcpClose, await_close};
 use crate::socket::DataSocket;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
@@ -19,7 +20,6 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// The time a connection may take to send its header.
@@ -35,15 +35,17 @@ pub(super) fn serve(
     state: &Iperf2State,
     stream: TcpStream,
     peer: SocketAddr,
+    pending: Place,
 ) -> Result<(), String> {
     let _ = stream.set_nonblocking(false);
     let opening = read_opening(state, &stream);
-    state.pending.fetch_sub(1, Relaxed);
+    drop(pending);
     let Some((opening, bytes)) = opening? else {
         return Ok(());
     };
-    let _slot = state.admission.admit(peer.ip())?;
-    state.proofs.add(peer.ip());
+    let slot = state.admission.admit_patiently(peer.ip(), &stream)?;
+    slot.count_test();
+    let _handshake = state.handshakes.open(peer.ip());
     // A client that vanishes is noticed; a kernel without the option waits longer.
     let _ = SockRef::from(&stream).set_tcp_user_timeout(Some(USER_TIMEOUT));
     if state.options.no_delay {
@@ -54,7 +56,7 @@ pub(super) fn serve(
         _ => None,
     };
     let local = stream.local_addr().map_err(|cause| cause.to_string())?;
-    let mut session = Iperf2ServerSession::new(state, header, Transport::Tcp, local, peer);
+    let mut session = Iperf2ServerSession::new(state, &slot, header, Transport::Tcp, local, peer);
     session.begin();
     if let Some(header) = header {
         acknowledge(&stream, &header, session.test.trip_times);
@@ -65,7 +67,8 @@ pub(super) fn serve(
         bytes,
         session,
     };
-    test.run()
+    let result = test.run();
+    slot.given_up().map_or(result, Err)
 }
 
 /// Reads the first bytes of a connection; `None` when it ended without any, or the server is being stopped.
@@ -136,7 +139,7 @@ impl TcpTest<'_> {
         let set = self.flows().map_err(|error| error.to_string())?;
         let (time, _) = self.session.end();
         let idle_timeout = state.options.idle_timeout;
-        let outcome = self.session.run(set, time, idle_timeout);
+        let failure = self.session.run(set, time, idle_timeout).failure;
         if let (TestMode::FullDuplex, Some(stream)) = (mode, self.socket.tcp()) {
             await_close(stream, CLOSE_TIMEOUT);
         }
@@ -147,12 +150,12 @@ impl TcpTest<'_> {
         } = self;
         drop(socket);
         if mode == TestMode::Tradeoff && !state.is_stopping() {
-            let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
+            let mut set = session.new_set().map_err(|error| error.to_string())?;
             if session.connect_back(&mut set, BackTransport::Tcp) {
                 session.run(set, time, idle_timeout);
             }
         }
-        match outcome.failure {
+        match failure {
             Some(failure) if !state.is_stopping() => Err(failure),
             _ => Ok(()),
         }
@@ -161,7 +164,7 @@ impl TcpTest<'_> {
     /// The flows of the test.
     fn flows(&mut self) -> Result<FlowSet, crate::error::RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
+        let mut set = self.session.new_set()?;
         if let TcpOpening::Bounceback = self.opening {
             let task = bounce_task(std::mem::take(&mut self.bytes));
             self.add(&mut set, Role::Receiver, task)?;
@@ -172,7 +175,8 @@ impl TcpTest<'_> {
             self.add(&mut set, Role::Receiver, task)?;
         }
         if matches!(mode, TestMode::Reverse | TestMode::FullDuplex) {
-            let task = self.sender();
+            let header_bytes = self.send_header()?;
+            let task = self.sender(header_bytes);
             self.add(&mut set, Role::Sender, task)?;
         }
         if mode == TestMode::Dual {
@@ -185,14 +189,14 @@ impl TcpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         role: Role,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), crate::error::RunError> {
         let flow = self.session.next_flow(role);
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
     }
 
-    fn receiver(&self) -> FlowTask {
+    fn receiver(&self) -> FlowWork {
         let options = &self.session.state.options;
         let length = options.length.unwrap_or(TCP_LENGTH) as usize;
         let read = ReadOptions {
@@ -204,7 +208,30 @@ impl TcpTest<'_> {
         receiver.into_task()
     }
 
-    fn sender(&self) -> FlowTask {
+    /// Sends the header that a client expects before bursts with times: its length.
+    fn send_header(&self) -> Result<u64, crate::error::RunError> {
+        let asked = self.session.header.filter(|_| self.session.test.trip_times);
+        let (Some(mut header), Some(mut stream)) = (asked, self.socket.tcp()) else {
+            return Ok(0);
+        };
+        if header.mode == TestMode::Reverse {
+            header.mode = TestMode::Up;
+        }
+        if let Some(extended) = &mut header.extended {
+            extended.version = VERSION;
+            extended.rate = 0;
+        }
+        let bytes = header.encode_tcp(wall_clock());
+        stream
+            .write_all(&bytes)
+            .map_err(|cause| crate::error::RunError::Lost {
+                doing: "answering a test header",
+                cause,
+            })?;
+        Ok(bytes.len() as u64)
+    }
+
+    fn sender(&self, header_bytes: u64) -> FlowWork {
         let session = &self.session;
         if let (Some(stream), Some(extended)) = (self.socket.tcp(), session.extension())
             && extended.tos != 0
@@ -218,11 +245,14 @@ impl TcpTest<'_> {
         } as usize;
         let rate = session.state.limited_rate(session.requested_rate());
         let (_, bytes) = session.end();
+        let bytes = bytes.map(|bytes| bytes.saturating_sub(header_bytes));
         let close = TcpClose::AwaitClose(match session.test.mode {
             TestMode::Reverse => Some(CLOSE_TIMEOUT),
             _ => None,
         });
         let payload = pattern_payload(length, session.test.trip_times);
-        tcp_sender(payload, length, rate, bytes, close).into_task()
+        let mut sender = tcp_sender(payload, length, rate, bytes, close);
+        sender.bytes_before = header_bytes;
+        sender.into_task()
     }
 }

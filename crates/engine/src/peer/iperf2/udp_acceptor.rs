@@ -1,8 +1,10 @@
 //! Accepting the UDP flows of clients: every new address is a test of its own, on a socket of its own.
 
+use super::cut_off::CutOff;
 use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
 use super::udp_session::{self, FirstContact};
-use crate::admission::ClientSlot;
+use crate::address_validation::AntiAmplificationLimit;
+use crate::admission::{ClientSlot, Release};
 use crate::socket::{UDP_BUFFER, canonical, reply_udp_socket};
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
@@ -31,11 +33,17 @@ struct KnownClient {
     strays: SyncSender<(Vec<u8>, u64)>,
     /// Alive as long as its session.
     session: Weak<()>,
+    cut_off: CutOff,
 }
 
 impl KnownClient {
     fn is_served(&self) -> bool {
         self.session.strong_count() > 0
+    }
+
+    /// `true` when its datagrams begin no test.
+    fn is_known(&self) -> bool {
+        self.is_served() || self.cut_off.holds(monotonic_ns())
     }
 }
 
@@ -84,7 +92,8 @@ impl UdpAcceptor {
     /// Takes a datagram: it belongs to a flow that runs, or begins one.
     fn take(&mut self, datagram: &[u8], peer: SocketAddr, local: Option<IpAddr>) {
         let arrived_ns = realtime_ns();
-        if let Some(client) = self.clients.get(&peer).filter(|client| client.is_served()) {
+        if let Some(client) = self.clients.get(&peer).filter(|client| client.is_known()) {
+            client.cut_off.refresh(monotonic_ns());
             // A full channel, or a flow that has ended, drops it.
             let _ = client.strays.try_send((datagram.to_vec(), arrived_ns));
             return;
@@ -102,22 +111,26 @@ impl UdpAcceptor {
             local.map_or_else(|| unspecified(peer), |local| local.to_canonical()),
             self.port,
         );
-        let contact = self.open_socket(local, peer).map(|socket| {
+        let contact = self.open_socket(local, peer).map(|(socket, limit)| {
             let (sender, strays) = sync_channel(MAX_STRAYS);
             let _ = sender.try_send((datagram.to_vec(), arrived_ns));
             let session = Arc::new(());
+            let cut_off = CutOff::default();
             let client = KnownClient {
                 strays: sender,
                 session: Arc::downgrade(&session),
+                cut_off: cut_off.clone(),
             };
             self.clients.insert(peer, client);
             FirstContact {
                 socket,
+                limit,
                 local,
                 peer,
                 first,
                 strays,
                 session,
+                cut_off,
             }
         });
         match contact {
@@ -130,18 +143,24 @@ impl UdpAcceptor {
 
     /// Admits a client; `None` while a server for one client at a time serves another.
     fn admit(&mut self, peer: SocketAddr) -> Result<Option<ClientSlot>, String> {
-        self.clients.retain(|_, client| client.is_served());
-        let (state, running) = (&self.state, self.clients.len());
+        self.clients.retain(|_, client| client.is_known());
+        let served = self.clients.values().filter(|client| client.is_served());
+        let (state, running) = (&self.state, served.count());
         if state.options.is_serial && running > 0 {
             return Ok(None);
         }
-        // Addresses without proof may be forged: they leave half of the slots to others.
-        if running >= (state.admission.capacity() / 2).max(1) && !state.is_proven(peer) {
+        // Addresses that are not validated may be forged: they leave half of the slots to others.
+        if running >= (state.admission.capacity() / 2).max(1)
+            && state.standing_proof(peer.ip()).is_none()
+        {
             return Err(
-                "half of all places are taken by UDP from addresses without proof".to_owned(),
+                "half of all places are taken by UDP from addresses that are not validated"
+                    .to_owned(),
             );
         }
-        state.admission.admit(peer.ip()).map(Some)
+        let slot = state.admission.admit(peer.ip(), || Release::Flag)?;
+        slot.count_test();
+        Ok(Some(slot))
     }
 
     /// Reports a client that was refused, not more often than once a second.
@@ -160,8 +179,8 @@ impl UdpAcceptor {
             .name("iperf2 session".to_owned())
             .stack_size(SESSION_STACK_BYTES)
             .spawn(move || {
-                let _slot = slot;
-                if let Err(reason) = udp_session::serve(&state, contact) {
+                let result = udp_session::serve(&state, contact, &slot);
+                if let Err(reason) = slot.given_up().map_or(result, Err) {
                     state.send_refused(peer, reason);
                 }
             });
@@ -173,10 +192,14 @@ impl UdpAcceptor {
         }
     }
 
-    /// The socket of one flow.
-    fn open_socket(&self, local: SocketAddr, peer: SocketAddr) -> io::Result<UdpSocket> {
+    /// The socket of one flow, with the limit on what it may send.
+    fn open_socket(
+        &self,
+        local: SocketAddr,
+        peer: SocketAddr,
+    ) -> io::Result<(UdpSocket, Arc<AntiAmplificationLimit>)> {
         let state_options = &self.state.options;
-        let socket = reply_udp_socket(local, peer)?;
+        let (socket, limit) = reply_udp_socket(local, peer, 0)?.into_limited();
         let bytes = state_options.window.unwrap_or(UDP_BUFFER);
         let force = state_options.window.is_none();
         let _ = buffers::set_receive_buffer(&socket, bytes, force);
@@ -192,7 +215,7 @@ impl UdpAcceptor {
             // The groups of the listening socket reach this one as well, unless the kernel wants each socket to join.
             let _ = SockRef::from(&socket).join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED);
         }
-        Ok(socket)
+        Ok((socket, limit))
     }
 }
 

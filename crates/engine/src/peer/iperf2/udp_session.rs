@@ -1,24 +1,33 @@
 //! A session over UDP.
 
 use super::connect_back::BackTransport;
+use super::cut_off::CutOff;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::{EndReply, Iperf2Reader};
 use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
 use super::server_state::{Iperf2State, UDP_RATE};
 use super::session::Iperf2ServerSession;
+use crate::address_validation::{AddressProof, AntiAmplificationLimit};
+use crate::admission::ClientSlot;
 use crate::error::RunError;
-use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowTask};
+use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowWork};
 use crate::socket::DataSocket;
+use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
-use caudal_core::sample::{Counters, FlowEnd, Role};
+use caudal_core::sample::Role;
+use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, TestMode};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// The time a flow may make no progress whose address is not proven: it may be forged.
-const UNPROVEN_IDLE: Duration = Duration::from_secs(15);
+/// The time a flow may make no progress whose address is not validated: it may be forged.
+const UNVALIDATED_IDLE: Duration = Duration::from_secs(15);
+/// The time for which this end sends where the client has named neither a time nor an amount: that of iperf 2 itself.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// The maximum time for which this end sends to an address that only a handshake has validated: its client may have left.
+const MAX_HANDSHAKE_TIME: Duration = Duration::from_secs(60);
 /// The number above which that of a first datagram belongs to a flow that began before.
 const MAX_FIRST: i64 = 1000;
 
@@ -26,6 +35,8 @@ const MAX_FIRST: i64 = 1000;
 pub(super) struct FirstContact {
     /// The socket of its flow.
     pub(super) socket: UdpSocket,
+    /// The limit on what is sent to the client while its address is not validated.
+    pub(super) limit: Arc<AntiAmplificationLimit>,
     pub(super) local: SocketAddr,
     pub(super) peer: SocketAddr,
     pub(super) first: FirstDatagram,
@@ -33,31 +44,43 @@ pub(super) struct FirstContact {
     pub(super) strays: Receiver<(Vec<u8>, u64)>,
     /// Held as long as the session.
     pub(super) session: Arc<()>,
+    /// Set when a limit of the server ends the test.
+    pub(super) cut_off: CutOff,
 }
 
 /// Serves a client over UDP.
 ///
 /// # Errors
 /// The reason why its test was refused or ended early.
-pub(super) fn serve(state: &Iperf2State, contact: FirstContact) -> Result<(), String> {
+pub(super) fn serve(
+    state: &Iperf2State,
+    contact: FirstContact,
+    slot: &ClientSlot,
+) -> Result<(), String> {
     let FirstContact {
         socket,
+        limit,
         local,
         peer,
         first,
         strays,
         session: _alive,
+        cut_off,
     } = contact;
-    let mut session = Iperf2ServerSession::new(state, first.header, Transport::Udp, local, peer);
+    let mut session =
+        Iperf2ServerSession::new(state, slot, first.header, Transport::Udp, local, peer);
     session.test.no_udp_fin = matches!(session.test.mode, TestMode::Reverse | TestMode::FullDuplex)
         || session
             .extension()
             .is_some_and(|extended| extended.no_udp_fin);
-    let is_proven = state.is_proven(peer);
-    if session.test.mode == TestMode::Reverse && !is_proven {
+    let proof = match session.test.mode {
+        TestMode::Up => state.standing_proof(peer.ip()),
+        _ => state.proof(peer.ip()),
+    };
+    if session.test.mode == TestMode::Reverse && proof.is_none() {
         return Err(
-            "it asks for UDP in reverse, and its address is not proven: let it run a TCP test first, or start \
-             the server so that it trusts its network"
+            "it asks for UDP in reverse, and its address is not validated: let it run a TCP test at most 10 s \
+             before each such flow, or start the server so that it trusts its network"
                 .to_owned(),
         );
     }
@@ -67,7 +90,9 @@ pub(super) fn serve(state: &Iperf2State, contact: FirstContact) -> Result<(), St
         socket: Arc::new(DataSocket::Udp(socket)),
         first,
         is_group: local.ip().is_multicast(),
-        is_proven,
+        limit,
+        proof,
+        cut_off,
     };
     test.run(strays)
 }
@@ -79,26 +104,33 @@ struct UdpTest<'a> {
     first: FirstDatagram,
     /// `true` for a multicast group.
     is_group: bool,
-    /// `true` when the client has proved to receive what is sent to it.
-    is_proven: bool,
+    /// The limit on what is sent to the client while its address is not validated; its report stays within it always.
+    limit: Arc<AntiAmplificationLimit>,
+    /// The reason why its address and port count as validated.
+    proof: Option<AddressProof>,
+    cut_off: CutOff,
 }
 
 impl UdpTest<'_> {
     fn run(mut self, strays: Receiver<(Vec<u8>, u64)>) -> Result<(), String> {
         let state = self.session.state;
         let mode = self.session.test.mode;
-        let (time, _) = self.session.end();
+        let time = self.send_time();
         let mut strays = Some(strays);
         let set = self.flows(&mut strays).map_err(|error| error.to_string())?;
         let mut idle_timeout = state.options.idle_timeout;
-        if !self.is_proven {
-            idle_timeout = idle_timeout.min(UNPROVEN_IDLE);
+        if self.proof.is_none() {
+            idle_timeout = idle_timeout.min(UNVALIDATED_IDLE);
         }
         let send_time = time.filter(|_| mode != TestMode::Up);
         let outcome = self.session.run(set, send_time, idle_timeout);
+        if matches!(outcome.reason, Some(StopReason::Limit(_))) {
+            self.cut_off.set(monotonic_ns());
+        }
+        self.limit.set_final();
         let mut failure = outcome.failure;
         if mode == TestMode::Tradeoff && failure.is_none() && !state.is_stopping() {
-            failure = self.run_back(&outcome.ends, time)?;
+            failure = self.run_back(time)?;
         }
         match failure {
             Some(failure) if !state.is_stopping() => Err(failure),
@@ -106,28 +138,47 @@ impl UdpTest<'_> {
         }
     }
 
-    /// Connects back after the client's part of the test, which has ended like this: the failure of that.
-    fn run_back(
-        &mut self,
-        ends: &[FlowEnd],
-        time: Option<Duration>,
-    ) -> Result<Option<String>, String> {
-        let received = ends.iter().map(|end| match end.counters {
-            Counters::Receiver(received) => received.bytes,
-            Counters::Sender(_) => 0,
-        });
-        let limit = if self.is_proven {
-            DatagramLimit::Unlimited
-        } else {
-            DatagramLimit::Bytes(received.sum())
+    /// The time for which this end sends: it always ends by itself.
+    fn send_time(&self) -> Option<Duration> {
+        let time = match self.session.end() {
+            (None, None) => Some(DEFAULT_TIME),
+            (time, _) => time,
         };
-        let mut set = Iperf2ServerSession::new_set().map_err(|error| error.to_string())?;
-        let back = BackTransport::Udp(self.first.layout, limit);
+        match self.proof {
+            Some(AddressProof::Handshake) => {
+                Some(time.map_or(MAX_HANDSHAKE_TIME, |time| time.min(MAX_HANDSHAKE_TIME)))
+            }
+            _ => time,
+        }
+    }
+
+    /// Connects back after the client's part of the test: the failure of that.
+    fn run_back(&mut self, time: Option<Duration>) -> Result<Option<String>, String> {
+        let mut set = self.session.new_set().map_err(|error| error.to_string())?;
+        let back = BackTransport::Udp(self.first.layout, self.back_limit());
         if !self.session.connect_back(&mut set, back) {
             return Ok(None);
         }
         let idle_timeout = self.session.state.options.idle_timeout;
         Ok(self.session.run(set, time, idle_timeout).failure)
+    }
+
+    /// The limit on what is sent to the port from which the client sends.
+    fn flow_limit(&self) -> DatagramLimit {
+        match self.proof {
+            Some(_) => DatagramLimit::Unlimited,
+            None => DatagramLimit::AntiAmplification(Arc::clone(&self.limit)),
+        }
+    }
+
+    /// The limit on what is sent to the port that the client names. On this machine another program may own that port.
+    fn back_limit(&self) -> DatagramLimit {
+        match self.proof {
+            Some(AddressProof::OwnMachine) | None => {
+                DatagramLimit::AntiAmplification(Arc::clone(&self.limit))
+            }
+            Some(_) => DatagramLimit::Unlimited,
+        }
     }
 
     /// The flows of the test.
@@ -136,28 +187,20 @@ impl UdpTest<'_> {
         strays: &mut Option<Receiver<(Vec<u8>, u64)>>,
     ) -> Result<FlowSet, RunError> {
         let mode = self.session.test.mode;
-        let mut set = Iperf2ServerSession::new_set()?;
-        // An address that is not proven is sent no more than arrived from it.
-        let mut limit = match self.is_proven {
-            true => DatagramLimit::Unlimited,
-            false => DatagramLimit::Bytes(0),
-        };
+        let mut set = self.session.new_set()?;
         if mode != TestMode::Reverse {
             let mut reader = self.reader();
             reader.strays = strays.take();
             let flow = self.session.next_flow(Role::Receiver);
             self.add(&mut set, flow, DatagramReceiver::new(reader).into_task())?;
-            if let (false, Some(counters)) = (self.is_proven, set.last_counters()) {
-                limit = DatagramLimit::ReceivedBy(counters);
-            }
         }
         if matches!(mode, TestMode::Reverse | TestMode::FullDuplex) {
             let flow = self.session.next_flow(Role::Sender);
-            let task = self.sender(flow, limit.clone());
+            let task = self.sender(flow, self.flow_limit());
             self.add(&mut set, flow, task)?;
         }
         if mode == TestMode::Dual {
-            let back = BackTransport::Udp(self.first.layout, limit);
+            let back = BackTransport::Udp(self.first.layout, self.back_limit());
             self.session.connect_back(&mut set, back);
         }
         Ok(set)
@@ -167,7 +210,7 @@ impl UdpTest<'_> {
         &mut self,
         set: &mut FlowSet,
         flow: PlannedFlow,
-        task: FlowTask,
+        task: FlowWork,
     ) -> Result<(), RunError> {
         let number = self.session.test.number;
         self.session.add_flow(set, flow, number, &self.socket, task)
@@ -181,6 +224,7 @@ impl UdpTest<'_> {
             number => i64::from(first.layout != HeaderLayout::Twelve).min(number),
         };
         let mut reader = Iperf2Reader::new(first.layout, first.wide, number);
+        reader.limit = Arc::clone(&self.limit);
         if !test.no_udp_fin && !self.is_group {
             reader.reply = EndReply::Report {
                 with_transit: test.trip_times || self.session.state.options.count_reads,
@@ -189,7 +233,7 @@ impl UdpTest<'_> {
         reader
     }
 
-    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowTask {
+    fn sender(&self, flow: PlannedFlow, limit: DatagramLimit) -> FlowWork {
         let session = &self.session;
         let rate = match session.extension() {
             Some(_) => session.requested_rate(),

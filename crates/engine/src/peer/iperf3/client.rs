@@ -39,6 +39,8 @@ pub struct Iperf3Outcome {
     pub usage: Usage,
     /// The readings at the end of the warm-up.
     pub(super) base: Vec<Sample>,
+    /// The time over which the server measured and nothing that this end sent could arrive.
+    pub(super) idle: Duration,
     /// The server's results.
     pub(super) results: Results,
 }
@@ -205,8 +207,11 @@ impl Iperf3Client {
         .open(&plan)?;
         let connections = data_connections(&streams, true);
         let congestion = congestion(&streams);
-        let mut set =
-            StreamTasks::new(&parameters, &plan, true).spawn(streams, &self.request.options)?;
+        let mut set = StreamTasks::new(&parameters, &plan, true).spawn(
+            streams,
+            &self.request.options,
+            None,
+        )?;
         self.control.await_state(ControlState::TestStart, STEP_NS)?;
         connections
             .into_iter()
@@ -214,12 +219,19 @@ impl Iperf3Client {
             .for_each(&mut *events);
         self.control
             .await_state(ControlState::TestRunning, STEP_NS)?;
-        set.start();
+        set.start_senders();
         events(Event::Started { repeat: None });
-        let mut test = ClientTest::new(&self.request, plan.flows(), set, congestion, usage);
+        let mut test = ClientTest::new(
+            &self.request,
+            plan.flows(),
+            set,
+            congestion.map(Into::into),
+            usage,
+        );
         match test.carry_out(&mut self.control, events) {
             Ok(results) => {
                 let is_told = self.control.connection.send(&[ControlState::IperfDone]);
+                let idle = test.idle();
                 let (ends, base) = test.finish();
                 let usage = meter.read();
                 if is_told.is_ok() {
@@ -230,6 +242,7 @@ impl Iperf3Client {
                     ends,
                     usage,
                     base,
+                    idle,
                     results,
                 })
             }

@@ -96,7 +96,7 @@ impl ClientControl {
             &self.interrupt.fds(),
         )?;
         let peer_results =
-            Results::decode(&json).map_err(|error| RunError::Protocol(error.to_string()))?;
+            Results::decode(&json).map_err(|error| RunError::Protocol(error.to_string().into()))?;
         Ok(peer_results)
     }
 }

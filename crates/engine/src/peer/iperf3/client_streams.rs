@@ -38,6 +38,7 @@ impl StreamOpener<'_> {
     pub(super) fn open(&mut self, plan: &Plan) -> Result<Vec<Iperf3Stream>, Iperf3Error> {
         let settings = SocketSettings {
             dscp: None,
+            flow_label: self.request.parameters.flow_label,
             ..workload::from_plan(plan).socket_settings()
         };
         let flows = plan.flows().into_iter().zip(0_u16..);

@@ -5,11 +5,12 @@ use super::error::Iperf3Error;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::request::Iperf3Request;
 use super::results::{MeasuredStream, cpu_percent};
-use super::trailing::await_trailing;
+use super::trailing::{await_trailing, max_trailing, reading_grace, tcp_trailing};
 use crate::flow::FlowSet;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, FlowEnd, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_sys::tcp;
 use caudal_wire::iperf3::{ControlState, Parameters, Results, TransportProtocol, stream_id};
@@ -22,10 +23,8 @@ const DRAIN_NS: u64 = 12_000_000_000;
 const TCP_GRACE_NS: u64 = 3_000_000;
 /// The maximum of that time, ns.
 const MAX_TCP_GRACE_NS: u64 = 100_000_000;
-/// The time it may take for datagrams, a full buffer of which takes longer, ns.
-const UDP_GRACE_NS: u64 = 10_000_000;
-/// The maximum of that time, ns.
-const MAX_UDP_GRACE_NS: u64 = 500_000_000;
+/// The maximum time it may take to read its last datagrams, ns.
+const MAX_UDP_GRACE_NS: u64 = 10_000_000;
 /// The time datagrams that were sent before the server stopped may take to arrive, ns.
 const UDP_TRAILING_NS: u64 = 5_000_000;
 /// The time without a datagram after which the rest of an amount counts as lost, ns.
@@ -48,10 +47,12 @@ pub(super) struct ClientTest<'a> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
     /// The time after which it ends, where an amount does not end it.
     total: Option<Duration>,
+    /// The time over which the server's clock runs and nothing that this end sent can arrive.
+    idle: Duration,
 }
 
 impl<'a> ClientTest<'a> {
@@ -59,7 +60,7 @@ impl<'a> ClientTest<'a> {
         request: &'a Iperf3Request,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
     ) -> Self {
         let parameters = &request.parameters;
@@ -81,7 +82,13 @@ impl<'a> ClientTest<'a> {
             set,
             congestion,
             usage,
+            idle: Duration::ZERO,
         }
+    }
+
+    /// The time over which the server measured and nothing that this end sent could arrive.
+    pub(super) const fn idle(&self) -> Duration {
+        self.idle
     }
 
     fn is_udp(&self) -> bool {
@@ -100,16 +107,19 @@ impl<'a> ClientTest<'a> {
     ) -> Result<Results, Iperf3Error> {
         self.readings.read(&self.set, events);
         self.watch(control, events)?;
-        let ended_ns = monotonic_ns().saturating_sub(self.set.start_ns());
+        let stopped_ns = monotonic_ns();
+        let ended_ns = stopped_ns.saturating_sub(self.set.start_ns());
         self.set.stop_senders();
-        events(Event::Ending);
-        self.await_sent(control);
+        self.await_sent(ended_ns);
+        self.idle = self.idle_until_now(stopped_ns, control);
         control.connection.send(&[ControlState::TestEnd])?;
+        events(Event::Ending);
         control.await_state(ControlState::ExchangeResults, STEP_NS)?;
-        self.await_trailing(None);
+        let until_ns = tcp_trailing(stopped_ns, ended_ns);
+        self.await_trailing(None, until_ns);
         let last = self.readings.last(&self.set, ended_ns);
         let peer_results = control.exchange_results(&self.results(&last, None))?;
-        self.await_trailing(Some(&peer_results));
+        self.await_trailing(Some(&peer_results), until_ns);
         control.await_state(ControlState::DisplayResults, STEP_NS)?;
         let last = self.readings.last(&self.set, ended_ns);
         self.report(&last, &peer_results, events);
@@ -122,7 +132,9 @@ impl<'a> ClientTest<'a> {
         let measured = self.measured(last);
         send_flow_ends(last, events);
         events(Event::Reported(measured.local_report(&own_results)));
-        events(Event::Reported(measured.peer_report(peer_results)));
+        events(Event::Reported(
+            measured.peer_report(peer_results, self.idle),
+        ));
         events(Event::Ended(ended_test(last, None)));
     }
 
@@ -251,19 +263,30 @@ impl<'a> ClientTest<'a> {
         }
     }
 
-    /// Waits until what was sent has had its time to arrive: a server of iperf3 counts nothing that arrives after the end
-    /// of the test was announced.
-    fn await_sent(&self, control: &ClientControl) {
+    /// The part of the server's time in which no datagram can arrive, until the end is announced now: its clock starts when
+    /// it tells this end to start, a round trip before the first datagram arrives, and runs on behind the last.
+    fn idle_until_now(&self, stopped_ns: u64, control: &ClientControl) -> Duration {
+        if !self.is_udp() {
+            return Duration::ZERO;
+        }
+        let info = tcp::tcp_info(control.connection.stream());
+        let rtt_ns = info.map_or(0, |info| u64::from(info.rtt_us) * 1000);
+        Duration::from_nanos(monotonic_ns().saturating_sub(stopped_ns) + rtt_ns)
+    }
+
+    /// Waits until the server's program has read what was sent, in a test that took `elapsed_ns`: a server of iperf3 counts
+    /// nothing that it reads after the end of the test was announced, and its clock runs until then.
+    fn await_sent(&self, elapsed_ns: u64) {
         if !self.has_flow(Direction::Up) {
             return;
         }
+        let grace_ns = reading_grace(elapsed_ns);
         if self.is_udp() {
-            // A sender that sleeps until its next departure has nothing on the way.
-            let info = tcp::tcp_info(control.connection.stream());
-            let rtt_ns = info.map_or(0, |info| u64::from(info.rtt_us) * 1000);
-            sleep_until(monotonic_ns() + (UDP_GRACE_NS + 2 * rtt_ns).min(MAX_UDP_GRACE_NS));
+            // Datagrams on the way arrive before the announcement, which follows them.
+            sleep_until(monotonic_ns() + grace_ns.min(MAX_UDP_GRACE_NS));
             return;
         }
+        let grace_ns = grace_ns.clamp(DRAIN_CHECK_NS, TCP_GRACE_NS);
         let until_ns = monotonic_ns() + DRAIN_NS;
         while !self.set.is_over(Role::Sender) && monotonic_ns() < until_ns {
             sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
@@ -271,7 +294,7 @@ impl<'a> ClientTest<'a> {
         // What is acknowledged is in the kernel there; its program has still to read it, which opens the window.
         let until_ns = monotonic_ns() + MAX_TCP_GRACE_NS;
         let (mut windows, mut changed_ns) = (self.receiver_windows(), monotonic_ns());
-        while monotonic_ns() < until_ns.min(changed_ns + TCP_GRACE_NS) {
+        while monotonic_ns() < until_ns.min(changed_ns + grace_ns) {
             sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
             let now = self.receiver_windows();
             if now != windows {
@@ -292,8 +315,8 @@ impl<'a> ClientTest<'a> {
             .collect()
     }
 
-    /// Waits for what the server has sent, as long as it is on the way.
-    fn await_trailing(&self, peer_results: Option<&Results>) {
+    /// Waits for what the server has sent, as long as it is on the way; over TCP at most until `tcp_until_ns`.
+    fn await_trailing(&self, peer_results: Option<&Results>, tcp_until_ns: u64) {
         if !self.has_flow(Direction::Down) {
             return;
         }
@@ -316,7 +339,12 @@ impl<'a> ClientTest<'a> {
             }
             _ => {}
         }
-        await_trailing(&self.set, self.is_udp(), || {
+        let until_ns = if self.is_udp() {
+            max_trailing(monotonic_ns())
+        } else {
+            tcp_until_ns
+        };
+        await_trailing(&self.set, self.is_udp(), until_ns, || {
             self.set.is_over(Role::Receiver)
         });
     }

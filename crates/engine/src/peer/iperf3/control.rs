@@ -4,6 +4,7 @@ use crate::error::RunError;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
+use caudal_sys::tcp;
 use caudal_wire::iperf3::{ControlState, Iperf3ErrorCode, frame};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -158,7 +159,7 @@ impl Iperf3Control {
                 if announced == 0 || announced as usize > max {
                     return Err(RunError::Protocol(format!(
                         "{waiting_for} of {announced} bytes were announced; 1 to {max} are allowed"
-                    )));
+                    ).into()));
                 }
                 length = Some(announced as usize);
                 self.read += 4;
@@ -201,6 +202,8 @@ impl Iperf3Control {
             cause,
         };
         loop {
+            // Versions that send one message after another without TCP_NODELAY wait for the acknowledgement of the first.
+            let _ = tcp::set_quickack(&self.stream, true);
             let mut waiting = vec![self.stream.as_fd()];
             waiting.extend_from_slice(others);
             let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));

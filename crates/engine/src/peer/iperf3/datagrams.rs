@@ -1,6 +1,7 @@
 //! The datagrams of an iperf3 stream.
 
 use crate::flow::{DatagramFormat, DatagramReader, SenderClock, Stamp};
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::iperf2::fill_pattern;
 use caudal_wire::iperf3::Parameters;
@@ -13,7 +14,13 @@ pub(super) struct Iperf3Format {
     width: CounterWidth,
     /// `true` when the payload is a repeated pattern.
     is_repeating: bool,
+    /// The difference of the clock of the stamps from the monotonic clock, ns.
+    clock_offset_ns: u64,
 }
+
+/// The first release that stamps datagrams by the monotonic clock. Those before compute jitter from the difference of both
+/// ends' wall clocks, beginning with that of the first datagram.
+const MONOTONIC_RELEASE: (u32, u32) = (3, 7);
 
 impl From<&Parameters> for Iperf3Format {
     fn from(parameters: &Parameters) -> Self {
@@ -24,6 +31,10 @@ impl From<&Parameters> for Iperf3Format {
                 CounterWidth::Narrow
             },
             is_repeating: parameters.repeating_payload,
+            clock_offset_ns: match parameters.client_release() {
+                Some(release) if release >= MONOTONIC_RELEASE => 0,
+                _ => realtime_ns().saturating_sub(monotonic_ns()),
+            },
         }
     }
 }
@@ -35,6 +46,11 @@ impl DatagramFormat for Iperf3Format {
         } else {
             fill_payload(datagram, 0);
         }
+    }
+
+    #[inline]
+    fn stamp_ns(&self, now_ns: u64) -> u64 {
+        now_ns + self.clock_offset_ns
     }
 
     #[inline]

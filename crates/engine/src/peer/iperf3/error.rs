@@ -37,18 +37,18 @@ pub enum Iperf3Error {
 impl Iperf3Error {
     /// The reason why a test that ended in this error was cut short, as iperf3 words it where it has a text.
     pub(crate) fn cut_short(&self) -> CutShort {
-        let lost = |code: Iperf3ErrorCode| CutShort::Lost(code.to_string());
+        let lost = |code: Iperf3ErrorCode| CutShort::Lost(code.to_string().into());
         match self {
             Self::Interrupted => CutShort::Interrupted,
             Self::ServerTerminated => {
-                CutShort::ByServer(Iperf3ErrorCode::SERVER_TERMINATED.to_string())
+                CutShort::ByServer(Iperf3ErrorCode::SERVER_TERMINATED.to_string().into())
             }
             Self::Server(code) => lost(*code),
             Self::Denied => lost(Iperf3ErrorCode::ACCESS_DENIED),
             Self::Closed => lost(Iperf3ErrorCode::CONTROL_CLOSED),
             Self::Unexpected(_) => lost(Iperf3ErrorCode::MESSAGE),
             Self::Idle(_) => lost(Iperf3ErrorCode::NO_MESSAGE),
-            Self::Run(error) => CutShort::Lost(error.to_string()),
+            Self::Run(error) => CutShort::Lost(error.to_string().into()),
         }
     }
 }
@@ -57,7 +57,7 @@ impl From<Iperf3Error> for RunError {
     fn from(error: Iperf3Error) -> Self {
         let refused = |reason, code: Iperf3ErrorCode| Self::Refused {
             reason,
-            message: code.to_string(),
+            message: code.to_string().into(),
         };
         match error {
             Iperf3Error::Run(error) => error,
@@ -75,7 +75,7 @@ impl From<Iperf3Error> for RunError {
                 doing: "waiting for it",
                 cause: std::io::ErrorKind::ConnectionAborted.into(),
             },
-            other @ Iperf3Error::Unexpected(_) => Self::Protocol(other.to_string()),
+            other @ Iperf3Error::Unexpected(_) => Self::Protocol(other.to_string().into()),
         }
     }
 }

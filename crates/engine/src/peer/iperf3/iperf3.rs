@@ -57,8 +57,8 @@ impl Iperf3Peer {
             protocol: Protocol::Iperf3,
             client: describe_host(tool, Some(address.ip())),
             server: Host {
-                tool: "iperf3".to_owned(),
-                name: "iperf3".to_owned(),
+                tool: "iperf3".into(),
+                name: "iperf3".into(),
                 ..Host::default()
             },
             connect_time: client.connect_time(),
@@ -112,7 +112,7 @@ impl Peer for Iperf3Peer {
         options: &LocalOptions,
         events: &mut dyn FnMut(Event),
     ) -> Result<Outcome, RunError> {
-        let parameters = parameters_from_plan(plan, &self.info.client.tool)?;
+        let parameters = parameters_from_plan(plan, self.info.client.tool.as_received())?;
         options.wait_for_start();
         let agreed = agreed_plan(plan);
         let bulk = agreed.bulk();
@@ -270,7 +270,7 @@ impl TestRecord {
             cut_short: Some(match error {
                 RunError::Interrupted => CutShort::Interrupted,
                 RunError::Refused { message, .. } => CutShort::ByServer(message),
-                other => CutShort::Lost(other.to_string()),
+                other => CutShort::Lost(other.to_string().into()),
             }),
         })
     }
@@ -320,7 +320,8 @@ fn server_end(flow: &PlannedFlow, result: &StreamResult, outcome: &Iperf3Outcome
         return FlowEnd::from_counters(flow.id, Counters::Sender(counters));
     }
     let base = outcome.base.iter().find(|sample| sample.flow == flow.id);
-    let measured_ns = (result.end_s.unwrap_or(0.0).max(0.0) * 1e9) as u64;
+    let measured_s = result.end_s.unwrap_or(0.0) - outcome.idle.as_secs_f64();
+    let measured_ns = (measured_s.max(0.0) * 1e9) as u64;
     let end_ns = base.map_or(0, |base| base.at_ns) + measured_ns;
     let mut counters = receiver_counters(result, end_ns);
     match outcome.plan.transport() {

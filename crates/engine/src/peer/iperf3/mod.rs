@@ -18,6 +18,7 @@ mod registered_test;
 mod registry;
 mod request;
 mod results;
+mod reverse_amount;
 mod server;
 mod server_options;
 mod session;

@@ -52,7 +52,10 @@ pub(super) fn plan_from_parameters(parameters: &Parameters, interval: Option<Dur
         TransportProtocol::Tcp | TransportProtocol::Sctp => Plan::Tcp(TcpPlan {
             bulk,
             mss: parameters.mss,
-            congestion: parameters.congestion.clone(),
+            congestion: parameters
+                .congestion
+                .as_ref()
+                .map(|name| name.as_received().to_owned()),
             no_delay: parameters.no_delay,
             mptcp: parameters.mptcp,
             discard: parameters.skip_rx_copy,
@@ -97,10 +100,10 @@ pub(super) fn parameters_from_plan(plan: &Plan, tool: &str) -> Result<Parameters
         length: bulk.length,
         rate_bps: bulk.rate.limit().map_or(0, BitRate::bps),
         tos: bulk.dscp.map(|dscp| dscp << 2),
-        congestion: tcp.and_then(|tcp| tcp.congestion.clone()),
+        congestion: tcp.and_then(|tcp| tcp.congestion.clone()).map(Into::into),
         zero_copy: is_set(|tcp| tcp.zero_copy),
         skip_rx_copy: is_set(|tcp| tcp.discard),
-        client_version: Some(format!("3.21 ({tool})")),
+        client_version: Some(format!("3.21 ({tool})").into()),
         ..Parameters::default()
     })
 }

@@ -1,9 +1,10 @@
 //! The tests of clients of iperf3 that wait for their data connections.
 
+use crate::address_validation::UnvalidatedSocket;
 use crate::wakeup::Waker;
 use caudal_wire::iperf3::Cookie;
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +14,7 @@ pub(super) enum StreamArrival {
     /// A TCP connection that repeated the cookie, with its position in the order of accepting.
     Tcp(u64, TcpStream),
     /// A UDP socket towards an address that has sent a hello, and the answer to that.
-    Udp(SocketAddr, UdpSocket, [u8; 4]),
+    Udp(SocketAddr, UnvalidatedSocket, [u8; 4]),
 }
 
 struct WaitingTest {
@@ -100,7 +101,7 @@ impl Iperf3Registry {
         &self,
         peer: SocketAddr,
         answer: [u8; 4],
-        open_socket: impl FnOnce() -> std::io::Result<UdpSocket>,
+        open_socket: impl FnOnce() -> std::io::Result<UnvalidatedSocket>,
     ) {
         let mut tests = locked(&self.tests);
         let is_expected =

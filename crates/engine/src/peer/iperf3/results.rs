@@ -57,6 +57,12 @@ fn seconds_between(base: &Sample, last: &Sample) -> f64 {
     last.at_ns.saturating_sub(base.at_ns) as f64 / 1e9
 }
 
+/// The time over which the other end received, which measured for `elapsed_s` s: not less than the `sent_s` s over which this
+/// end sent, where it measured as long.
+fn without_idle(elapsed_s: f64, idle: Duration, sent_s: f64) -> f64 {
+    (elapsed_s - idle.as_secs_f64()).max(sent_s).min(elapsed_s)
+}
+
 /// CPU time of this program since `before`, % of `elapsed_ns`: in total, in user space and in the kernel.
 pub(super) fn cpu_percent(before: Option<Rusage>, elapsed_ns: u64) -> [f64; 3] {
     let (Some(before), Some(now)) = (before, Rusage::of_process()) else {
@@ -119,7 +125,11 @@ impl MeasuredStream<'_> {
 
     /// The report of the other end. Versions before 3.2 do not report the time: this end's is taken for it; versions before
     /// 3.14 not the datagrams of the warm-up: this end's count is.
-    pub(super) fn peer_report(&self, peer_results: &Results) -> EndReport {
+    ///
+    /// `idle` is the part of the other end's time in which nothing that this end sent could arrive: between the start of its
+    /// clock and the first payload, and between the last and the end of the test. It is no part of the time over which the
+    /// other end received.
+    pub(super) fn peer_report(&self, peer_results: &Results, idle: Duration) -> EndReport {
         self.report(ReportingEnd::Peer, peer_results, |flow, result| {
             let (base, last) = self.readings(flow)?;
             let elapsed_s = result
@@ -127,6 +137,10 @@ impl MeasuredStream<'_> {
                 .map(|end| end - result.start_s.unwrap_or(0.0))
                 .filter(|elapsed| *elapsed > 0.0)
                 .unwrap_or_else(|| seconds_between(base, last));
+            let elapsed_s = match role_of(base) {
+                Role::Sender => without_idle(elapsed_s, idle, seconds_between(base, last)),
+                Role::Receiver => elapsed_s,
+            };
             let datagrams = match result.omitted_packets {
                 Some(_) => result.datagrams(),
                 None => result.packets.saturating_sub(omitted_datagrams(base)),
@@ -172,7 +186,7 @@ impl MeasuredStream<'_> {
             }),
             congestion: results.congestion.clone(),
             output: match (&results.output_json, &results.output_text) {
-                (Some(json), _) => Some(PeerOutput::Json(json.to_string())),
+                (Some(json), _) => Some(PeerOutput::Json(json.to_string().into())),
                 (None, text) => text.clone().map(PeerOutput::Text),
             },
         }
@@ -278,5 +292,17 @@ mod tests {
             (one.datagrams(), one.bytes, one.retransmits),
             (60, 600, None)
         );
+    }
+
+    #[test]
+    fn the_time_in_which_nothing_could_arrive_is_no_part_of_a_receivers_time() {
+        let idle = Duration::from_millis(12);
+        let rounded = |seconds: f64| (seconds * 1e6).round() as u64;
+        // The server's clock ran for a round trip and 2 ms longer than this end sent.
+        assert_eq!(rounded(without_idle(0.054, idle, 0.042)), 42_000);
+        // Never less than this end sent for, and never more than the server measured.
+        assert_eq!(rounded(without_idle(1.005, idle, 1.0)), 1_000_000);
+        assert_eq!(rounded(without_idle(0.990, idle, 1.0)), 990_000);
+        assert_eq!(rounded(without_idle(2.0, Duration::ZERO, 1.0)), 2_000_000);
     }
 }

@@ -3,13 +3,15 @@
 use super::control::Iperf3Control;
 use super::plan::{MAX_DURATION, plan_from_parameters};
 use super::registered_test::RegisteredTest;
+use super::reverse_amount::ReverseAmount;
 use super::session::ServerSession;
 use super::session_error::SessionError;
 use super::session_streams::StreamCollector;
 use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
+use crate::admission::ClientSlot;
 use crate::flow::role;
-use crate::options::LocalOptions;
+use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
 use crate::server::ServerState;
 use caudal_core::event::{Agreement, CutShort, EndedTest, Event};
@@ -25,6 +27,7 @@ pub(crate) fn serve(
     peer: SocketAddr,
     number: u64,
     cookie: Cookie,
+    slot: &ClientSlot,
 ) {
     let refused = |reason: String| state.send_refused(Protocol::Iperf3, peer, reason);
     let control = match Iperf3Control::new(stream, peer) {
@@ -38,7 +41,7 @@ pub(crate) fn serve(
     };
     let mut session = ServerSession::new(state, control, entry, number);
     // A client that has left needs no answer.
-    if let Err(error) = carry_out(&mut session)
+    if let Err(error) = carry_out(&mut session, slot)
         && let Some((code, reason)) = error.answer()
     {
         session.control.send_error(code);
@@ -48,8 +51,9 @@ pub(crate) fn serve(
 }
 
 /// Carries out the test of a session.
-fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
+fn carry_out(session: &mut ServerSession<'_>, slot: &ClientSlot) -> Result<(), SessionError> {
     let parameters = session.receive_parameters()?;
+    slot.activity().is_active();
     let interval = session.state.options.iperf3.interval;
     let mut plan = plan_from_parameters(&parameters, interval);
     session.limit(&parameters, &mut plan)?;
@@ -65,6 +69,7 @@ fn carry_out(session: &mut ServerSession<'_>) -> Result<(), SessionError> {
         set_up(&stream.socket, &parameters, role)
             .map_err(|error| SessionError::Code(error.code, Some(error.cause.to_string())))?;
     }
+    slot.test_begins();
     run(session, &parameters, plan, streams)
 }
 
@@ -75,8 +80,8 @@ fn run(
     mut plan: Plan,
     streams: Vec<Iperf3Stream>,
 ) -> Result<(), SessionError> {
-    if let Some(bulk) = plan.bulk_mut().filter(|bulk| bulk.bytes().is_none()) {
-        // The client ends the test, by its own clock.
+    if let Some(bulk) = plan.bulk_mut() {
+        // The client ends the test, by its own clock or count.
         bulk.end = TestEnd::Time(MAX_DURATION);
     }
     let options = LocalOptions {
@@ -84,11 +89,16 @@ fn run(
             .server_affinity
             .map(|cpu| vec![cpu as usize])
             .unwrap_or_default(),
+        tcp: TcpLocalOptions {
+            file: session.state.options.iperf3.file.clone(),
+        },
         ..LocalOptions::default()
     };
     let congestion = congestion(&streams);
     let connections = data_connections(&streams, false);
-    let mut set = StreamTasks::new(parameters, &plan, false).spawn(streams, &options)?;
+    let limit = session.test_limit(parameters);
+    let tasks = StreamTasks::new(parameters, &plan, false);
+    let mut set = tasks.spawn(streams, &options, Some(limit))?;
     for connection in connections {
         session.send_event(&Event::Opened(connection));
     }
@@ -96,10 +106,19 @@ fn run(
     session
         .control
         .send(&[ControlState::TestStart, ControlState::TestRunning])?;
-    set.start();
+    set.start_senders();
     session.send_event(&Event::Started { repeat: None });
     let flows = plan.flows();
-    let mut test = ServerTest::new(session, parameters, flows, set, congestion, usage);
+    let amount = ReverseAmount::new(parameters, tasks.budget());
+    let mut test = ServerTest::new(
+        session,
+        parameters,
+        flows,
+        set,
+        congestion.map(Into::into),
+        usage,
+        amount,
+    );
     let ending = test.carry_out();
     let totals = test.finish();
     match ending {
@@ -107,7 +126,7 @@ fn run(
         Err(error) => {
             // The view shows the error in its own way.
             session.send_to_log(Event::Ended(EndedTest {
-                cut_short: Some(CutShort::Lost(error.to_string())),
+                cut_short: Some(CutShort::Lost(error.to_string().into())),
                 ..totals
             }));
             Err(error)

@@ -4,6 +4,7 @@ use crate::server::SessionViews;
 use caudal_wire::iperf3::{Cookie, Parameters};
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Iperf3Options {
     pub rate_limit: Option<(u64, Duration)>,
     /// The time a test in which the server receives may go on without a byte.
     pub receive_timeout: Duration,
+    /// The file that the server sends, or writes where it receives.
+    pub file: Option<PathBuf>,
 }
 
 impl Default for Iperf3Options {
@@ -46,6 +49,7 @@ impl Default for Iperf3Options {
             interval: Some(Duration::from_secs(1)),
             rate_limit: None,
             receive_timeout: Duration::from_secs(120),
+            file: None,
         }
     }
 }

@@ -7,13 +7,11 @@ use super::session_error::SessionError;
 use crate::protocol::Protocol;
 use crate::server::{ServerState, SessionEventKind, SessionView};
 use caudal_core::event::Event;
+use caudal_core::units::BitRate;
 use caudal_wire::iperf3::{ControlState, Iperf3ErrorCode, Parameters};
-use std::time::Duration;
 
 /// The time a client may take for each step, ns.
 pub(super) const STEP_NS: u64 = 10_000_000_000;
-/// The time over which a rate is averaged that the server limits for clients of any protocol.
-const RATE_WINDOW: Duration = Duration::from_secs(5);
 
 /// A client's session.
 pub(super) struct ServerSession<'a> {
@@ -49,8 +47,8 @@ impl<'a> ServerSession<'a> {
         self.is_connected = true;
         self.send_kind(SessionEventKind::Connected {
             tool: match &parameters.client_version {
-                Some(version) => format!("iperf3 {version}"),
-                None => "iperf3".to_owned(),
+                Some(version) => format!("iperf3 {version}").into(),
+                None => "iperf3".into(),
             },
         });
         let views = self.state.options.iperf3.views.as_ref();
@@ -88,24 +86,24 @@ impl<'a> ServerSession<'a> {
         if let Some(view) = &mut self.view {
             view.event(&Event::Refused {
                 peer: Some(peer),
-                reason: reason.clone(),
+                reason: reason.clone().into(),
             });
         }
         if self.is_connected {
-            self.send_kind(SessionEventKind::Refused { reason });
+            self.send_kind(SessionEventKind::Refused {
+                reason: reason.into(),
+            });
         } else {
             self.state.send_refused(Protocol::Iperf3, peer, reason);
         }
     }
 
-    /// The maximum rate of all streams together, bit/s, and the time over which it is averaged.
-    pub(super) fn rate_limit(&self) -> Option<(u64, Duration)> {
+    /// The maximum rate of all streams together, bit/s.
+    pub(super) fn max_rate(&self) -> Option<u64> {
         let options = &self.state.options;
-        let general = options.max_rate.map(|max_rate| (max_rate, RATE_WINDOW));
-        match (options.iperf3.rate_limit, general) {
-            (Some(own), Some(general)) => Some(if own.0 <= general.0 { own } else { general }),
-            (own, general) => own.or(general),
-        }
+        let own = options.iperf3.rate_limit.map(|(max_bps, _)| max_bps);
+        let general = options.limits.max_rate.map(BitRate::bps);
+        own.into_iter().chain(general).min()
     }
 
     /// Checks what was received while nothing is due.

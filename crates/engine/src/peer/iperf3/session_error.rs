@@ -1,6 +1,7 @@
 //! The errors that end a session of a client of iperf3.
 
 use crate::error::RunError;
+use crate::flow::LimitReached;
 use caudal_wire::iperf3::Iperf3ErrorCode;
 
 /// An error that ends a session before its test is over.
@@ -12,6 +13,9 @@ pub(super) enum SessionError {
     /// The client receives a number; the log a text, where there is a better one.
     #[error("{}", .1.clone().unwrap_or_else(|| .0.to_string()))]
     Code(Iperf3ErrorCode, Option<String>),
+    /// A limit of the server was reached.
+    #[error(transparent)]
+    Limit(LimitReached),
     /// Any other error.
     #[error(transparent)]
     Run(RunError),
@@ -23,11 +27,22 @@ impl SessionError {
         let code = match self {
             Self::Left => return None,
             Self::Code(code, _) => *code,
+            Self::Limit(reached) => code_of(*reached),
             Self::Run(RunError::Silent { .. }) => Iperf3ErrorCode::NO_MESSAGE,
             Self::Run(RunError::Protocol(_)) => Iperf3ErrorCode::RECEIVE_MESSAGE,
             Self::Run(_) => Iperf3ErrorCode::INIT_TEST,
         };
         Some((code, self.to_string()))
+    }
+}
+
+/// The number for a limit of the server. That for the amount has no text of its own in iperf3.
+const fn code_of(reached: LimitReached) -> Iperf3ErrorCode {
+    match reached {
+        LimitReached::Time => Iperf3ErrorCode::DURATION_EXPIRED,
+        LimitReached::Rate(_) => Iperf3ErrorCode::TOTAL_RATE,
+        LimitReached::Bytes(_) => Iperf3ErrorCode::SERVER_TERMINATED,
+        LimitReached::Memory(_) => Iperf3ErrorCode::INIT_TEST,
     }
 }
 

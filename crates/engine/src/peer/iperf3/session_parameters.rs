@@ -3,7 +3,9 @@
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
 use crate::error::RunError;
+use crate::flow::{LimitReached, PlannedEnd, TestLimit};
 use caudal_core::plan::{Plan, Rate};
+use caudal_core::text::ExternalText;
 use caudal_core::units::BitRate;
 use caudal_sys::affinity;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -51,7 +53,10 @@ impl ServerSession<'_> {
             return Ok(());
         };
         let received_ns = monotonic_ns();
-        let token = parameters.auth_token.as_deref();
+        let token = parameters
+            .auth_token
+            .as_ref()
+            .map(ExternalText::as_received);
         let is_known = token.is_some_and(|token| (check.0)(token));
         sleep_until(received_ns + LOGIN_NS);
         if is_known {
@@ -73,7 +78,7 @@ impl ServerSession<'_> {
         parameters: &Parameters,
         plan: &mut Plan,
     ) -> Result<(), SessionError> {
-        if let Some(max_time) = self.state.options.max_time {
+        if let Some(max_time) = self.state.options.limits.max_time {
             let total = u64::from(parameters.time_s) + u64::from(parameters.omit_s);
             let is_endless = parameters.time_s == 0;
             if parameters.end_bytes().is_none()
@@ -82,10 +87,13 @@ impl ServerSession<'_> {
                 return Err(Iperf3ErrorCode::MAX_DURATION.into());
             }
         }
-        if let Some((max_bps, _)) = self.rate_limit() {
+        if let Some(max_bps) = self.max_rate() {
             let streams = u64::from(parameters.streams());
             let rate = parameters.rate_bps.max(parameters.fq_rate_bps.unwrap_or(0));
             if rate.saturating_mul(streams) > max_bps {
+                return Err(Iperf3ErrorCode::TOTAL_RATE.into());
+            }
+            if self.is_flood(parameters) {
                 return Err(Iperf3ErrorCode::TOTAL_RATE.into());
             }
             if let Some(bulk) = plan.bulk_mut().filter(|_| parameters.rate_bps == 0) {
@@ -93,6 +101,29 @@ impl ServerSession<'_> {
                 bulk.rate = Rate::Limit(BitRate::from_bps((max_bps / streams).max(1000)));
             }
         }
+        if let (Some(max), Some(bytes)) =
+            (self.state.options.limits.max_bytes, parameters.end_bytes())
+            && bytes > max.get()
+        {
+            return Err(SessionError::Limit(LimitReached::Bytes(max)));
+        }
         Ok(())
+    }
+
+    /// The limits of the running test.
+    pub(super) fn test_limit(&self, parameters: &Parameters) -> TestLimit {
+        let end = match parameters.end_bytes() {
+            None => PlannedEnd::ByItself,
+            Some(_) => PlannedEnd::Unknown,
+        };
+        TestLimit::new(&self.state.options.limits, end)
+    }
+
+    /// `true` for UDP without a rate that a server with a maximum would receive.
+    fn is_flood(&self, parameters: &Parameters) -> bool {
+        self.state.options.limits.max_rate.is_some()
+            && parameters.protocol == TransportProtocol::Udp
+            && parameters.rate_bps == 0
+            && (!parameters.reverse || parameters.bidirectional)
     }
 }

@@ -4,12 +4,13 @@ use super::registry::StreamArrival;
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
 use super::streams::Iperf3Stream;
+use crate::address_validation::{AddressProof, UnvalidatedSocket};
 use crate::error::RunError;
 use crate::socket::DataSocket;
 use caudal_core::plan::Plan;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf3::{ControlState, Iperf3ErrorCode, Parameters, TransportProtocol};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 
 /// The time a client may take to open one more stream: it waits 30 s for the answer to a hello, ns.
 const STREAM_NS: u64 = 30_000_000_000;
@@ -19,7 +20,7 @@ pub(super) struct StreamCollector<'a, 'b> {
     session: &'a mut ServerSession<'b>,
     /// TCP connections with their positions in the order of accepting.
     tcp: Vec<(u64, DataSocket)>,
-    udp: Vec<(SocketAddr, UdpSocket)>,
+    udp: Vec<(SocketAddr, UnvalidatedSocket)>,
 }
 
 impl<'a, 'b> StreamCollector<'a, 'b> {
@@ -119,8 +120,11 @@ impl<'a, 'b> StreamCollector<'a, 'b> {
             StreamArrival::Udp(peer, socket, answer) => {
                 if let Some((_, known)) = self.udp.iter().find(|(known, _)| *known == peer) {
                     // The same hello again: its answer was lost.
+                    known.add_received(answer.len());
                     let _ = known.send(&answer);
-                } else if socket.set_nonblocking(false).is_ok() && socket.send(&answer).is_ok() {
+                } else if socket.as_socket().set_nonblocking(false).is_ok()
+                    && socket.send(&answer).is_ok()
+                {
                     self.udp.push((peer, socket));
                 }
             }
@@ -128,13 +132,15 @@ impl<'a, 'b> StreamCollector<'a, 'b> {
     }
 
     /// The sockets in the order in which they were accepted, by which both ends number them.
-    fn into_sockets(mut self) -> impl Iterator<Item = DataSocket> {
+    fn into_sockets(mut self) -> Vec<DataSocket> {
         self.tcp.sort_by_key(|(serial, _)| *serial);
         let tcp = self.tcp.into_iter().map(|(_, socket)| socket);
-        tcp.chain(
-            self.udp
-                .into_iter()
-                .map(|(_, socket)| DataSocket::Udp(socket)),
-        )
+        // Its control connection is open and ends the test; the hello has no room for a challenge.
+        let client = self.session.control.peer().ip();
+        tcp.chain(self.udp.into_iter().filter_map(move |(peer, socket)| {
+            let proof = AddressProof::of_connection(client, peer.ip())?;
+            Some(DataSocket::Udp(socket.into_validated(proof)))
+        }))
+        .collect()
     }
 }

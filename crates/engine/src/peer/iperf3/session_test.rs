@@ -3,13 +3,15 @@
 use super::control::ControlInput;
 use super::readings::{Readings, ended_test, send_flow_ends};
 use super::results::{MeasuredStream, cpu_percent};
+use super::reverse_amount::ReverseAmount;
 use super::session::{STEP_NS, ServerSession};
 use super::session_error::SessionError;
-use super::trailing::await_trailing;
-use crate::flow::FlowSet;
+use super::trailing::{await_trailing, max_trailing};
+use crate::flow::{FlowSet, LimitReached};
 use caudal_core::event::{CutShort, EndedTest, Event, PeerOutput};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks};
 use caudal_core::sample::{Counters, Role, Sample};
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::{Rusage, monotonic_ns, sleep_until};
 use caudal_wire::iperf3::{
     ControlState, Iperf3ErrorCode, MAX_RESULTS_BYTES, Parameters, Results, TransportProtocol,
@@ -23,6 +25,8 @@ const RESULTS_NS: u64 = 30_000_000_000;
 const GRACE_NS: u64 = 40_000_000_000;
 /// The time senders that were stopped may take to count their last bytes, ns.
 const LAST_BYTES_NS: u64 = 200_000_000;
+/// The interval at which it is looked whether a client has its amount, ns.
+const AMOUNT_CHECK_NS: u64 = 50_000_000;
 /// The interval at which progress is looked at, ns.
 const CHECK_NS: u64 = 500_000_000;
 
@@ -45,8 +49,9 @@ pub(super) struct ServerTest<'a, 'b> {
     flows: Vec<PlannedFlow>,
     set: FlowSet,
     readings: Readings,
-    congestion: Option<String>,
+    congestion: Option<ExternalText>,
     usage: Option<Rusage>,
+    amount: ReverseAmount,
 }
 
 impl<'a, 'b> ServerTest<'a, 'b> {
@@ -55,8 +60,9 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         parameters: &'a Parameters,
         flows: Vec<PlannedFlow>,
         set: FlowSet,
-        congestion: Option<String>,
+        congestion: Option<ExternalText>,
         usage: Option<Rusage>,
+        amount: ReverseAmount,
     ) -> Self {
         let interval = session.state.options.iperf3.interval;
         Self {
@@ -71,6 +77,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             set,
             congestion,
             usage,
+            amount,
         }
     }
 
@@ -107,23 +114,31 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         let mut limits = TestLimits::new(self);
         loop {
             let mut until_ns = monotonic_ns() + CHECK_NS;
-            for at_ns in [self.readings.due_ns(&self.set), limits.expiry_ns]
-                .into_iter()
-                .flatten()
-            {
+            let due_ns = [
+                self.readings.due_ns(&self.set),
+                self.set.limit_due_ns(),
+                limits.expiry_ns,
+            ];
+            for at_ns in due_ns.into_iter().flatten() {
                 until_ns = until_ns.min(at_ns);
+            }
+            if self.amount.is_watched() {
+                until_ns = until_ns.min(monotonic_ns() + AMOUNT_CHECK_NS);
             }
             let session = &mut *self.session;
             let stop = session.state.stop_fd();
-            match session.control.recv(until_ns, &[stop])? {
+            let ended = self.set.ended_fd();
+            let input = session.control.recv(until_ns, &[stop, ended])?;
+            self.set.reset_ended();
+            match input {
                 ControlInput::State(ControlState::TestEnd) => return Ok(None),
                 ControlInput::State(ControlState::ClientTerminate) => {
                     let code = Iperf3ErrorCode::CLIENT_TERMINATED;
-                    return Ok(Some(CutShort::ByClient(code.to_string())));
+                    return Ok(Some(CutShort::ByClient(code.to_string().into())));
                 }
                 ControlInput::Closed => {
                     let code = Iperf3ErrorCode::CONTROL_CLOSED;
-                    return Ok(Some(CutShort::Lost(code.to_string())));
+                    return Ok(Some(CutShort::Lost(code.to_string().into())));
                 }
                 ControlInput::State(_) | ControlInput::Unknown(_) => {
                     return Err(Iperf3ErrorCode::MESSAGE.into());
@@ -133,7 +148,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             if session.state.is_stopping() {
                 let _ = session.control.send(&[ControlState::ServerTerminate]);
                 let code = Iperf3ErrorCode::SERVER_TERMINATED;
-                return Ok(Some(CutShort::ByServer(code.to_string())));
+                return Ok(Some(CutShort::ByServer(code.to_string().into())));
             }
             let now_ns = monotonic_ns();
             if self
@@ -144,7 +159,18 @@ impl<'a, 'b> ServerTest<'a, 'b> {
                 self.readings
                     .read(&self.set, &mut |event| session.send_event(&event));
             }
-            limits.check(now_ns, self.set.progress())?;
+            self.amount.check(&self.set, now_ns);
+            if limits.expiry_ns.is_none() && self.amount.is_sent(&self.set) {
+                limits.expiry_ns = Some(now_ns + GRACE_NS);
+            }
+            match self.set.limit_reached(now_ns) {
+                Some(reached @ LimitReached::Bytes(_)) => {
+                    let _ = session.control.send(&[ControlState::ServerTerminate]);
+                    return Ok(Some(CutShort::ByServer(reached.to_string().into())));
+                }
+                Some(reached) => return Err(SessionError::Limit(reached)),
+                None => limits.check(now_ns, self.set.progress())?,
+            }
         }
     }
 
@@ -170,7 +196,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
             match view.and_then(|view| view.output()) {
                 Some(PeerOutput::Text(text)) => own_results.output_text = Some(text),
                 Some(PeerOutput::Json(json)) => {
-                    own_results.output_json = serde_json::from_str(&json).ok();
+                    own_results.output_json = serde_json::from_str(json.as_received()).ok();
                 }
                 None => {}
             }
@@ -202,7 +228,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
         };
         let reports = [
             measured.local_report(&own_results),
-            measured.peer_report(peer_results),
+            measured.peer_report(peer_results, Duration::ZERO),
         ];
         let session = &mut *self.session;
         send_flow_ends(last, &mut |event| session.send_event(&event));
@@ -238,7 +264,7 @@ impl<'a, 'b> ServerTest<'a, 'b> {
                 self.set.expect_datagrams(flow.id, reported.packets);
             }
         }
-        await_trailing(&self.set, is_udp, || {
+        await_trailing(&self.set, is_udp, max_trailing(monotonic_ns()), || {
             let samples = self.set.sample(0);
             // The client does not report what it has sent in its warm-up.
             self.parameters.omit_s == 0
@@ -273,16 +299,16 @@ impl TestLimits {
         let planned = u64::from(parameters.time_s) + u64::from(parameters.omit_s);
         let by_time = parameters.end_bytes().is_none() && parameters.time_s > 0;
         Self {
-            // Where the test has a time of its own, that is within the limit, and is given its grace.
+            // A test by time has a grace of its own; the limits of every test hold besides.
             expiry_ns: if by_time {
                 Some(start_ns + planned * 1_000_000_000 + GRACE_NS)
             } else {
-                options.max_time.map(|max_time| start_ns + as_ns(max_time))
+                None
             },
             patience_ns: test
                 .has_flow(Direction::Up)
                 .then(|| as_ns(options.iperf3.receive_timeout)),
-            rate: test.session.rate_limit(),
+            rate: options.iperf3.rate_limit,
             progress: 0,
             progress_ns: start_ns,
             window: (start_ns, 0),

@@ -1,11 +1,12 @@
 //! The data connections of a test: their settings, their tasks, and how they are shown.
 
 use super::datagrams::Iperf3Format;
+use super::reverse_amount::reverse_budget;
 use crate::error::RunError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
+    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowWork,
     NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
-    UnsentDatagrams, WritePace, receive_buffer, role,
+    TestLimit, UnsentDatagrams, WritePace, receive_buffer, role,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, UDP_BUFFER, canonical, granted_batched_udp, granted_tcp};
@@ -18,6 +19,7 @@ use caudal_sys::{buffers, options as socket_options, tcp, udp};
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::iperf2::fill_pattern;
 use caudal_wire::iperf3::{Iperf3ErrorCode, Parameters};
+use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -81,7 +83,7 @@ fn set_up_tcp(stream: &TcpStream, parameters: &Parameters, role: Role) -> Result
             .map_err(numbered(Iperf3ErrorCode::SET_NO_DELAY))?;
     }
     if let (Some(name), Role::Sender) = (&parameters.congestion, role) {
-        match tcp::set_congestion(stream, name) {
+        match tcp::set_congestion(stream, name.as_received()) {
             // As in iperf3, one that the kernel does not have is no error.
             Err(cause) if cause.raw_os_error() != Some(libc::ENOENT) => {
                 return Err(numbered(Iperf3ErrorCode::CONGESTION)(cause));
@@ -176,12 +178,21 @@ impl<'a> StreamTasks<'a> {
             parameters,
             plan,
             is_client,
-            budget: ByteBudget::new(parameters.end_bytes()),
+            budget: if is_client {
+                ByteBudget::new(parameters.end_bytes())
+            } else {
+                reverse_budget(parameters)
+            },
             block: Arc::new(block),
         }
     }
 
-    /// Starts the threads of all streams.
+    /// The bytes that TCP senders have to send.
+    pub(super) fn budget(&self) -> Arc<ByteBudget> {
+        Arc::clone(&self.budget)
+    }
+
+    /// Starts the threads of all streams, at a server within its limits.
     ///
     /// # Errors
     /// When this machine does not grant what they need.
@@ -189,8 +200,10 @@ impl<'a> StreamTasks<'a> {
         &self,
         streams: Vec<Iperf3Stream>,
         options: &LocalOptions,
+        limit: Option<TestLimit>,
     ) -> Result<FlowSet, RunError> {
-        let mut set = FlowSet::new(StopAction::KeepOpen)?;
+        let mut set = FlowSet::limited(StopAction::KeepOpen, limit)?;
+        set.reserve(self.block.len() as u64)?;
         for (nth, stream) in streams.into_iter().enumerate() {
             let role = role(stream.flow.direction, self.is_client);
             let (granted, task) = self.task(&stream, role, options)?;
@@ -211,12 +224,12 @@ impl<'a> StreamTasks<'a> {
         stream: &Iperf3Stream,
         role: Role,
         options: &LocalOptions,
-    ) -> Result<(Granted, FlowTask), RunError> {
+    ) -> Result<(Granted, FlowWork), RunError> {
         let parameters = self.parameters;
         let flow = stream.flow.id;
         let task = match (&stream.socket, role) {
             (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender(options)?.into_task(),
-            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
+            (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver(options)?.into_task(),
             (DataSocket::Udp(_), Role::Sender) => self.datagram_sender(flow).into_task(),
             (DataSocket::Udp(_), Role::Receiver) => {
                 DatagramReceiver::new(Iperf3Format::from(parameters))
@@ -256,27 +269,37 @@ impl<'a> StreamTasks<'a> {
             length,
             pace: self.rate().map(|rate| WritePace {
                 burst: self.burst(),
-                ..WritePace::from_rate(rate)
+                ..WritePace::in_whole_blocks(rate)
             }),
             budget: Arc::clone(&self.budget),
-            // The client's report counts what was acknowledged; a server ends with its client.
-            close: TcpClose::KeepOpen {
-                drain: self.is_client,
+            // The client's report counts what was acknowledged, and a block that is not whole is counted, or read at all by
+            // the first versions, when the stream ends. A server ends with its client.
+            close: if self.is_client {
+                TcpClose::HalfClose
+            } else {
+                TcpClose::KeepOpen
             },
             peer_may_close: false,
             bytes_before: 0,
         })
     }
 
-    fn tcp_receiver(&self) -> TcpReceiver {
-        TcpReceiver::new(if self.parameters.skip_rx_copy {
+    fn tcp_receiver(&self, options: &LocalOptions) -> Result<TcpReceiver, RunError> {
+        let sink = options.tcp.file.as_ref().map(|path| {
+            File::create(path)
+                .map_err(|cause| RunError::local(format!("creating {}", path.display()), cause))
+        });
+        let sink = sink.transpose()?;
+        let is_dropped = self.parameters.skip_rx_copy && sink.is_none();
+        let receiver = TcpReceiver::new(if is_dropped {
             ReceiveMode::Discard
         } else {
             ReceiveMode::Copy {
                 buffer: receive_buffer(self.parameters.length),
                 coalesce: self.parameters.window.is_none(),
             }
-        })
+        });
+        Ok(TcpReceiver { sink, ..receiver })
     }
 
     fn datagram_sender(&self, flow: u32) -> DatagramSender<Iperf3Format> {

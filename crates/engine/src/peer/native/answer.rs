@@ -30,7 +30,7 @@ pub(super) fn read_answer(
         }),
         _ => Err(RunError::Foreign {
             peer,
-            found: recognise(&received),
+            found: recognise(&received).into(),
         }),
     }
 }
@@ -41,7 +41,10 @@ fn read_bytes(
     peer: SocketAddr,
     interrupt: UserInterrupt,
 ) -> Result<Vec<u8>, RunError> {
-    let foreign = |found: String| RunError::Foreign { peer, found };
+    let foreign = |found: String| RunError::Foreign {
+        peer,
+        found: found.into(),
+    };
     let mut received = Vec::new();
     let until_ns = monotonic_ns() + ANSWER_TIMEOUT.as_nanos() as u64;
     while received.len() < ANSWER_BYTES {

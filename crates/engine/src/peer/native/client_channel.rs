@@ -11,6 +11,7 @@ use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
 use caudal_core::host::Host;
 use caudal_core::plan::{Plan, check_accepted};
+use caudal_core::text::ExternalText;
 use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::access_token::AccessToken;
@@ -29,6 +30,8 @@ const MAX_PINGS: u32 = 20;
 const MIN_PINGS: u32 = 3;
 /// The time after which no more than the minimum are made, ns.
 const PINGS_NS: u64 = 200_000_000;
+/// The maximum error of reading one clock at two processors, ns.
+const CLOCK_READING_NS: i64 = 1_000;
 
 /// The client's end of a control connection.
 pub(super) struct ClientChannel {
@@ -66,7 +69,7 @@ pub(super) struct AcceptedPlan {
     pub(super) plan: Plan,
     pub(super) token: TestToken,
     /// The changes the server made.
-    pub(super) changed: Vec<String>,
+    pub(super) changed: Vec<ExternalText>,
 }
 
 impl ClientChannel {
@@ -150,11 +153,11 @@ impl ClientChannel {
                 changed,
             } => {
                 accepted.check().map_err(|error| {
-                    RunError::Protocol(format!("it accepted a plan in which {error}"))
+                    RunError::Protocol(format!("it accepted a plan in which {error}").into())
                 })?;
                 check_accepted(plan, &accepted)?;
                 let token = TestToken::from_hex(&token)
-                    .ok_or_else(|| RunError::Protocol("a malformed token".to_owned()))?;
+                    .ok_or_else(|| RunError::Protocol("a malformed token".into()))?;
                 Ok(AcceptedPlan {
                     plan: accepted,
                     token,
@@ -219,12 +222,31 @@ impl ClientChannel {
         }
         measured?;
         let (offset_ns, bound_ns) =
-            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".to_owned()))?;
-        Ok(ClockOffset {
+            found.ok_or_else(|| RunError::Protocol("its clock runs backwards".into()))?;
+        let measured = ClockOffset {
             at_ns,
             offset_ns,
             bound_ns,
+        };
+        let is_one_clock = self.client.shares_clock_with(&self.server);
+        Ok(if is_one_clock {
+            of_one_clock(measured)
+        } else {
+            measured
         })
+    }
+}
+
+/// The offset between two readers of one clock: none. A measurement that contradicts it stands, as that of two copies of a virtual
+/// machine, which have one boot identifier.
+fn of_one_clock(measured: ClockOffset) -> ClockOffset {
+    if measured.offset_ns.abs() > measured.bound_ns.saturating_add(CLOCK_READING_NS) {
+        return measured;
+    }
+    ClockOffset {
+        offset_ns: 0,
+        bound_ns: CLOCK_READING_NS,
+        ..measured
     }
 }
 
@@ -235,8 +257,27 @@ fn read_refusal(channel: &mut ControlChannel) -> RunError {
         Ok(Some(ToClient::Refused { reason, message })) => RunError::Refused { reason, message },
         Ok(_) => RunError::Refused {
             reason: Refusal::Other,
-            message: "it gave no reason".to_owned(),
+            message: "it gave no reason".into(),
         },
         Err(error) => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_clock_has_no_offset_unless_it_was_measured() {
+        let measured = |offset_ns| ClockOffset {
+            at_ns: 7,
+            offset_ns,
+            bound_ns: 20_000_000,
+        };
+        // Half of the asymmetry of a path of 10 and 30 ms.
+        let one = of_one_clock(measured(-10_000_000));
+        assert_eq!((one.at_ns, one.offset_ns, one.bound_ns), (7, 0, 1_000));
+        let apart = measured(5_000_000_000);
+        assert_eq!(of_one_clock(apart), apart);
     }
 }

@@ -109,7 +109,7 @@ impl<'a> DataSockets<'a> {
                 connect_time: Some(connect_time),
             }),
             _ => Err(RunError::Protocol(
-                "it did not accept a data connection".to_owned(),
+                "it did not accept a data connection".into(),
             )),
         }
     }

@@ -24,8 +24,8 @@ pub(super) fn exchange_hosts(
         None => None,
     };
     let hello = channel.send_opening(&ToServer::Hello {
-        host: client.clone(),
-        required: nonce.iter().map(|_| AUTHENTICATION.to_owned()).collect(),
+        host: Box::new(client.clone()),
+        required: nonce.iter().map(|_| AUTHENTICATION.into()).collect(),
         nonce,
     })?;
     if let Some(token) = token {
@@ -68,7 +68,7 @@ fn authenticate(
 
 /// The error for a server that does not show that it has the token.
 fn unauthenticated() -> RunError {
-    RunError::Protocol("it did not show that it has the token".to_owned())
+    RunError::Protocol("it did not show that it has the token".into())
 }
 
 /// The server's next message, within the time of a step.

@@ -14,6 +14,7 @@ use crate::workload::{self, ClientHalf, EndedDialogue, Outcome};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::udp;
@@ -50,8 +51,7 @@ impl NativePeer {
         let connection =
             target.connect_first(|address| NewConnection::open(address, &target.binding))?;
         let control = ClientChannel::greet(connection, tool, target.token.as_ref(), interrupt)?;
-        let same_boot =
-            control.client.boot_id.is_some() && control.client.boot_id == control.server.boot_id;
+        let same_boot = control.client.shares_machine_with(&control.server);
         let info = PeerInfo {
             address: control.channel.peer(),
             protocol: Protocol::Native,
@@ -61,7 +61,13 @@ impl NativePeer {
             idle_rtt_us: control.clock.min_rtt_ns().map(|ns| ns as f64 / 1e3),
             path_mtu: udp::path_mtu(control.channel.stream()),
             // Two namespaces of one machine are two ends of a network, which need not be a perfect one.
-            is_same_machine: same_boot && control.client.interface.as_deref() == Some("lo"),
+            is_same_machine: same_boot
+                && control
+                    .client
+                    .interface
+                    .as_ref()
+                    .map(ExternalText::as_received)
+                    == Some("lo"),
             server_account: ServerAccount::Full,
         };
         Ok(Self {

@@ -11,9 +11,11 @@ use crate::socket::{SocketSettings, canonical, connect, data_connection};
 use crate::target::LocalBinding;
 use caudal_core::event::{EndReport, Event, FlowTotals, PeerOutput, ReportingEnd};
 use caudal_core::sample::{FlowEnd, Role};
+use caudal_core::units::BitRate;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use caudal_wire::nttcp::{MAX_LINE_BYTES, PORT, TransferRequest};
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -104,9 +106,9 @@ impl NttcpClient {
         let control = connect(self.peer, &self.binding, None)?;
         let connect_time = Duration::from_nanos(monotonic_ns() - began_ns);
         ask(&control, request, more)?;
-        let transferred = self.transfer(&control, request, settings, events)?;
+        let (transferred, mut remote) = self.transfer(&control, request, settings, events)?;
         events(Event::Ending);
-        let remote = self.read_lines(&control);
+        remote.extend(self.read_lines(&control));
         let peer = peer_totals(request, more, &transferred.row, &remote);
         events(Event::Reported(EndReport {
             end: ReportingEnd::Local,
@@ -114,7 +116,7 @@ impl NttcpClient {
             cpu: None,
             congestion: None,
             output: Some(PeerOutput::Text(
-                transferred.row.show(OWN_MARK, &request.format),
+                transferred.row.show(OWN_MARK, &request.format).into(),
             )),
         }));
         if !remote.is_empty() {
@@ -123,7 +125,7 @@ impl NttcpClient {
                 flows: peer.into_iter().collect(),
                 cpu: None,
                 congestion: None,
-                output: Some(PeerOutput::Text(remote.join("\n"))),
+                output: Some(PeerOutput::Text(remote.join("\n").into())),
             }));
         }
         Ok(NttcpOutcome {
@@ -135,17 +137,19 @@ impl NttcpClient {
         })
     }
 
+    /// Carries the transfer out; also the lines of the other end before it.
     fn transfer(
         &self,
         control: &TcpStream,
         request: &TransferRequest,
         settings: &ClientSettings<'_>,
         events: &mut dyn FnMut(Event),
-    ) -> Result<Transferred, NttcpError> {
+    ) -> Result<(Transferred, Vec<String>), NttcpError> {
         let limits = TransferLimits {
             idle_timeout: IDLE_TIMEOUT,
             max_time: settings.max_time,
-            max_rate: settings.rate,
+            max_rate: settings.rate.map(BitRate::from_bps),
+            server: None,
             stop: self.interrupt.fds(),
         };
         let dialogue = DataDialogue {
@@ -154,6 +158,7 @@ impl NttcpClient {
             peer: self.peer.ip().to_canonical(),
             request,
             limits: &limits,
+            notes: RefCell::default(),
         };
         let socket = if request.transmit {
             dialogue.connect(DATA_TIMEOUT, &settings.sockets)?
@@ -174,7 +179,8 @@ impl NttcpClient {
             settings: &settings.transfer,
             peer: dialogue.peer,
         };
-        transfer.run(flow, socket, events)
+        let transferred = transfer.run(flow, socket, events)?;
+        Ok((transferred, dialogue.notes.take()))
     }
 
     /// The lines of the other end.
@@ -202,7 +208,7 @@ fn ask(
     let line = request.encode(1, more).ok_or_else(|| {
         RunError::Protocol(format!(
             "the options cannot be sent to the other side: no @, and {MAX_LINE_BYTES} bytes at most"
-        ))
+        ).into())
     })?;
     control.set_nodelay(true).map_err(lost)?;
     control.write_all(line.as_bytes()).map_err(lost)

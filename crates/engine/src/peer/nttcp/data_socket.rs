@@ -14,6 +14,7 @@ use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::udp;
 use caudal_wire::nttcp::{TransferRequest, data_port, read_data_port};
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -23,6 +24,12 @@ use std::time::Duration;
 pub(super) const DATA_TIMEOUT: Duration = Duration::from_secs(80);
 /// The ports below belong to a host's services.
 const MIN_PORT: u16 = 1024;
+/// The beginning of the lines of a verbose program.
+const NAME: &str = "nttcp-";
+/// The maximum number of such lines before the data connection.
+const MAX_NOTES: usize = 64;
+/// The time a line may take once it has begun.
+const LINE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The highest data port that is tried before the kernel chooses one.
 const MAX_PORT: u16 = 20_000;
 
@@ -35,6 +42,8 @@ pub(super) struct DataDialogue<'a> {
     pub(super) peer: IpAddr,
     pub(super) request: &'a TransferRequest,
     pub(super) limits: &'a TransferLimits<'a>,
+    /// The lines in which a verbose other end told what it does, before the data connection.
+    pub(super) notes: RefCell<Vec<String>>,
 }
 
 impl DataDialogue<'_> {
@@ -44,9 +53,7 @@ impl DataDialogue<'_> {
         patience: Duration,
         settings: &SocketSettings,
     ) -> Result<DataSocket, NttcpError> {
-        let line =
-            read_line(self.control, patience, &self.limits.stop)?.ok_or(NttcpError::NoDataPort)?;
-        let peer = SocketAddr::new(self.peer, port_of(&line)?);
+        let peer = SocketAddr::new(self.peer, self.read_port(patience)?);
         let binding = LocalBinding {
             address: Some(self.local),
             ..LocalBinding::default()
@@ -58,6 +65,27 @@ impl DataDialogue<'_> {
         let stream = connect_within(peer, &binding, Some(settings), CONNECT_TIMEOUT)?;
         self.set_up(&stream);
         Ok(DataSocket::Tcp(stream))
+    }
+
+    /// Reads the port that the other end names, after what a verbose one tells.
+    fn read_port(&self, patience: Duration) -> Result<u16, NttcpError> {
+        loop {
+            let line = read_line(self.control, patience, &self.limits.stop)?;
+            let line = line.ok_or(NttcpError::NoDataPort)?;
+            if read_data_port(&line).is_some() || !self.note(&line) {
+                return port_of(&line);
+            }
+        }
+    }
+
+    /// Takes note of a line; `false` when it is none in which a verbose program names itself, or there were too many.
+    fn note(&self, line: &str) -> bool {
+        let mut notes = self.notes.borrow_mut();
+        let is_note = line.starts_with(NAME) && notes.len() < MAX_NOTES;
+        if is_note {
+            notes.push(line.to_owned());
+        }
+        is_note
     }
 
     /// Opens a port above `first`, names it, and waits until the other end has connected to it.
@@ -105,6 +133,11 @@ impl DataDialogue<'_> {
                 if canonical(source).ip() == self.peer {
                     return Ok(stream);
                 }
+            } else if ready.get(1) == Some(&true)
+                && let Ok(Some(line)) = read_line(self.control, LINE_TIMEOUT, &self.limits.stop)
+                && self.note(&line)
+            {
+                // A verbose other end: it goes on.
             } else if ready.contains(&true) {
                 // The other end has left, or this one is stopped.
                 return Err(NttcpError::NoDataConnection);

@@ -1,7 +1,7 @@
 //! The sending end of a UDP transfer: payload between marks of the beginning and of the end.
 
 use super::datagrams::NttcpFormat;
-use crate::flow::{DatagramSender, FlowTask, TaskOutcome};
+use crate::flow::{DatagramSender, FlowWork, MAX_BATCH, TaskOutcome};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::udp;
 use caudal_wire::nttcp::MARK_BYTES;
@@ -15,8 +15,8 @@ const END_MARK_NS: u64 = 150_000_000;
 const MAX_ATTEMPTS: u32 = 3;
 
 /// The task that sends the payload between its marks. The flow ends with its payload.
-pub(super) fn datagram_task(sender: DatagramSender<NttcpFormat>) -> FlowTask {
-    Box::new(move |flow| {
+pub(super) fn datagram_task(sender: DatagramSender<NttcpFormat>) -> FlowWork {
+    FlowWork::new(MAX_BATCH, move |flow| {
         let Some(socket) = flow.socket.udp() else {
             return TaskOutcome::default();
         };

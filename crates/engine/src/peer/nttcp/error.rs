@@ -2,6 +2,8 @@
 
 use super::control::LineError;
 use crate::error::RunError;
+use crate::flow::LimitReached;
+use caudal_core::text::ExternalText;
 use caudal_wire::nttcp::RequestError;
 use std::io;
 
@@ -41,12 +43,15 @@ pub(super) enum NttcpError {
     /// Nothing was received in time, s.
     #[error("nothing was received for {0} s")]
     Idle(u64),
+    /// A limit of the server was reached.
+    #[error(transparent)]
+    Limit(LimitReached),
     /// The transfer was stopped from here.
     #[error("stopped")]
     Stopped,
     /// The flow failed.
     #[error("{0}")]
-    Flow(String),
+    Flow(ExternalText),
     /// The kernel reported an error.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -60,10 +65,10 @@ impl From<NttcpError> for RunError {
         match error {
             NttcpError::Run(error) => error,
             NttcpError::NoDataPort => {
-                Self::Protocol("it closed the connection; is it nttcp?".to_owned())
+                Self::Protocol("it closed the connection; is it nttcp?".into())
             }
             NttcpError::Stopped | NttcpError::Control(LineError::Stopped) => Self::Interrupted,
-            other => Self::Protocol(other.to_string()),
+            other => Self::Protocol(other.to_string().into()),
         }
     }
 }

@@ -3,22 +3,19 @@
 use super::listener::listen_on_any;
 use super::server_session;
 use super::server_state::{NttcpOptions, NttcpState};
-use crate::admission::Admission;
+use crate::admission::{Admission, Release};
 use crate::error::RunError;
 use crate::server::SessionEventSender;
-use crate::socket::canonical;
+use crate::socket::{Accepted, ReservedListener, canonical};
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use caudal_sys::poll::poll_readable;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The maximum number of connections that have not sent their line.
-const MAX_PENDING: usize = 256;
 /// The stack of a session's thread, bytes.
 const SESSION_STACK_BYTES: usize = 256 << 10;
 /// The time the sessions of a server that is stopped may take to end.
@@ -57,7 +54,7 @@ impl NttcpServer {
         };
         let acceptor = thread::Builder::new()
             .name("nttcp".to_owned())
-            .spawn(move || acceptor.run(&listener))
+            .spawn(move || acceptor.run(ReservedListener::new(listener)))
             .map_err(|cause| RunError::local("starting a thread", cause))?;
         Ok(Self {
             state,
@@ -97,45 +94,61 @@ struct NttcpAcceptor {
 }
 
 impl NttcpAcceptor {
-    fn run(mut self, listener: &TcpListener) {
-        let _ = listener.set_nonblocking(true);
+    fn run(mut self, mut listener: ReservedListener) {
         while !self.state.stop.is_requested() {
             if poll_readable(&[listener.as_fd(), self.state.stop.fd()], Some(ACCEPT_WAIT)).is_err()
             {
                 sleep_until(monotonic_ns() + 10_000_000);
             }
-            while let Ok((stream, peer)) = listener.accept() {
-                let peer = canonical(peer);
-                if let Err(reason) = self.begin_session(stream, peer) {
-                    self.state.send_refused(peer, reason);
-                }
-            }
+            self.accept(&mut listener);
             join_finished(&mut self.sessions);
         }
         join_within(self.sessions, STOP_TIMEOUT);
     }
 
+    /// Accepts the connections that are waiting.
+    fn accept(&mut self, listener: &mut ReservedListener) {
+        loop {
+            let (peer, begun) = match listener.accept() {
+                Ok(Accepted::Stream(stream, peer)) => {
+                    let peer = canonical(peer);
+                    (peer, self.begin_session(stream, peer))
+                }
+                Ok(Accepted::Closed(peer)) => {
+                    let reason = "no descriptor is left for it".to_owned();
+                    (canonical(peer), Err(reason))
+                }
+                Ok(Accepted::Nothing) => return,
+                Err(_) => return sleep_until(monotonic_ns() + 5_000_000),
+            };
+            if let Err(reason) = begun {
+                self.state.send_refused(peer, reason);
+            }
+            if self.state.stop.is_requested() {
+                return;
+            }
+        }
+    }
+
     fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
         self.state.admission.check_address(peer.ip())?;
         // A client that has not sent its line occupies no slot, and cannot keep others out of one.
-        if self.state.pending.load(Relaxed) >= MAX_PENDING {
-            return Err("too many connections have sent nothing".to_owned());
-        }
-        self.state.pending.fetch_add(1, Relaxed);
+        let pending = self
+            .state
+            .pending
+            .take_any(peer.ip(), || Release::of_connection(&stream))
+            .map_err(|error| error.to_string())?;
         let state = Arc::clone(&self.state);
         let session = thread::Builder::new()
             .name("nttcp session".to_owned())
             .stack_size(SESSION_STACK_BYTES)
-            .spawn(move || server_session::serve(&state, stream, peer));
+            .spawn(move || server_session::serve(&state, stream, peer, pending));
         match session {
             Ok(session) => {
                 self.sessions.push(session);
                 Ok(())
             }
-            Err(cause) => {
-                self.state.pending.fetch_sub(1, Relaxed);
-                Err(format!("no thread for it: {cause}"))
-            }
+            Err(cause) => Err(format!("no thread for it: {cause}")),
         }
     }
 }

@@ -5,6 +5,8 @@ use super::data_socket::{DATA_TIMEOUT, DataDialogue, default_settings};
 use super::error::NttcpError;
 use super::server_state::NttcpState;
 use super::transfer::{Transfer, TransferLimits, TransferSettings};
+use crate::admission::{ClientSlot, Place};
+use crate::flow::LimitReached;
 use crate::server::SessionEventKind;
 use crate::socket::{DataSocket, canonical, data_connection};
 use caudal_core::event::{Agreement, EndedTest, Event};
@@ -14,9 +16,10 @@ use caudal_core::plan::{
 use caudal_core::sample::Role;
 use caudal_core::units::ByteCount;
 use caudal_wire::nttcp::{ResultRow, TransferRequest};
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::atomic::Ordering::Relaxed;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// The time a client may take to send its line.
@@ -25,11 +28,11 @@ const LINE_TIMEOUT: Duration = Duration::from_secs(10);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Serves one client.
-pub(super) fn serve(state: &NttcpState, mut control: TcpStream, peer: SocketAddr) {
+pub(super) fn serve(state: &NttcpState, mut control: TcpStream, peer: SocketAddr, pending: Place) {
     let _ = control.set_nonblocking(false);
     let _ = control.set_nodelay(true);
     let line = read_line(&control, LINE_TIMEOUT, &[state.stop.fd()]);
-    state.pending.fetch_sub(1, Relaxed);
+    drop(pending);
     let answer = match line {
         Ok(None) => return,
         Ok(Some(line)) => answer(state, &control, peer, &line),
@@ -52,16 +55,20 @@ fn answer(
     peer: SocketAddr,
     line: &str,
 ) -> Result<String, String> {
-    let _slot = state.admission.admit(peer.ip())?;
+    let slot = state.admission.admit_patiently(peer.ip(), control)?;
     let session = NttcpSession {
         state,
         control,
         peer,
         number: state.next_session(),
+        slot: &slot,
     };
     let row = session.run(line).map_err(|error| error.to_string());
     session.send_kind(SessionEventKind::Left);
-    row
+    match slot.given_up() {
+        Some(reason) => Err(reason),
+        None => row,
+    }
 }
 
 /// A session of a client.
@@ -70,6 +77,7 @@ struct NttcpSession<'a> {
     control: &'a TcpStream,
     peer: SocketAddr,
     number: u64,
+    slot: &'a ClientSlot,
 }
 
 impl NttcpSession<'_> {
@@ -78,8 +86,13 @@ impl NttcpSession<'_> {
         if request.listen || request.version || request.help {
             return Err(NttcpError::NoTransfer);
         }
+        if let Some(max) = self.state.options.limits.max_bytes
+            && request.bytes() > max.get()
+        {
+            return Err(NttcpError::Limit(LimitReached::Bytes(max)));
+        }
         let tool = "nttcp".to_owned();
-        self.send_kind(SessionEventKind::Connected { tool });
+        self.send_kind(SessionEventKind::Connected { tool: tool.into() });
         self.send_event(Event::Agreed(Agreement {
             repeat: None,
             plan: plan_record(&request, self.peer),
@@ -99,15 +112,21 @@ impl NttcpSession<'_> {
         }));
         let number = u32::from(request.number.unwrap_or(1));
         let mark = char::from_digit(number, 10).unwrap_or('1');
-        Ok(row.show(mark, &request.format))
+        let row = row.show(mark, &request.format);
+        Ok(match request.verbose {
+            // A verbose client waits for this line and the empty one.
+            true => format!("{row}\nnttcp-{mark}: exiting\n"),
+            false => row,
+        })
     }
 
     fn transfer(&self, request: &TransferRequest) -> Result<ResultRow, NttcpError> {
         let options = &self.state.options;
         let limits = TransferLimits {
             idle_timeout: options.idle_timeout,
-            max_time: options.max_time,
-            max_rate: options.max_rate,
+            max_time: None,
+            max_rate: options.limits.max_rate,
+            server: Some(&options.limits),
             stop: vec![self.state.stop.fd()],
         };
         let dialogue = DataDialogue {
@@ -116,6 +135,7 @@ impl NttcpSession<'_> {
             peer: self.peer.ip(),
             request,
             limits: &limits,
+            notes: RefCell::default(),
         };
         let socket = if request.transmit {
             let patience = DATA_TIMEOUT.min(options.idle_timeout);
@@ -123,7 +143,13 @@ impl NttcpSession<'_> {
         } else {
             dialogue.accept(self.state.port.saturating_add(1))?
         };
+        self.slot.test_begins();
         let flow = self.opened(request, &socket);
+        let mut limits = limits.clone();
+        if request.udp && request.transmit {
+            // The control connection is the proof of the address: without it nothing more is sent there.
+            limits.stop.push(self.control.as_fd());
+        }
         let transfer = Transfer {
             request,
             limits: &limits,
@@ -166,7 +192,7 @@ fn plan_record(request: &TransferRequest, peer: SocketAddr) -> PlanRecord {
     PlanRecord {
         kind: Some(kind),
         transport: Some(transport),
-        peer: Some(peer.to_string()),
+        peer: Some(peer.to_string().into()),
         directions: Some(if request.transmit {
             Directions::Down
         } else {

@@ -1,12 +1,14 @@
 //! The state that all threads of a server of nttcp share.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, PlaceLimits, Places};
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
+use crate::session_limits::SessionLimits;
 use crate::stop::StopSignal;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The settings of a server of nttcp.
@@ -16,10 +18,8 @@ pub struct NttcpOptions {
     pub bind: Option<IpAddr>,
     /// The control port; 0 lets the kernel choose.
     pub port: u16,
-    /// The maximum rate of a test that the server sends, bit/s.
-    pub max_rate: Option<u64>,
-    /// The maximum duration of a test.
-    pub max_time: Option<Duration>,
+    /// The limits on each test.
+    pub limits: SessionLimits,
     /// The time a client may make no progress.
     pub idle_timeout: Duration,
 }
@@ -31,7 +31,7 @@ pub(super) struct NttcpState {
     pub(super) admission: Admission,
     pub(super) stop: StopSignal,
     /// Connections that have not sent their line.
-    pub(super) pending: AtomicUsize,
+    pub(super) pending: Arc<Places>,
     events: SessionEventSender,
     last_session: AtomicU64,
 }
@@ -48,7 +48,7 @@ impl NttcpState {
             port,
             admission,
             stop: StopSignal::new()?,
-            pending: AtomicUsize::new(0),
+            pending: Places::new(PlaceLimits::PENDING),
             events,
             last_session: AtomicU64::new(0),
         })
@@ -70,6 +70,12 @@ impl NttcpState {
 
     /// Reports a client that was refused.
     pub(super) fn send_refused(&self, peer: SocketAddr, reason: String) {
-        self.send_event(0, peer, SessionEventKind::Refused { reason });
+        self.send_event(
+            0,
+            peer,
+            SessionEventKind::Refused {
+                reason: reason.into(),
+            },
+        );
     }
 }

@@ -4,10 +4,12 @@ use super::datagram_sender::{END_MARKS, datagram_task};
 use super::datagrams::{FILL, MarkTimes, NttcpFormat, NttcpReader};
 use super::error::NttcpError;
 use crate::flow::{
-    ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender, FlowSet, FlowTask,
-    NewFlow, Payload, ReceiveMode, SendGrouping, StopAction, TcpClose, TcpReceiver, TcpSender,
-    UnsentDatagrams, WritePace, await_close,
+    BlockPolicy, ByteBudget, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,
+    FlowSet, FlowWork, LimitReached, NewFlow, Payload, PlannedEnd, ReceiveMode, SendGrouping,
+    StopAction, TcpClose, TcpReceiver, TcpSender, TestLimit, UnsentDatagrams, WritePace,
+    await_close,
 };
+use crate::session_limits::SessionLimits;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
 use caudal_core::event::Event;
@@ -36,8 +38,10 @@ pub(super) struct TransferLimits<'a> {
     pub(super) idle_timeout: Duration,
     /// Its maximum duration.
     pub(super) max_time: Option<Duration>,
-    /// The maximum rate to send at, bit/s.
-    pub(super) max_rate: Option<u64>,
+    /// The maximum rate to send at.
+    pub(super) max_rate: Option<BitRate>,
+    /// The limits of the server, where this end is one.
+    pub(super) server: Option<&'a SessionLimits>,
     /// Readable when it is to stop.
     pub(super) stop: Vec<BorrowedFd<'a>>,
 }
@@ -95,7 +99,11 @@ impl Transfer<'_> {
     ) -> Result<Transferred, NttcpError> {
         let marks: Arc<MarkTimes> = Arc::default();
         let socket = Arc::new(socket);
-        let mut set = FlowSet::new(StopAction::HalfClose)?;
+        let limit = self
+            .limits
+            .server
+            .map(|limits| TestLimit::new(limits, PlannedEnd::Unknown));
+        let mut set = FlowSet::limited(StopAction::HalfClose, limit)?;
         set.add(NewFlow {
             flow,
             role: self.role(),
@@ -129,7 +137,7 @@ impl Transfer<'_> {
         }
         let end = ends
             .pop()
-            .ok_or_else(|| NttcpError::Flow("its thread did not end".to_owned()))?;
+            .ok_or_else(|| NttcpError::Flow("its thread did not end".into()))?;
         let elapsed = marks
             .elapsed()
             .unwrap_or_else(|| Duration::from_nanos(ended_ns));
@@ -149,6 +157,9 @@ impl Transfer<'_> {
             Some(StopReason::Idle(_)) if is_datagrams_received && transferred.row.bytes > 0 => {}
             Some(StopReason::Idle(seconds)) => return Err(NttcpError::Idle(seconds)),
             Some(StopReason::Stopped) if is_datagrams_received => return Err(NttcpError::Stopped),
+            // What this end sends is complete up to its limit.
+            Some(StopReason::Limit(LimitReached::Time)) if self.request.transmit => {}
+            Some(StopReason::Limit(reached)) => return Err(NttcpError::Limit(reached)),
             Some(StopReason::Stopped | StopReason::TimeOver) => {}
             None => {
                 if let Some(failure) = &transferred.end.failure {
@@ -169,6 +180,7 @@ impl Transfer<'_> {
             stop: self.limits.stop.clone(),
             quit: self.settings.quit,
             stop_grace: Duration::ZERO,
+            activity: None,
         }
     }
 
@@ -200,7 +212,7 @@ impl Transfer<'_> {
         }
     }
 
-    fn task(&self, socket: &DataSocket, marks: &Arc<MarkTimes>) -> FlowTask {
+    fn task(&self, socket: &DataSocket, marks: &Arc<MarkTimes>) -> FlowWork {
         match (socket, self.role()) {
             (DataSocket::Tcp(_), Role::Sender) => self.tcp_sender().into_task(),
             (DataSocket::Tcp(_), Role::Receiver) => self.tcp_receiver().into_task(),
@@ -219,16 +231,17 @@ impl Transfer<'_> {
     fn tcp_sender(&self) -> TcpSender {
         let length = self.request.length.min(MAX_BUFFER) as usize;
         let pace = WritePace {
-            rate: self.limits.max_rate.map(BitRate::from_bps),
+            rate: self.limits.max_rate,
             burst: 1,
             gap_ns: self.gap_ns(),
+            blocks: BlockPolicy::Pieces,
         };
         TcpSender {
             payload: Payload::Block(Arc::new(vec![FILL; length])),
             length,
             pace: (pace.rate.is_some() || pace.gap_ns > 0).then_some(pace),
             budget: ByteBudget::new(Some(self.request.bytes())),
-            close: TcpClose::KeepOpen { drain: false },
+            close: TcpClose::KeepOpen,
             peer_may_close: false,
             bytes_before: 0,
         }
@@ -252,11 +265,11 @@ impl Transfer<'_> {
         let (gap_ns, rate) = (self.gap_ns(), self.limits.max_rate);
         let pace = match rate {
             Some(rate) if gap_ns > 0 => {
-                let rate_gap_ns = u64::from(length) * 8_000_000_000 / rate.max(1);
+                let rate_gap_ns = u64::from(length) * 8_000_000_000 / rate.bps().max(1);
                 DatagramPace::Gap(gap_ns.max(rate_gap_ns))
             }
             None if gap_ns > 0 => DatagramPace::Gap(gap_ns),
-            rate => DatagramPace::from_rate(rate.map(BitRate::from_bps)),
+            rate => DatagramPace::from_rate(rate),
         };
         DatagramSender {
             format: NttcpFormat,

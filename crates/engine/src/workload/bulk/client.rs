@@ -90,14 +90,14 @@ impl BulkClientHalf {
             if !has_progress {
                 return Err(error);
             }
-            let lost = || CutShort::Lost(error.to_string());
+            let lost = || CutShort::Lost(error.to_string().into());
             return Ok(Some(ended.cut_short.take().unwrap_or_else(lost)));
         }
         if ended.cut_short.is_some() || ended.report.is_some() {
             return Ok(ended.cut_short.take());
         }
         if has_progress {
-            return Ok(Some(CutShort::Lost(MISSING.to_owned())));
+            return Ok(Some(CutShort::Lost(MISSING.into())));
         }
         Err(RunError::Silent {
             waiting_for: "the peer's last counts",

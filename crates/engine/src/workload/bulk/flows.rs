@@ -2,13 +2,19 @@
 
 use super::super::workload::OpenFlow;
 use crate::error::RunError;
-use crate::flow::{FlowSet, NewFlow, StopAction, role};
+use crate::flow::{FlowSet, NewFlow, PlannedEnd, StopAction, TestLimit, role};
 use crate::options::LocalOptions;
-use caudal_core::plan::{BulkPlan, Direction};
+use crate::session_limits::SessionLimits;
+use caudal_core::plan::{BulkPlan, Direction, TestEnd};
 use caudal_core::sample::Role;
 
 /// The part of a bulk transfer that depends on its transport.
 pub(crate) trait BulkTasks {
+    /// The size of the block that the sending flows share, bytes.
+    fn shared_bytes(&self) -> u64 {
+        0
+    }
+
     /// One end of a flow, ready to be started.
     ///
     /// # Errors
@@ -32,11 +38,35 @@ pub(crate) struct BulkFlows {
 }
 
 impl BulkFlows {
-    /// Starts the threads of `flows`.
+    /// Starts the threads of a server's `flows`, within its limits.
     ///
     /// # Errors
-    /// When this machine does not grant what they need.
-    pub(crate) fn spawn(
+    /// When this machine does not grant what they need, or the memory for clients is used up.
+    pub(crate) fn spawn_limited(
+        bulk: &BulkPlan,
+        flows: Vec<OpenFlow>,
+        tasks: &mut dyn BulkTasks,
+        options: &LocalOptions,
+        limits: &SessionLimits,
+    ) -> Result<Self, RunError> {
+        let end = match bulk.end {
+            TestEnd::Time(_) => PlannedEnd::ByItself,
+            TestEnd::Bytes(_) => PlannedEnd::Unknown,
+        };
+        let limit = TestLimit::new(limits, end);
+        let mut set = FlowSet::limited(StopAction::HalfClose, Some(limit))?;
+        if flows
+            .iter()
+            .any(|open| open.flow.direction == Direction::Down)
+        {
+            set.reserve(tasks.shared_bytes())?;
+        }
+        Self::spawn_in(set, bulk, flows, false, tasks, options)
+    }
+
+    /// Starts the threads of `flows` in `set`.
+    fn spawn_in(
+        mut set: FlowSet,
         bulk: &BulkPlan,
         flows: Vec<OpenFlow>,
         is_client: bool,
@@ -46,7 +76,6 @@ impl BulkFlows {
         let direction = flows
             .first()
             .map_or(Direction::Up, |open| open.flow.direction);
-        let mut set = FlowSet::new(StopAction::HalfClose)?;
         for (nth, flow) in flows.into_iter().enumerate() {
             let role = role(flow.flow.direction, is_client);
             let new = tasks.new_flow(flow, role, options)?;
@@ -62,10 +91,10 @@ impl BulkFlows {
         })
     }
 
-    /// The flows of each direction that has any, up first.
+    /// Starts the threads of a client's flows: those of each direction that has any, up first.
     ///
     /// # Errors
-    /// As [`Self::spawn`].
+    /// When this machine does not grant what they need.
     pub(crate) fn spawn_by_direction(
         bulk: &BulkPlan,
         flows: Vec<OpenFlow>,
@@ -78,7 +107,10 @@ impl BulkFlows {
         [up, down]
             .into_iter()
             .filter(|flows| !flows.is_empty())
-            .map(|flows| Self::spawn(bulk, flows, true, &mut *new_tasks(), options))
+            .map(|flows| {
+                let set = FlowSet::new(StopAction::HalfClose)?;
+                Self::spawn_in(set, bulk, flows, true, &mut *new_tasks(), options)
+            })
             .collect()
     }
 }

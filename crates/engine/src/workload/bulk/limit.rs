@@ -2,20 +2,17 @@
 
 use super::super::limits::ServerLimits;
 use caudal_core::plan::{BulkPlan, Omit, Rate, TestEnd};
-use caudal_core::units::BitRate;
 
 /// Changes a plan to fit a server's limits: the changes, as text for the client.
 pub(crate) fn limit(plan: &mut BulkPlan, limits: &ServerLimits) -> Vec<String> {
     let mut changed = Vec::new();
-    if let Some(max) = limits.rate_per_flow(plan.parallel) {
-        let asked = plan.rate.limit().map_or(u64::MAX, BitRate::bps);
-        if asked > max {
-            let max = BitRate::from_bps(max);
-            plan.rate = Rate::Limit(max);
-            changed.push(format!("the server allows {max} a flow"));
-        }
+    if let Some(max) = limits.session.rate_per_flow(plan.parallel)
+        && plan.rate.limit().is_none_or(|asked| asked > max)
+    {
+        plan.rate = Rate::Limit(max);
+        changed.push(format!("the server allows {max} a flow"));
     }
-    if let (Some(max), TestEnd::Time(time)) = (limits.max_time, plan.end) {
+    if let (Some(max), TestEnd::Time(time)) = (limits.session.max_time, plan.end) {
         let omitted = plan.omitted();
         if time + omitted > max {
             let mut change = format!("the server allows {} s a test", max.as_secs_f64());
@@ -28,6 +25,12 @@ pub(crate) fn limit(plan: &mut BulkPlan, limits: &ServerLimits) -> Vec<String> {
             }
             changed.push(change);
         }
+    }
+    if let (Some(max), TestEnd::Bytes(bytes)) = (limits.session.max_bytes, plan.end)
+        && bytes > max
+    {
+        plan.end = TestEnd::Bytes(max);
+        changed.push(format!("the server allows {max} a test"));
     }
     changed
 }

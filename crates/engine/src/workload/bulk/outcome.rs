@@ -4,6 +4,7 @@ use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd, FlowRecord, Role, Sample};
+use caudal_core::text::ExternalText;
 
 /// The measurements of a bulk transfer.
 #[derive(Debug, Clone)]
@@ -11,7 +12,7 @@ pub struct BulkOutcome {
     /// The plan both ends held.
     pub plan: Plan,
     /// The changes the server made to it.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
     /// Every flow.
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.
@@ -33,10 +34,9 @@ pub(crate) fn flow_records(flows: &[PlannedFlow], ends: &[FlowEnd]) -> Vec<FlowR
     };
     flows
         .iter()
-        .map(|flow| FlowRecord {
-            flow: *flow,
-            sender: find(flow.id, Role::Sender),
-            receiver: find(flow.id, Role::Receiver),
+        .map(|flow| {
+            let end = |role| find(flow.id, role);
+            FlowRecord::new(*flow, end(Role::Sender), end(Role::Receiver))
         })
         .collect()
 }

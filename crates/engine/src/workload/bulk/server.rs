@@ -1,6 +1,7 @@
 //! The server's half of a bulk transfer.
 
 use super::flows::BulkFlows;
+use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::plan::Ticks;
@@ -53,14 +54,17 @@ impl ServerHalf for BulkServerHalf {
         self.flows.set.start();
     }
 
+    fn limit_reached(&self, now_ns: u64) -> Option<LimitReached> {
+        self.flows.set.limit_reached(now_ns)
+    }
+
+    fn limit_due_ns(&self) -> Option<u64> {
+        self.flows.set.limit_due_ns()
+    }
+
     fn ending(&self, limits: &ServerLimits) -> ServerEnding {
         let ns = |time: std::time::Duration| time.as_nanos() as u64;
-        // A plan that ends by time is within the limit already.
-        let max_time = limits
-            .max_time
-            .filter(|_| self.flows.bulk.bytes().is_some());
         ServerEnding {
-            max_ns: max_time.map(ns),
             overdue_ns: self.ticks.total().map(|total| ns(total) + OVERDUE_NS),
             idle_ns: ns(limits.idle_timeout),
         }

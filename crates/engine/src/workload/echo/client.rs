@@ -13,6 +13,7 @@ use crate::workload::workload::{ClientHalf, EndedDialogue, OpenFlow};
 use caudal_core::echo::{ClockOffset, ClockOffsetLine, EchoRecord, EchoSeries};
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::EchoPlan;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::timestamps;
 use caudal_wire::message::ToClient;
@@ -129,21 +130,20 @@ impl EchoClientHalf {
     }
 
     /// The error of a test in which no reply came.
-    fn nothing_measured(&self, ended: EndedDialogue, failure: Option<String>) -> RunError {
+    fn nothing_measured(&self, ended: EndedDialogue, failure: Option<ExternalText>) -> RunError {
         match ended.error {
             Some(error @ (RunError::Protocol(_) | RunError::Interrupted)) => return error,
             Some(RunError::Refused { message, .. }) => return RunError::Flows(message),
-            Some(error) => return RunError::Flows(error.to_string()),
+            Some(error) => return RunError::Flows(error.to_string().into()),
             None => {}
         }
         match (ended.cut_short, failure) {
             (Some(CutShort::Interrupted), _) => RunError::Interrupted,
-            (Some(reason), _) => RunError::Flows(reason.to_string()),
+            (Some(reason), _) => RunError::Flows(reason.to_string().into()),
             (None, Some(failure)) => RunError::Flows(failure),
-            (None, None) => RunError::Flows(format!(
-                "no reply came within {} s",
-                self.plan.timeout.as_secs_f64()
-            )),
+            (None, None) => RunError::Flows(
+                format!("no reply came within {} s", self.plan.timeout.as_secs_f64()).into(),
+            ),
         }
     }
 }
@@ -214,7 +214,7 @@ impl ClientHalf for EchoClientHalf {
         }
         let mut cut_short = ended.cut_short.take();
         if let (None, false, Some(error)) = (&cut_short, ended.was_over, &ended.error) {
-            cut_short = Some(CutShort::Lost(error.to_string()));
+            cut_short = Some(CutShort::Lost(error.to_string().into()));
         }
         let all_failed = results.iter().all(|result| result.failure.is_some());
         if cut_short.is_none() && all_failed {

@@ -9,6 +9,7 @@ use crate::wakeup::Waker;
 use caudal_core::echo::EchoSeries;
 use caudal_core::event::Event;
 use caudal_core::sample::Granted;
+use caudal_core::text::ExternalText;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,7 +24,7 @@ pub(super) struct ConnectionThread {
     socket: Arc<DataSocket>,
     signals: Arc<FlowSignals>,
     connect_time: Option<Duration>,
-    thread: Option<JoinHandle<(Vec<EchoSeries>, Option<String>)>>,
+    thread: Option<JoinHandle<(Vec<EchoSeries>, Option<ExternalText>)>>,
 }
 
 /// The measurements of one connection.
@@ -32,7 +33,7 @@ pub(super) struct ConnectionResult {
     pub(super) series: Vec<EchoSeries>,
     pub(super) granted: Granted,
     pub(super) connect_time: Option<Duration>,
-    pub(super) failure: Option<String>,
+    pub(super) failure: Option<ExternalText>,
 }
 
 /// A connection's membership in the barrier, given up when its thread ends, however that happens.
@@ -90,7 +91,7 @@ impl ConnectionThread {
                             membership.waker.wake();
                         }
                         Ok(None) => break None,
-                        Err(failure) => break Some(failure),
+                        Err(failure) => break Some(failure.into()),
                     }
                 };
                 (prober.into_series(), failure)
@@ -127,7 +128,7 @@ impl ConnectionThread {
                 ..result
             },
             Some(Err(_)) => ConnectionResult {
-                failure: Some("its thread ended in an error of the program".to_owned()),
+                failure: Some("its thread ended in an error of the program".into()),
                 ..result
             },
             None => result,

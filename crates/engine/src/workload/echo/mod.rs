@@ -3,6 +3,7 @@
 mod barrier;
 mod client;
 mod connection;
+mod message_buffer;
 mod outcome;
 mod probe;
 mod prober;
@@ -18,7 +19,6 @@ use crate::error::RunError;
 use crate::options::LocalOptions;
 use crate::socket::SocketSettings;
 use caudal_core::plan::{EchoPlan, Plan, Transport};
-use caudal_core::units::BitRate;
 use caudal_wire::datagram::tag;
 use caudal_wire::echo::STAMPED_BYTES;
 use caudal_wire::preamble::TestToken;
@@ -42,10 +42,9 @@ impl Workload for EchoWorkload {
     }
 
     fn limit(&mut self, limits: &ServerLimits) -> Vec<String> {
-        let max = limits.rate_per_flow(self.plan.clients);
-        let change = max.map(BitRate::from_bps).map(|max| {
-            format!("the server allows {max} a connection: messages beyond that wait there")
-        });
+        let max = limits.session.max_rate;
+        let change = max
+            .map(|max| format!("the server allows {max} a test: messages beyond that wait there"));
         change.into_iter().collect()
     }
 
@@ -88,8 +87,7 @@ impl Workload for EchoWorkload {
         _token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
-        let max_bps = limits.rate_per_flow(self.plan.clients);
-        let half = EchoServerHalf::spawn(&self.plan, flows, max_bps)?;
+        let half = EchoServerHalf::spawn(&self.plan, flows, &limits.session)?;
         Ok(Box::new(half))
     }
 }

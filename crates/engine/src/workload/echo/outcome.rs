@@ -5,6 +5,7 @@ use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::EchoPlan;
 use caudal_core::sample::{FlowEnd, Granted};
+use caudal_core::text::ExternalText;
 use std::time::Duration;
 
 /// One connection after a round-trip test.
@@ -19,7 +20,7 @@ pub struct EchoConnection {
     /// The final report of the server's end; `None` when it did not report.
     pub server: Option<FlowEnd>,
     /// The reason why it ended before its time.
-    pub failure: Option<String>,
+    pub failure: Option<ExternalText>,
 }
 
 /// The measurements of a round-trip test.
@@ -28,7 +29,7 @@ pub struct EchoOutcome {
     /// The plan both ends held.
     pub plan: EchoPlan,
     /// The changes the server made to it.
-    pub changed: Vec<String>,
+    pub changed: Vec<ExternalText>,
     /// Every connection.
     pub connections: Vec<EchoConnection>,
     /// The round-trip times.

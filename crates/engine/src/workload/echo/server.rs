@@ -3,15 +3,18 @@
 //! One thread for each connection, so that none waits for another. A TCP message is read whole before any of it is sent back; a
 //! datagram is sent back as it came, on a schedule with the times of [`caudal_wire::echo`] written into it.
 
+use super::message_buffer::MessageBuffer;
 use crate::error::RunError;
-use crate::flow::{FlowCounters, FlowSignals};
+use crate::flow::{FlowCounters, FlowSignals, LimitReached, PlannedEnd, TestLimit};
 use crate::opening::reply_to_proof;
+use crate::session_limits::SessionLimits;
 use crate::socket::{DataSocket, granted_tcp, granted_udp};
+use crate::wakeup::{Waker, Wakeup};
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
-use caudal_sys::clock::{monotonic_ns, sleep_until};
+use caudal_sys::clock::monotonic_ns;
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement, stamp_reply};
 use caudal_wire::message::{FinalReport, ToClient};
@@ -23,8 +26,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 
 const STACK_BYTES: usize = 64 << 10;
-/// The maximum sleep before a thread looks whether it is stopped, ns.
-const MAX_SLEEP_NS: u64 = 50_000_000;
 /// The number of mean gaps of a schedule that may pass without a message: an exponential gap is longer once in ten million.
 const MAX_GAPS: u32 = 16;
 
@@ -38,7 +39,12 @@ struct EchoThread {
 }
 
 impl EchoThread {
-    fn spawn(plan: &EchoPlan, open: OpenFlow, max_bps: Option<u64>) -> Result<Self, RunError> {
+    fn spawn(
+        plan: &EchoPlan,
+        open: OpenFlow,
+        limit: &Arc<TestLimit>,
+        ended: Waker,
+    ) -> Result<Self, RunError> {
         let mut echo = Self {
             flow: open.flow,
             socket: Arc::new(open.socket),
@@ -51,10 +57,7 @@ impl EchoThread {
             Arc::clone(&echo.counters),
             Arc::clone(&echo.signals),
         );
-        let limiter = max_bps.map(|max_bps| RateLimiter {
-            max_bps,
-            free_at_ns: 0,
-        });
+        let limit = Arc::clone(limit);
         let max_size = plan.sizes.iter().max().copied().unwrap_or(1);
         let is_stamped = plan.is_scheduled();
         let thread = thread::Builder::new()
@@ -64,13 +67,14 @@ impl EchoThread {
                 counters.attach_thread();
                 let result = match &*socket {
                     DataSocket::Tcp(stream) => {
-                        echo_tcp(stream, max_size, limiter, &counters, &signals)
+                        echo_tcp(stream, max_size, &limit, &counters, &signals)
                     }
                     DataSocket::Udp(socket) => {
-                        echo_udp(socket, is_stamped, limiter, &counters, &signals)
+                        echo_udp(socket, is_stamped, &limit, &counters, &signals)
                     }
                 };
                 counters.detach_thread();
+                ended.wake();
                 result
             })
             .map_err(|cause| RunError::local("starting a thread", cause))?;
@@ -102,7 +106,7 @@ impl EchoThread {
             spacing: None,
             sequence: None,
             delay: None,
-            failure,
+            failure: failure.map(Into::into),
         }
     }
 }
@@ -120,6 +124,9 @@ impl Drop for EchoThread {
 pub(super) struct EchoServerHalf {
     plan: EchoPlan,
     echoes: Vec<EchoThread>,
+    limit: Arc<TestLimit>,
+    /// Woken when a connection has ended.
+    ended: Wakeup,
     client_stopped: bool,
 }
 
@@ -128,15 +135,22 @@ impl EchoServerHalf {
     pub(super) fn spawn(
         plan: &EchoPlan,
         flows: Vec<OpenFlow>,
-        max_bps: Option<u64>,
+        limits: &SessionLimits,
     ) -> Result<Self, RunError> {
+        let limit = Arc::new(TestLimit::new(limits, PlannedEnd::Unknown));
+        let pipe = |cause| RunError::local("opening a pipe", cause);
         let mut half = Self {
             plan: plan.clone(),
             echoes: Vec::with_capacity(flows.len()),
+            ended: Wakeup::new().map_err(pipe)?,
+            limit,
             client_stopped: false,
         };
         for open in flows {
-            half.echoes.push(EchoThread::spawn(plan, open, max_bps)?);
+            half.limit.add_receiver();
+            let ended = half.ended.waker().map_err(pipe)?;
+            half.echoes
+                .push(EchoThread::spawn(plan, open, &half.limit, ended)?);
         }
         Ok(half)
     }
@@ -144,14 +158,24 @@ impl EchoServerHalf {
 
 impl ServerHalf for EchoServerHalf {
     fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
-        Vec::new()
+        vec![self.ended.fd()]
     }
 
     fn due_ns(&self) -> Option<u64> {
         None
     }
 
-    fn start(&mut self) {}
+    fn start(&mut self) {
+        self.limit.start(monotonic_ns());
+    }
+
+    fn limit_reached(&self, now_ns: u64) -> Option<LimitReached> {
+        self.limit.reached(now_ns)
+    }
+
+    fn limit_due_ns(&self) -> Option<u64> {
+        self.limit.due_ns()
+    }
 
     fn ending(&self, limits: &ServerLimits) -> ServerEnding {
         let mut idle = limits.idle_timeout;
@@ -159,13 +183,13 @@ impl ServerHalf for EchoServerHalf {
             idle = idle.max(period * MAX_GAPS);
         }
         ServerEnding {
-            max_ns: limits.max_time.map(|max| max.as_nanos() as u64),
             overdue_ns: None,
             idle_ns: idle.as_nanos() as u64,
         }
     }
 
     fn advance(&mut self, _now_ns: u64) -> Vec<ToClient> {
+        self.ended.reset();
         Vec::new()
     }
 
@@ -200,37 +224,15 @@ impl ServerHalf for EchoServerHalf {
     }
 }
 
-/// The limiter that keeps a connection within the rate the server allows.
-struct RateLimiter {
-    max_bps: u64,
-    free_at_ns: u64,
-}
-
-impl RateLimiter {
-    /// Waits until `bytes` may be sent back; `false` when the connection is stopped meanwhile.
-    fn wait(&mut self, bytes: usize, signals: &FlowSignals) -> bool {
-        while monotonic_ns() < self.free_at_ns {
-            if signals.is_stopped() {
-                return false;
-            }
-            sleep_until(self.free_at_ns.min(monotonic_ns() + MAX_SLEEP_NS));
-        }
-        let takes = bytes as u128 * 8_000_000_000 / u128::from(self.max_bps.max(1));
-        let takes = u64::try_from(takes).unwrap_or(u64::MAX);
-        self.free_at_ns = self.free_at_ns.max(monotonic_ns()).saturating_add(takes);
-        true
-    }
-}
-
 /// Sends messages back as announced until the client closes.
 fn echo_tcp(
     mut stream: &TcpStream,
     max_size: u32,
-    mut limiter: Option<RateLimiter>,
+    limit: &TestLimit,
     counters: &FlowCounters,
     signals: &FlowSignals,
 ) -> io::Result<()> {
-    let mut buffer = Vec::new();
+    let mut buffer = MessageBuffer::new(limit)?;
     let mut announcement = [0; ANNOUNCEMENT_BYTES];
     while !is_over(stream.read_exact(&mut announcement), signals)? {
         let Some(Announcement { size, count }) = Announcement::decode(&announcement, max_size)
@@ -245,14 +247,14 @@ fn echo_tcp(
         if is_over(stream.write_all(&announcement), signals)? {
             break;
         }
-        buffer.resize(size as usize, 0);
         for _ in 0..count {
-            if is_over(stream.read_exact(&mut buffer), signals)?
-                || limiter
-                    .as_mut()
-                    .is_some_and(|limiter| !limiter.wait(buffer.len(), signals))
-                || is_over(stream.write_all(&buffer), signals)?
-            {
+            let read = buffer.read(stream, size as usize, limit, signals);
+            let written = match read {
+                Ok(Some(message)) => stream.write_all(message),
+                Ok(None) => return Ok(()),
+                Err(cause) => Err(cause),
+            };
+            if is_over(written, signals)? {
                 return Ok(());
             }
             counters.bytes.fetch_add(u64::from(size), Relaxed);
@@ -276,10 +278,11 @@ fn is_over(done: io::Result<()>, signals: &FlowSignals) -> io::Result<bool> {
 fn echo_udp(
     socket: &UdpSocket,
     is_stamped: bool,
-    mut limiter: Option<RateLimiter>,
+    limit: &TestLimit,
     counters: &FlowCounters,
     signals: &FlowSignals,
 ) -> io::Result<()> {
+    let _memory = limit.server().memory.reserve(u64::from(MAX_DATAGRAM))?;
     let mut buffer = vec![0; MAX_DATAGRAM as usize];
     while !signals.is_stopped() {
         let size = match socket.recv(&mut buffer) {
@@ -302,11 +305,13 @@ fn echo_udp(
             let received_ns = monotonic_ns();
             stamp_reply(message, received_ns, monotonic_ns());
         }
-        if limiter
-            .as_mut()
-            .is_some_and(|limiter| !limiter.wait(size, signals))
-        {
+        if !limit.wait_to_read(signals) {
             return Ok(());
+        }
+        if !limit.is_unlimited() {
+            limit
+                .take_stream(size as u64, monotonic_ns())
+                .map_err(io::Error::other)?;
         }
         if socket.send(message).is_ok() {
             counters.bytes.fetch_add(size as u64, Relaxed);

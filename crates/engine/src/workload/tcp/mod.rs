@@ -45,6 +45,7 @@ impl Workload for TcpWorkload {
             congestion: self.plan.congestion.clone(),
             no_delay: self.plan.no_delay,
             dscp: self.plan.bulk.dscp,
+            flow_label: None,
             mptcp: self.plan.mptcp,
             ..SocketSettings::new(Transport::Tcp)
         }
@@ -71,11 +72,17 @@ impl Workload for TcpWorkload {
         &self,
         flows: Vec<OpenFlow>,
         token: TestToken,
-        _limits: &ServerLimits,
+        limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
         let mut tasks = TcpTasks::new(&self.plan, tag(token));
         let options = LocalOptions::default();
-        let flows = BulkFlows::spawn(&self.plan.bulk, flows, false, &mut tasks, &options)?;
+        let flows = BulkFlows::spawn_limited(
+            &self.plan.bulk,
+            flows,
+            &mut tasks,
+            &options,
+            &limits.session,
+        )?;
         Ok(Box::new(BulkServerHalf::new(flows, false)))
     }
 }
@@ -83,23 +90,23 @@ impl Workload for TcpWorkload {
 /// The tasks of the flows of one end.
 struct TcpTasks {
     plan: TcpPlan,
-    /// The generated block, shared by all flows.
-    block: Arc<Vec<u8>>,
+    tag: u32,
+    /// The generated block, shared by all flows that send.
+    block: Option<Arc<Vec<u8>>>,
     budget: Arc<ByteBudget>,
 }
 
 impl TcpTasks {
     fn new(plan: &TcpPlan, tag: u32) -> Self {
-        let mut block = vec![0; plan.bulk.length as usize];
-        fill_payload(&mut block, tag);
         Self {
             plan: plan.clone(),
-            block: Arc::new(block),
+            tag,
+            block: None,
             budget: ByteBudget::new(plan.bulk.bytes().map(ByteCount::get)),
         }
     }
 
-    fn payload(&self, options: &LocalOptions) -> Result<Payload, RunError> {
+    fn payload(&mut self, options: &LocalOptions) -> Result<Payload, RunError> {
         let length = self.plan.bulk.length as usize;
         if let Some(path) = &options.tcp.file {
             return Payload::open(path, length)
@@ -110,10 +117,16 @@ impl TcpTasks {
                 .map_err(|cause| RunError::local("preparing pages for zero copy", cause))?;
             return Ok(Payload::Pages(pages));
         }
-        Ok(Payload::Block(Arc::clone(&self.block)))
+        let tag = self.tag;
+        let block = self.block.get_or_insert_with(|| {
+            let mut block = vec![0; length];
+            fill_payload(&mut block, tag);
+            Arc::new(block)
+        });
+        Ok(Payload::Block(Arc::clone(block)))
     }
 
-    fn sender(&self, options: &LocalOptions) -> Result<TcpSender, RunError> {
+    fn sender(&mut self, options: &LocalOptions) -> Result<TcpSender, RunError> {
         Ok(TcpSender {
             payload: self.payload(options)?,
             length: self.plan.bulk.length as usize,
@@ -138,6 +151,10 @@ impl TcpTasks {
 }
 
 impl BulkTasks for TcpTasks {
+    fn shared_bytes(&self) -> u64 {
+        u64::from(self.plan.bulk.length)
+    }
+
     fn new_flow(
         &mut self,
         open: OpenFlow,

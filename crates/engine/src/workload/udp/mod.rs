@@ -8,7 +8,7 @@ use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
 use crate::error::RunError;
 use crate::flow::{
     CreditId, DatagramFormat, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,
-    FlowTask, NewFlow, SendGrouping, UnsentDatagrams,
+    FlowWork, NewFlow, SendGrouping, UnsentDatagrams,
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings, granted_batched_udp};
@@ -68,11 +68,17 @@ impl Workload for UdpWorkload {
         &self,
         flows: Vec<OpenFlow>,
         token: TestToken,
-        _limits: &ServerLimits,
+        limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
         let mut tasks = UdpTasks::new(&self.plan, tag(token), true);
         let options = LocalOptions::default();
-        let flows = BulkFlows::spawn(&self.plan.bulk, flows, false, &mut tasks, &options)?;
+        let flows = BulkFlows::spawn_limited(
+            &self.plan.bulk,
+            flows,
+            &mut tasks,
+            &options,
+            &limits.session,
+        )?;
         Ok(Box::new(BulkServerHalf::new(flows, true)))
     }
 }
@@ -100,7 +106,7 @@ impl UdpTasks {
         (bulk.same_machine && bulk.rate == Rate::Max).then_some(CreditId { flow, tag })
     }
 
-    fn send_task(&self, format: NativeFormat) -> FlowTask {
+    fn send_task(&self, format: NativeFormat) -> FlowWork {
         let bulk = &self.plan.bulk;
         DatagramSender {
             format,
@@ -116,7 +122,7 @@ impl UdpTasks {
         .into_task()
     }
 
-    fn receive_task(&self, format: NativeFormat) -> FlowTask {
+    fn receive_task(&self, format: NativeFormat) -> FlowWork {
         let length = self.plan.bulk.length;
         let reader = NativeReader::new(format, self.is_server, self.credit(format.flow), length);
         let mut receiver =

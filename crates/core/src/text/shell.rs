@@ -1,12 +1,4 @@
-//! Text from outside, and text for a shell.
-
-/// The text on one line, with a space for every control character, so that text of a peer cannot move the cursor.
-#[must_use]
-pub fn on_one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
-}
+//! Text for a shell.
 
 /// The command line of `caudal` with these arguments, quoted for a shell.
 #[must_use]
@@ -37,10 +29,5 @@ mod tests {
         assert_eq!(shell_quoted("100M"), "100M");
         assert_eq!(shell_quoted("a b"), "'a b'");
         assert_eq!(shell_quoted("it's"), r"'it'\''s'");
-    }
-
-    #[test]
-    fn control_characters_become_spaces() {
-        assert_eq!(on_one_line("a\nb\x1b[2J"), "a b [2J");
     }
 }

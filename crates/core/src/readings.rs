@@ -1,0 +1,203 @@
+//! The states in which the two ends of a TCP connection were found, counted between samples.
+//!
+//! A sample shows a connection at one time, often a second apart. What it waits for shows in many readings: they are made every
+//! few milliseconds beside the data path, and only their counts are kept.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The states in which a TCP sender's connection was found; counts and sums only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SenderReadings {
+    /// Readings.
+    pub count: u64,
+    /// Of these, readings with nothing left to send and room in the congestion window and the receiver's.
+    pub out_of_data: u64,
+    /// Readings of these in which the sending thread ran or waited for a processor.
+    pub runnable: u64,
+    /// Readings with data to send, room in both windows, and pacing in use.
+    pub paced: u64,
+    /// Readings in slow start, before the first retransmission.
+    pub slow_start: u64,
+    /// Readings whose round-trip time was a quarter and a millisecond above the minimum: data was waiting in a queue.
+    pub queued: u64,
+    /// The sum of the smoothed round-trip times, µs.
+    pub rtt_sum_us: u64,
+    /// The sum of the congestion windows, bytes.
+    pub cwnd_sum_bytes: u64,
+    /// The sum of the payload in flight, bytes.
+    pub in_flight_sum_bytes: u64,
+    /// The maximum window the receiver advertised since the connection opened, bytes.
+    pub max_receiver_window_bytes: u64,
+    /// Readings in which the receiver advertised less than half of that maximum.
+    pub receiver_window_shrunk: u64,
+    /// Segments retransmitted in the recovery with the greatest share of the window, since the connection opened; recoveries of
+    /// a few segments are left out.
+    pub max_burst_segments: u64,
+    /// That share, from 0 on.
+    pub max_burst_share: f64,
+    /// What had been delivered when losses were seen.
+    pub at_losses: DeliveredAtLosses,
+}
+
+impl SenderReadings {
+    /// The readings made since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(earlier.count),
+            out_of_data: self.out_of_data.saturating_sub(earlier.out_of_data),
+            runnable: self.runnable.saturating_sub(earlier.runnable),
+            paced: self.paced.saturating_sub(earlier.paced),
+            slow_start: self.slow_start.saturating_sub(earlier.slow_start),
+            queued: self.queued.saturating_sub(earlier.queued),
+            rtt_sum_us: self.rtt_sum_us.saturating_sub(earlier.rtt_sum_us),
+            cwnd_sum_bytes: self.cwnd_sum_bytes.saturating_sub(earlier.cwnd_sum_bytes),
+            in_flight_sum_bytes: self
+                .in_flight_sum_bytes
+                .saturating_sub(earlier.in_flight_sum_bytes),
+            receiver_window_shrunk: self
+                .receiver_window_shrunk
+                .saturating_sub(earlier.receiver_window_shrunk),
+            at_losses: self.at_losses.since(&earlier.at_losses),
+            ..*self
+        }
+    }
+
+    /// The share of the readings that `count` is; 0 without readings.
+    #[must_use]
+    pub fn share(&self, count: u64) -> f64 {
+        count as f64 / self.count.max(1) as f64
+    }
+
+    /// The mean of a sum over the readings.
+    #[must_use]
+    pub fn mean(&self, sum: u64) -> f64 {
+        sum as f64 / self.count.max(1) as f64
+    }
+}
+
+/// The payload that had been delivered at the times losses were seen, as the sums of a least-squares line.
+///
+/// The bucket of a policer is empty whenever it drops, so what was delivered between two losses is the time between them at the
+/// policer's rate: the points lie on a line. Random losses have no such rate. Source: Flach et al., "An Internet-Wide Analysis
+/// of Traffic Policing", 2016, section 3.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DeliveredAtLosses {
+    /// Losses; the first of a connection, which ends slow start, is left out.
+    pub count: u64,
+    /// The sum of their times, s.
+    pub time_sum: f64,
+    /// The sum of the squares of the times.
+    pub time_squares: f64,
+    /// The sum of the payload delivered, MB.
+    pub payload_sum: f64,
+    /// The sum of its squares.
+    pub payload_squares: f64,
+    /// The sum of the products of time and payload.
+    pub products: f64,
+}
+
+impl DeliveredAtLosses {
+    /// Adds a loss seen at `time_s` when `payload_mb` had been delivered.
+    pub fn add(&mut self, time_s: f64, payload_mb: f64) {
+        self.count += 1;
+        self.time_sum += time_s;
+        self.time_squares += time_s * time_s;
+        self.payload_sum += payload_mb;
+        self.payload_squares += payload_mb * payload_mb;
+        self.products += time_s * payload_mb;
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(earlier.count),
+            time_sum: self.time_sum - earlier.time_sum,
+            time_squares: self.time_squares - earlier.time_squares,
+            payload_sum: self.payload_sum - earlier.payload_sum,
+            payload_squares: self.payload_squares - earlier.payload_squares,
+            products: self.products - earlier.products,
+        }
+    }
+
+    /// The rate of the line, bit/s, and the standard deviation of the points from it, as a time at that rate, s; `None` below
+    /// three losses.
+    #[must_use]
+    pub fn line(&self) -> Option<(f64, f64)> {
+        let n = self.count as f64;
+        let time_spread = self.time_squares - self.time_sum * self.time_sum / n;
+        if self.count < 3 || time_spread <= 0.0 {
+            return None;
+        }
+        let together = self.products - self.time_sum * self.payload_sum / n;
+        let slope = together / time_spread;
+        let payload_spread = self.payload_squares - self.payload_sum * self.payload_sum / n;
+        let residual = (payload_spread - slope * together).max(0.0) / n;
+        (slope > 0.0).then(|| (slope * 8e6, residual.sqrt() / slope))
+    }
+}
+
+/// The states in which a TCP receiver's connection was found; counts and sums only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ReceiverReadings {
+    /// Readings.
+    pub count: u64,
+    /// Of these, readings in which payload that nobody had read took at least half of the receive buffer.
+    pub unread: u64,
+    /// Readings of these in which the receiving thread ran or waited for a processor.
+    pub runnable: u64,
+    /// The sum of the payload received and not read, bytes.
+    pub unread_sum_bytes: u64,
+}
+
+impl ReceiverReadings {
+    /// The readings made since `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            count: self.count.saturating_sub(earlier.count),
+            unread: self.unread.saturating_sub(earlier.unread),
+            runnable: self.runnable.saturating_sub(earlier.runnable),
+            unread_sum_bytes: self
+                .unread_sum_bytes
+                .saturating_sub(earlier.unread_sum_bytes),
+        }
+    }
+
+    /// The share of the readings with half of the buffer unread; 0 without readings.
+    #[must_use]
+    pub fn unread_share(&self) -> f64 {
+        self.unread as f64 / self.count.max(1) as f64
+    }
+
+    /// The mean of the payload received and not read, bytes.
+    #[must_use]
+    pub fn mean_unread_bytes(&self) -> f64 {
+        self.unread_sum_bytes as f64 / self.count.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_at_one_rate_lie_on_a_line_and_those_at_random_do_not() {
+        let mut policed = DeliveredAtLosses::default();
+        let mut random = DeliveredAtLosses::default();
+        for nth in 1..=10 {
+            let time = f64::from(nth) * 0.2;
+            policed.add(time, time * 1.25);
+            random.add(time, time * 1.25 + if nth % 3 == 0 { 0.2 } else { -0.1 });
+        }
+        let (rate, deviation) = policed.line().unwrap();
+        assert!((rate - 10e6).abs() < 1.0 && deviation < 1e-6, "{deviation}");
+        assert!(random.line().unwrap().1 > 0.08);
+        let later = policed.since(&DeliveredAtLosses::default());
+        assert_eq!(later, policed);
+        assert_eq!(DeliveredAtLosses::default().line(), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! The admission of clients: from which networks, how many at once, how many of one source, and which give way to others.
+
+mod activity;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named for its type, Admission"
+)]
+mod admission;
+mod client_source;
+mod places;
+
+pub(crate) use activity::PlaceActivity;
+pub use admission::{Admission, ClientSlot};
+pub(crate) use client_source::ClientSource;
+pub(crate) use places::{Place, PlaceLimits, Places, Release, choose_to_give_way};
