@@ -10,6 +10,7 @@ mod link_predictions;
 mod report;
 mod seeded_runs;
 mod simulate_error;
+mod simulated_values;
 mod text;
 mod topology_flow;
 

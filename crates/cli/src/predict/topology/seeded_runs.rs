@@ -1,8 +1,8 @@
 //! Simulations of the same flows with consecutive seeds, and the spread of their results.
 
 use super::args::PredictTopologyArgs;
-use super::flow_predictions::simulated_values;
 use super::simulate_error::usage_failure;
+use super::simulated_values::simulated_values;
 use super::topology_flow::TopologyFlow;
 use crate::exit::Failure;
 use caudal_core::prediction::Prediction;
