@@ -7,6 +7,7 @@ use caudal_core::quantity::{Unit, rate, time};
 use caudal_core::units::BitRate;
 use caudal_topology::Hop;
 
+use super::bottleneck_shares::ShareBasis;
 use super::network::{
     FlowKind, FlowNetwork, RoutedFlow, SEGMENTS_PER_ACK, counted_bytes, highest_rate, loss_share,
 };
@@ -187,7 +188,7 @@ pub(super) struct SharedLink<'a> {
     pub name: &'a str,
     /// The number of other flows.
     pub other_flows: usize,
-    /// The max-min fair share of the flow on the wire, bit/s.
+    /// The share of the flow on the wire, bit/s.
     pub wire_bps: f64,
     /// The rate of UDP on the wire, bit/s.
     pub udp_bps: f64,
@@ -195,7 +196,7 @@ pub(super) struct SharedLink<'a> {
 
 impl SharedLink<'_> {
     /// The bound that the share sets on the goodput of `flow`.
-    pub(super) fn bound(&self, flow: &RoutedFlow) -> RateBound {
+    pub(super) fn bound(&self, flow: &RoutedFlow, basis: ShareBasis) -> RateBound {
         let payload = f64::from(flow.framing.tcp_payload_per_frame());
         let efficiency = payload / flow.full_frame() as f64;
         let share = BitRate::from_f64(self.wire_bps * efficiency).unwrap_or(BitRate::ZERO);
@@ -207,21 +208,42 @@ impl SharedLink<'_> {
         } else {
             String::new()
         };
+        const MAX_MIN: &str =
+            "max-min fairness, Bertsekas and Gallager, Data Networks, section 6.5.2";
+        let (bias, assumes, source) = match basis {
+            ShareBasis::OnlyTcpFlow => (
+                String::new(),
+                "TCP takes what datagrams and acknowledgements leave",
+                MAX_MIN,
+            ),
+            ShareBasis::EqualRtt => (
+                String::new(),
+                "TCP flows with the same round-trip time share equally what datagrams leave, in the long run",
+                MAX_MIN,
+            ),
+            ShareBasis::RttBias(rtt) => (
+                format!(
+                    ", in proportion to 1/RTT^1.5 with {} when the queue is three quarters full",
+                    time(rtt)
+                ),
+                "a drop-tail queue that is three quarters full on average; shares in proportion to 1/RTT^1.5, between 1/RTT and 1/RTT² when all lose at the same time",
+                "Lakshman and Madhow 1997; RFC 9438 sections 4.3 and 5.1",
+            ),
+        };
         RateBound {
             factor: LimitingFactor::Sharing,
             rate: share,
             derivation: format!(
-                "at {} with {} other flow{}{udp}: {} of the wire × {efficiency:.4} = {}",
+                "at {} with {} other flow{}{udp}{bias}: {} of the wire × {efficiency:.4} = {}",
                 self.name,
                 self.other_flows,
                 if self.other_flows == 1 { "" } else { "s" },
                 Unit::BitPerSecond.show(self.wire_bps),
                 rate(share)
             ),
-            assumes: "TCP flows share equally what datagrams leave, whatever their round-trip times, in the long run"
-                .to_owned(),
-            source: "max-min fairness, Bertsekas and Gallager, Data Networks, section 6.5.2".to_owned(),
-            tolerance: Tolerance::SHARE,
+            assumes: assumes.to_owned(),
+            source: source.to_owned(),
+            tolerance: basis.tolerance(),
         }
     }
 }

@@ -7,6 +7,7 @@ use caudal_core::quantity::{Unit, digits, rate, size, time};
 use caudal_core::units::BitRate;
 use caudal_topology::Hop;
 
+use super::bottleneck_shares::NotCovered;
 use super::bounds::path_loss;
 use super::network::{FlowKind, FlowNetwork, RoutedFlow, highest_rate};
 use super::round_trip::{queue_delay, round_trip};
@@ -26,18 +27,56 @@ pub struct FlowPrediction {
     pub rtt: Duration,
     /// The hop with the lowest rate.
     pub bottleneck: Option<Hop>,
-    /// The bounds on its rate.
+    /// The bounds on its rate; without that of sharing where the formula does not cover it.
     pub bounds: RateBounds,
+    /// The reason why no formula predicts its goodput, which is then missing from its predictions.
+    pub not_covered: Option<NotCovered>,
     /// The predictions; their names are the same for every flow of a kind.
     pub predictions: Vec<Prediction>,
 }
 
+/// A share that no formula predicts.
+pub(super) struct ShareNotCovered {
+    /// The goodput of the max-min fair share, bit/s.
+    pub max_min_bps: f64,
+    pub reason: NotCovered,
+}
+
+impl ShareNotCovered {
+    /// The max-min fair share, which is a reference and not what TCP gets.
+    fn reference(&self) -> Prediction {
+        let value = self.max_min_bps;
+        Prediction::new(
+            "max_min_share",
+            "max-min fair share",
+            value,
+            Unit::BitPerSecond,
+        )
+        .bound_by(LimitingFactor::Sharing.name())
+        .detail("with fair queueing only")
+        .assumes(
+            "every link serves its flows in turn (fair queueing), which a drop-tail queue does not",
+        )
+        .source("max-min fairness, Bertsekas and Gallager, Data Networks, section 6.5.2")
+        .within(Tolerance::SHARE)
+        .step(format!(
+            "progressive filling gives {}",
+            Unit::BitPerSecond.show(value)
+        ))
+        .step(format!(
+            "the formula does not cover TCP here: {}",
+            self.reason
+        ))
+    }
+}
+
 impl FlowPrediction {
-    /// Predicts a flow from the `bounds` on its rate and, for UDP, the share of datagrams that are `arriving`.
+    /// Predicts a flow from the `bounds` on its rate, of which its share may be `not_covered`, and, for UDP, the share of datagrams that are `arriving`.
     pub(super) fn new(
         network: &FlowNetwork<'_>,
         flow: &RoutedFlow,
         bounds: RateBounds,
+        not_covered: Option<ShareNotCovered>,
         arriving: f64,
     ) -> Self {
         let rtt = round_trip(network, flow);
@@ -48,7 +87,17 @@ impl FlowPrediction {
             .min_by_key(|(rate, _)| *rate);
         let predictions = match flow.parameters.kind {
             _ if flow.path.is_empty() => Vec::new(),
-            FlowKind::Tcp { .. } => tcp(network, flow, &bounds, rtt, bottleneck),
+            FlowKind::Tcp { .. } => {
+                let mut predictions = match &not_covered {
+                    Some(share) => vec![share.reference()],
+                    None => bounds
+                        .prediction("goodput", "TCP goodput")
+                        .into_iter()
+                        .collect(),
+                };
+                predictions.extend(tcp(network, flow, &bounds, rtt, bottleneck));
+                predictions
+            }
             FlowKind::Udp { rate, payload } => udp(&bounds, (rate, payload), rtt, arriving),
             FlowKind::Echo { message, .. } => echo(rtt, message),
         };
@@ -59,6 +108,7 @@ impl FlowPrediction {
             rtt,
             bottleneck: bottleneck.map(|(_, hop)| hop),
             bounds,
+            not_covered: not_covered.map(|share| share.reason),
             predictions,
         }
     }
@@ -71,11 +121,7 @@ fn tcp(
     rtt: Duration,
     bottleneck: Option<(BitRate, Hop)>,
 ) -> Vec<Prediction> {
-    let mut predictions: Vec<Prediction> = bounds
-        .prediction("goodput", "TCP goodput")
-        .into_iter()
-        .collect();
-    predictions.extend(each_bound(bounds));
+    let mut predictions = each_bound(bounds);
     predictions.push(min_rtt(
         rtt,
         "round trip, full segment",

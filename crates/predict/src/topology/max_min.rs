@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::network::{FlowKind, FlowNetwork, RoutedFlow, SEGMENTS_PER_ACK, SharedResource};
 
 /// The max-min fair share of a TCP flow.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct MaxMinShare {
     /// The rate on the wire, bit/s; 0 for flows that are not TCP.
     pub wire_bps: f64,
@@ -33,13 +33,26 @@ impl FlowNetwork<'_> {
         weights
     }
 
-    /// The wire rates of TCP flows that share `capacities` equally, none above its own maximum in `max_wire_bps`.
+    /// The wire rate that TCP flows with these `shares` take of each resource, bit/s.
+    pub(super) fn loads(&self, shares: &[MaxMinShare]) -> BTreeMap<SharedResource, f64> {
+        let mut loads = BTreeMap::new();
+        for (flow, share) in self.flows.iter().zip(shares) {
+            for (resource, weight) in self.weights(flow) {
+                *loads.entry(resource).or_insert(0.0) += weight * share.wire_bps;
+            }
+        }
+        loads
+    }
+
+    /// The wire rates of TCP flows that share `capacities` in proportion to `preferences`, none above its own maximum in
+    /// `max_wire_bps`.
     ///
     /// Source: progressive filling to max-min fairness, Bertsekas and Gallager, "Data Networks", section 6.5.2.
     pub(super) fn max_min_shares(
         &self,
         capacities: &BTreeMap<SharedResource, f64>,
         max_wire_bps: &[f64],
+        preferences: &[f64],
     ) -> Vec<MaxMinShare> {
         let weights: Vec<BTreeMap<SharedResource, f64>> =
             self.flows.iter().map(|flow| self.weights(flow)).collect();
@@ -62,18 +75,23 @@ impl FlowNetwork<'_> {
                 for resource in weights[flow].keys() {
                     let total_weight: f64 = unassigned
                         .iter()
-                        .filter_map(|other| weights[*other].get(resource))
+                        .filter_map(|other| {
+                            Some(weights[*other].get(resource)? * preferences[*other])
+                        })
                         .sum();
                     if let Some(remaining) = remaining.get(resource)
-                        && remaining / total_weight < share.wire_bps
+                        && remaining * preferences[flow] / total_weight < share.wire_bps
                     {
                         share = MaxMinShare {
-                            wire_bps: remaining / total_weight,
+                            wire_bps: remaining * preferences[flow] / total_weight,
                             limit: Some(*resource),
                         };
                     }
                 }
-                if lowest.is_none_or(|(_, other)| share.wire_bps < other.wire_bps) {
+                let level = share.wire_bps / preferences[flow];
+                if lowest.is_none_or(|(other_flow, other)| {
+                    level < other.wire_bps / preferences[other_flow]
+                }) {
                     lowest = Some((flow, share));
                 }
             }

@@ -1,5 +1,6 @@
 //! Predictions for flows over a topology: every bound on the path of each flow, of which the lowest is binding.
 
+mod bottleneck_shares;
 mod bounds;
 mod flow_prediction;
 mod max_min;
@@ -7,6 +8,7 @@ mod network;
 mod overload;
 mod round_trip;
 
+pub use bottleneck_shares::NotCovered;
 pub use flow_prediction::FlowPrediction;
 pub use network::{FlowKind, FlowParameters};
 
@@ -15,7 +17,9 @@ use std::collections::BTreeMap;
 use caudal_topology::Topology;
 
 use crate::rate_bounds::RateBounds;
+use bottleneck_shares::TcpShare;
 use bounds::SharedLink;
+use flow_prediction::ShareNotCovered;
 use max_min::MaxMinShare;
 use network::{FlowNetwork, SharedResource};
 
@@ -48,36 +52,54 @@ pub fn predict_flows(topology: &Topology, flows: &[FlowParameters]) -> Vec<FlowP
             (*resource, (rate - udp).max(0.0))
         })
         .collect();
-    let shares = network.max_min_shares(&remaining, &max_wire_bps);
-    let mut predictions = Vec::with_capacity(flows.len());
-    for (number, (flow, mut bounds)) in network.flows.iter().zip(own_bounds).enumerate() {
-        let MaxMinShare { wire_bps, limit } = shares[number];
-        if let Some(resource) = limit {
-            let others = (0..network.flows.len())
-                .filter(|other| *other != number)
-                .filter(|other| network.flows[*other].uses(&network, resource))
-                .count();
-            if others > 0 {
-                let udp_bps = udp_load.get(&resource).copied().unwrap_or(0.0);
-                bounds.push(
-                    SharedLink {
-                        name: network.resource_name(resource),
-                        other_flows: others,
-                        wire_bps,
-                        udp_bps,
-                    }
-                    .bound(flow),
-                );
+    let shares = network.tcp_shares(&remaining, &max_wire_bps);
+    let flows = network.flows.iter().zip(own_bounds).zip(shares);
+    let mut predictions = Vec::with_capacity(network.flows.len());
+    for (number, ((flow, mut bounds), share)) in flows.enumerate() {
+        let mut not_covered = None;
+        match share {
+            TcpShare::Covered { share, basis } => {
+                let shared = shared_link(&network, number, share, &udp_load);
+                bounds.extend(shared.map(|shared| shared.bound(flow, basis)));
+            }
+            TcpShare::NotCovered { max_min, reason } => {
+                let efficiency =
+                    f64::from(flow.framing.tcp_payload_per_frame()) / flow.full_frame() as f64;
+                not_covered = Some(ShareNotCovered {
+                    max_min_bps: max_min.wire_bps * efficiency,
+                    reason,
+                });
             }
         }
         predictions.push(FlowPrediction::new(
             &network,
             flow,
             bounds,
+            not_covered,
             arriving[number],
         ));
     }
     predictions
+}
+
+/// The link or medium whose share limits a flow; `None` when no other flow uses it.
+fn shared_link<'a>(
+    network: &'a FlowNetwork<'_>,
+    number: usize,
+    share: MaxMinShare,
+    udp_load: &BTreeMap<SharedResource, f64>,
+) -> Option<SharedLink<'a>> {
+    let resource = share.limit?;
+    let other_flows = (0..network.flows.len())
+        .filter(|other| *other != number)
+        .filter(|other| network.flows[*other].uses(network, resource))
+        .count();
+    (other_flows > 0).then(|| SharedLink {
+        name: network.resource_name(resource),
+        other_flows,
+        wire_bps: share.wire_bps,
+        udp_bps: udp_load.get(&resource).copied().unwrap_or(0.0),
+    })
 }
 
 #[cfg(test)]
@@ -199,6 +221,132 @@ mod tests {
         }
     }
 
+    /// Flows through one bottleneck of 10 Mbit/s with a queue of 50 frames, given the delays of their own links in ms.
+    fn one_bottleneck(delays: &[u32], control: Option<LossResponse>) -> Vec<FlowPrediction> {
+        let hosts: Vec<String> = (0..delays.len())
+            .map(|n| format!("{{ name = \"s{n}\" }}, {{ name = \"d{n}\" }}"))
+            .collect();
+        let links: Vec<String> = delays
+            .iter()
+            .enumerate()
+            .map(|(n, delay)| {
+                format!("{{ between = [\"s{n}\", \"r1\"], delay = \"{delay}ms\" }}, {{ between = [\"r2\", \"d{n}\"] }}")
+            })
+            .collect();
+        let topology = resolve(&format!(
+            "host = [{}]\nrouter = [{{ name = \"r1\" }}, {{ name = \"r2\" }}]\nlink = [{}, {{ between = [\"r1\", \"r2\"], name = \"bottleneck\", rate = \"10M\", queue = {{ frames = 50 }} }}]",
+            hosts.join(", "),
+            links.join(", ")
+        ));
+        let flows: Vec<FlowParameters> = (0..delays.len())
+            .map(|n| {
+                let mut flow = tcp(&topology, &format!("s{n}"), &format!("d{n}"));
+                if let FlowKind::Tcp { loss_response, .. } = &mut flow.kind {
+                    *loss_response = control;
+                }
+                flow
+            })
+            .collect();
+        predict_flows(&topology, &flows)
+    }
+
+    #[test]
+    fn equal_round_trip_times_have_equal_shares_whatever_the_congestion_control() {
+        for control in [None, Some(LossResponse::Reno), Some(LossResponse::Cubic)] {
+            for prediction in one_bottleneck(&[10, 10, 10], control) {
+                assert_eq!(goodput(&prediction), (3.14, "sharing".to_owned()));
+                assert_eq!(prediction.not_covered, None);
+            }
+        }
+    }
+
+    #[test]
+    fn shares_follow_the_round_trip_times_with_their_queue() {
+        let predictions = one_bottleneck(&[10, 20], Some(LossResponse::Reno));
+        let [near, far] = [0, 1].map(|flow: usize| goodput(&predictions[flow]).0);
+        // Empty: 20 and 40 ms with 2 frame times and acknowledgements of 1.3 ms. The queue: 50 x 1538 x 8 / 10 Mbit/s.
+        let queue: f64 = 0.75 * 61.52;
+        let expected = ((40.0 + 1.3 + queue) / (20.0 + 1.3 + queue)).powf(1.5);
+        assert!(
+            (near / far - expected).abs() < 0.01,
+            "{near} {far} {expected}"
+        );
+        assert!((near + far - 9.41).abs() < 0.02);
+        let sharing = predictions[0].bounds.binding().unwrap();
+        assert_eq!(sharing.tolerance.above, 0.5);
+    }
+
+    #[test]
+    fn very_different_round_trip_times_are_not_covered() {
+        for prediction in one_bottleneck(&[5, 18, 48], Some(LossResponse::Cubic)) {
+            assert!(
+                prediction
+                    .predictions
+                    .iter()
+                    .all(|one| one.name != "goodput")
+            );
+            let reference = prediction
+                .predictions
+                .iter()
+                .find(|one| one.name == "max_min_share");
+            assert!((reference.unwrap().value - 3.138e6).abs() < 1e4);
+            let reason = prediction.not_covered.unwrap().to_string();
+            assert!(
+                reason.starts_with("round-trip times at bottleneck"),
+                "{reason}"
+            );
+        }
+        assert!(matches!(
+            one_bottleneck(&[5, 48], None)[0].not_covered,
+            Some(NotCovered::CongestionControls(_))
+        ));
+    }
+
+    #[test]
+    fn a_parking_lot_is_not_covered_and_its_max_min_share_is_half() {
+        let topology = resolve(
+            "host = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }, { name = \"d\" }, { name = \"e\" }, { name = \"f\" }]\n\
+             router = [{ name = \"r0\" }, { name = \"r1\" }, { name = \"r2\" }]\n\
+             link = [{ between = [\"a\", \"r0\"] }, { between = [\"c\", \"r0\"] }, { between = [\"d\", \"r1\"] }, \
+             { between = [\"e\", \"r1\"] }, { between = [\"f\", \"r2\"] }, { between = [\"b\", \"r2\"] }, \
+             { between = [\"r0\", \"r1\"], name = \"first\", rate = \"10M\" }, \
+             { between = [\"r1\", \"r2\"], name = \"second\", rate = \"10M\" }]",
+        );
+        let flows = [("a", "b"), ("c", "d"), ("e", "f")].map(|(from, to)| tcp(&topology, from, to));
+        for prediction in predict_flows(&topology, &flows) {
+            assert!(
+                prediction
+                    .predictions
+                    .iter()
+                    .all(|one| one.name != "goodput")
+            );
+            let reference = prediction
+                .predictions
+                .iter()
+                .find(|one| one.name == "max_min_share");
+            assert!((reference.unwrap().value - 4.707e6).abs() < 2e4);
+            let names = vec!["first".to_owned(), "second".to_owned()];
+            assert_eq!(
+                prediction.not_covered,
+                Some(NotCovered::SeveralBottlenecks(names))
+            );
+        }
+        // Without the flow over both there are two ends of one flow each.
+        assert_eq!(
+            goodput(&predict_flows(&topology, &flows[1..])[0]),
+            (9.41, "wire".to_owned())
+        );
+    }
+
+    #[test]
+    fn links_in_a_row_with_the_same_flows_are_one_bottleneck() {
+        let line = preset("line");
+        let flow = tcp(&line, "h1", "h2");
+        for prediction in predict_flows(&line, &[flow, flow]) {
+            assert_eq!(goodput(&prediction), (47.07, "sharing".to_owned()));
+        }
+    }
+
     #[test]
     fn no_link_exceeds_its_capacity_with_any_number_of_flows() {
         for name in [
@@ -227,7 +375,7 @@ mod tests {
             let mut load: BTreeMap<Hop, f64> = BTreeMap::new();
             for prediction in predict_flows(&topology, &flows) {
                 // There is no rate and no delay between hosts of one site.
-                if prediction.bounds.all().is_empty() {
+                if prediction.bounds.all().is_empty() || prediction.not_covered.is_some() {
                     continue;
                 }
                 for hop in &prediction.path {

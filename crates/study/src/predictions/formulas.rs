@@ -143,6 +143,8 @@ fn predict_loads(
     }
     let predictions = predict_flows(&network.topology, &parameters_of_all);
     let mut goodputs = Vec::new();
+    // A sum over some of the flows is not that of all.
+    let mut covered = true;
     for (nth, flow) in loads.iter().enumerate() {
         let offered = offered_rate(flow, testbed).ok().flatten();
         let mut sum = Some(0.0);
@@ -160,7 +162,10 @@ fn predict_loads(
             }
             rtt = value(&prediction.predictions, "rtt");
         }
-        let Some(sum) = sum else { continue };
+        let Some(sum) = sum else {
+            covered = false;
+            continue;
+        };
         all.insert(format!("{}.goodput", flow.name), sum);
         match (flow.kind, offered) {
             (FlowKindFile::Udp, Some(offered)) if offered > 0.0 => {
@@ -175,5 +180,7 @@ fn predict_loads(
             _ => {}
         }
     }
-    add_totals(&goodputs, all);
+    if covered {
+        add_totals(&goodputs, all);
+    }
 }

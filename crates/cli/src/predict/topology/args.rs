@@ -20,7 +20,7 @@ Examples:
   caudal predict topology dumbbell
   caudal predict topology dumbbell --flow 'h1>h3:cubic' --flow 'h2>h4:udp=4M'
   caudal predict topology star --set '*.duplex=half' --time 60s --explain
-  caudal predict topology wan.toml --set wan.loss=1% --seed 7 --json";
+  caudal predict topology wan.toml --set wan.loss=1% --seed 7 --seeds 1 --json";
 
 /// `caudal predict topology`
 #[derive(Debug, Clone, Args)]
@@ -34,6 +34,9 @@ pub struct PredictTopologyArgs {
     /// Duration of the simulated flows, in virtual time
     #[arg(short, long, value_name = "TIME", default_value = "20s", value_parser = parse_duration)]
     pub(super) time: Duration,
+    /// Number of simulations, with consecutive seeds; their median and spread are shown
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) seeds: u32,
     #[command(flatten)]
     pub(super) output: TopologyOutputArgs,
 }

@@ -1,6 +1,7 @@
 //! The comparison of a flow's formulas with its simulation.
 
 use super::drops::{PathCounters, PathDrops};
+use super::seeded_runs::SeededRuns;
 use caudal_core::prediction::{Method, Prediction, RelativeDifference};
 use caudal_core::quantity::{Unit, size, time};
 use caudal_core::units::ByteCount;
@@ -22,7 +23,7 @@ const UNEXPLAINED: &str = "cannot tell: no counter explains it";
 /// A flow whose formulas and simulation are compared.
 pub(super) struct FlowComparison<'a> {
     pub(super) topology: &'a Topology,
-    pub(super) result: &'a SimulationResult,
+    pub(super) runs: &'a SeededRuns,
     /// The index of the flow in the result.
     pub(super) index: usize,
     pub(super) forecast: &'a FlowPrediction,
@@ -50,6 +51,29 @@ impl FlowComparison<'_> {
         COMPARED.into_iter().filter_map(compare).collect()
     }
 
+    /// The simulation with the first seed, whose counters explain differences.
+    const fn result(&self) -> &SimulationResult {
+        &self.runs.first.result
+    }
+
+    /// The reason that the seeds spread into the tolerance of a goodput whose median is outside it.
+    fn spread_into_tolerance(&self, formula: &Prediction) -> Option<String> {
+        let spread = self.runs.goodput(self.index)?;
+        let nearest = formula.value.clamp(spread.min, spread.max);
+        formula
+            .tolerance
+            .allows(nearest / formula.value - 1.0)
+            .then(|| {
+                format!(
+                    "{} spread from {} to {}, which reaches into {}",
+                    self.runs.seeds(),
+                    Unit::BitPerSecond.show(spread.min),
+                    Unit::BitPerSecond.show(spread.max),
+                    formula.tolerance
+                )
+            })
+    }
+
     fn difference(
         &self,
         name: &str,
@@ -64,6 +88,10 @@ impl FlowComparison<'_> {
         let (title, tolerance) = (&formula.title, formula.tolerance);
         if tolerance.allows(difference) {
             return Some(format!("{title}: simulated {shown} (within {tolerance})"));
+        }
+        let spread = (name == "goodput").then(|| self.spread_into_tolerance(formula));
+        if let Some(spread) = spread.flatten() {
+            return Some(format!("{title}: simulated {shown}: {spread}"));
         }
         let reason = match name {
             "goodput" if difference < 0.0 => self.why_goodput_is_below(),
@@ -108,21 +136,21 @@ impl FlowComparison<'_> {
     }
 
     fn forward_drops(&self) -> PathDrops {
-        PathCounters::new(self.result, &self.forecast.path).drops()
+        PathCounters::new(self.result(), &self.forecast.path).drops()
     }
 
     fn why_goodput_is_below(&self) -> String {
-        let collisions = PathCounters::new(self.result, &self.forecast.path).collisions()
-            + PathCounters::new(self.result, &self.forecast.return_path).collisions();
+        let collisions = PathCounters::new(self.result(), &self.forecast.path).collisions()
+            + PathCounters::new(self.result(), &self.forecast.return_path).collisions();
         if collisions > 0 {
             return format!(
                 "{collisions} collisions on its path and the backoff after them, which the formula leaves out"
             );
         }
-        if self.result.cut_short {
+        if self.result().cut_short {
             return "the simulation was cut short".to_owned();
         }
-        match &self.result.flows[self.index].details {
+        match &self.result().flows[self.index].details {
             FlowDetails::Tcp { counts, .. } => self.why_tcp_is_below(counts),
             _ => self.why_packets_are_late(),
         }
@@ -202,7 +230,7 @@ impl FlowComparison<'_> {
     }
 
     fn has_competitors(&self) -> bool {
-        self.result.flows.len() > 1
+        self.result().flows.len() > 1
     }
 
     /// The reason why datagrams or messages take longer.

@@ -1,9 +1,11 @@
 //! The predictions for a topology as JSON.
 
 use super::report::{PredictedFlow, TopologyReport};
+use super::seeded_runs::SeededRun;
 use crate::invocation::command_line;
 use crate::predict::output;
 use caudal_core::prediction::Prediction;
+use caudal_core::units::BitRate;
 use caudal_topology::Hop;
 use serde_json::{Value, json};
 
@@ -20,12 +22,13 @@ pub(super) fn json(report: &TopologyReport<'_>) -> Value {
         "command": command_line(),
         "question": "topology",
         "words": format!("Goodput of flows over {}", report.args.what.what),
-        "given": { "time_s": report.args.time.as_secs_f64(), "seed": report.seed },
+        "given": { "time_s": report.args.time.as_secs_f64(), "seed": report.runs.first.seed, "seeds": report.args.seeds },
         "topology": {
             "flows": flows,
-            "simulated_s": report.result.end.as_ns() as f64 / 1e9,
-            "events": report.result.events,
-            "cut_short": report.result.cut_short,
+            "runs": report.runs.iter().map(run_json).collect::<Vec<_>>(),
+            "simulated_s": report.runs.first.result.end.as_ns() as f64 / 1e9,
+            "events": report.runs.first.result.events,
+            "cut_short": report.runs.first.result.cut_short,
         },
         "predictions": predictions,
     })
@@ -42,6 +45,24 @@ fn flow_json(report: &TopologyReport<'_>, index: usize, flow: &PredictedFlow) ->
         "path": path.map(|hop| hop_json(report, *hop)).collect::<Vec<_>>(),
         "mtu_bytes": flow.forecast.mtu,
         "differences": flow.differences,
+        "not_covered": flow.forecast.not_covered.as_ref().map(ToString::to_string),
+        "simulated_goodput": report.runs.goodput(index).map(|spread| json!({
+            "min_bps": spread.min,
+            "median_bps": spread.median,
+            "max_bps": spread.max,
+        })),
+    })
+}
+
+/// One simulation with the goodput of each flow, in their order.
+fn run_json(run: &SeededRun) -> Value {
+    let flows = run.result.flows.iter();
+    let goodputs: Vec<Option<u64>> = flows.map(|flow| flow.goodput.map(BitRate::bps)).collect();
+    json!({
+        "seed": run.seed,
+        "events": run.result.events,
+        "cut_short": run.result.cut_short,
+        "goodput_bps": goodputs,
     })
 }
 

@@ -8,7 +8,9 @@ mod flow_predictions;
 mod json;
 mod link_predictions;
 mod report;
+mod seeded_runs;
 mod simulate_error;
+mod simulated_values;
 mod text;
 mod topology_flow;
 

@@ -1,10 +1,10 @@
 //! The predictions for all flows and links.
 
 use super::args::PredictTopologyArgs;
+use super::seeded_runs::SeededRuns;
 use super::topology_flow::TopologyFlow;
 use caudal_core::prediction::Prediction;
 use caudal_predict::topology::FlowPrediction;
-use caudal_simulate::result::SimulationResult;
 use caudal_topology::{Hop, Topology};
 
 /// A flow with its predictions.
@@ -21,10 +21,10 @@ pub(super) struct PredictedFlow {
 pub(super) struct TopologyReport<'a> {
     pub(super) args: &'a PredictTopologyArgs,
     pub(super) topology: &'a Topology,
-    pub(super) seed: u64,
     pub(super) flows: Vec<PredictedFlow>,
+    /// Of the simulation with the first seed.
     pub(super) links: Vec<Prediction>,
-    pub(super) result: SimulationResult,
+    pub(super) runs: SeededRuns,
 }
 
 impl TopologyReport<'_> {

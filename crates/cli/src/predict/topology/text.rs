@@ -16,9 +16,9 @@ pub(super) fn text(report: &TopologyReport<'_>) -> Vec<String> {
     let title = report.topology.title.as_deref();
     let title = title.unwrap_or(&report.args.what.what);
     let simulated = format!(
-        "{} of virtual time, seed {}",
+        "{} of virtual time, {}",
         time(report.args.time),
-        report.seed
+        report.runs.seeds()
     );
     let mut lines = vec![fold(
         &format!("Goodput of flows over {title}: by formula, and simulated for {simulated}"),
@@ -29,15 +29,25 @@ pub(super) fn text(report: &TopologyReport<'_>) -> Vec<String> {
         lines.extend(flow_lines(report, index, flow));
     }
     if !report.links.is_empty() {
-        lines.extend([String::new(), "links".to_owned()]);
+        let first = format!("links, seed {}", report.runs.first.seed);
+        lines.extend([String::new(), first]);
         lines.extend(indented_table(&report.links));
     }
-    if report.result.cut_short {
-        let end = Duration::from_nanos(report.result.end.as_ns());
+    let result = &report.runs.first.result;
+    if result.cut_short {
+        let end = Duration::from_nanos(result.end.as_ns());
         let notice = format!(
             "the simulation was cut short after {} events, at {}",
-            report.result.events,
+            result.events,
             time(end)
+        );
+        lines.extend([String::new(), fold(&notice, INDENT)]);
+    }
+    if report.runs.count() < report.args.seeds as usize {
+        let notice = format!(
+            "{} of {} seeds simulated: more would exceed the limit of events",
+            report.runs.count(),
+            report.args.seeds
         );
         lines.extend([String::new(), fold(&notice, INDENT)]);
     }
@@ -67,6 +77,16 @@ fn flow_lines(report: &TopologyReport<'_>, index: usize, flow: &PredictedFlow) -
         fold(&format!("  over {}", hops.join(", ")), INDENT),
     ];
     lines.extend(indented_table(&flow.predictions));
+    if let Some(reason) = &flow.forecast.not_covered {
+        let notice = format!("  TCP goodput: the formula does not cover this: {reason}");
+        lines.push(fold(&notice, INDENT));
+    }
+    let spread = report.runs.goodput(index);
+    if let Some(spread) = spread.filter(|spread| !spread.is_constant()) {
+        let shown = spread.show(Unit::BitPerSecond);
+        let notice = format!("  goodput simulated with {}: {shown}", report.runs.seeds());
+        lines.push(fold(&notice, INDENT));
+    }
     let differences = flow.differences.iter();
     lines.extend(differences.map(|difference| fold(&format!("  {difference}"), INDENT)));
     lines
