@@ -139,7 +139,7 @@ mod tests {
         let text = serde_json::to_string(&object).unwrap();
         assert_eq!(
             text,
-            r#"{"interval":1,"end":1.5,"none":0,"bits_per_second":10000000000,"huge":1e300}"#
+            r#"{"interval":1,"end":1.5,"none":0,"bits_per_second":10000000000,"huge":1e+300}"#
         );
     }
 }

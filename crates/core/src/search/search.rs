@@ -16,6 +16,8 @@ const RESOLUTION: f64 = 0.01;
 const MAX_QUEUED_FRACTION: f64 = 0.005;
 /// The part of a rate that a sender must reach.
 const REACHED: f64 = 0.98;
+/// The rates in a row that may fail before the rate of arrival is taken to say nothing.
+const MAX_FAILURES_NEAR_ARRIVED: u32 = 3;
 /// The minimum rate tried, bit/s.
 const MIN_BPS: u64 = 1000;
 /// The maximum number of trials of one search.
@@ -56,6 +58,8 @@ pub struct Search {
     unreached: Option<u64>,
     /// The rate at which payload arrived when a rate failed: about what the path carries.
     arrived: Option<u64>,
+    /// The number of rates that failed since one held.
+    failures: u32,
     next: Option<u64>,
     /// The trials at the present rate, and what they sent and lost.
     tries: u32,
@@ -77,6 +81,7 @@ impl Search {
             failed: None,
             unreached: None,
             arrived: None,
+            failures: 0,
             next: Some(max.bps()),
             tries: 0,
             sent: 0,
@@ -176,10 +181,12 @@ impl Search {
         match outcome {
             TrialOutcome::Undecided => return false,
             TrialOutcome::Held => {
+                self.failures = 0;
                 self.confirmed |= self.held.contains_key(&rate);
                 self.held.insert(rate, basis);
             }
             TrialOutcome::Failed | TrialOutcome::Queueing => {
+                self.failures += 1;
                 self.arrived = arrived_bps(observation);
                 // A rate that held once and fails when confirmed is removed; the rates that held below it are the
                 // answer so far.
@@ -233,9 +240,12 @@ impl Search {
     }
 
     /// A rate beside that at which payload arrived, from below and then from above, while the bracket reaches further than
-    /// both: what arrives of far too much tells more of a path than half of it does.
+    /// both: what arrives of far too much tells more of a path than half of it does. `None` where such rates keep failing,
+    /// as they do on a path that always loses.
     fn near_arrived(&self, held: u64, upper: u64) -> Option<u64> {
-        let arrived = self.arrived.filter(|arrived| *arrived > 0)? as f64;
+        let is_informative =
+            |arrived: &u64| *arrived > 0 && self.failures <= MAX_FAILURES_NEAR_ARRIVED;
+        let arrived = self.arrived.filter(is_informative)? as f64;
         let below = (arrived * (1.0 - RESOLUTION)) as u64;
         let above = (arrived * (1.0 + RESOLUTION)) as u64;
         if held < below && below < upper {
@@ -334,7 +344,7 @@ mod tests {
         let outcome = search.outcome();
         let rate = outcome.rate_bps.unwrap() as f64;
         assert!((0.985..1.001).contains(&(rate / 11.3e6)), "{outcome:?}");
-        assert!(search.trials().len() <= 8, "{:?}", rates(&search));
+        assert!(search.trials().len() <= 10, "{:?}", rates(&search));
     }
 
     #[test]

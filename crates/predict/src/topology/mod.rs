@@ -253,8 +253,8 @@ mod tests {
     #[test]
     fn equal_round_trip_times_have_equal_shares_whatever_the_congestion_control() {
         for control in [None, Some(LossResponse::Reno), Some(LossResponse::Cubic)] {
-            for prediction in one_bottleneck(&[10, 10, 10], control) {
-                assert_eq!(goodput(&prediction), (3.14, "sharing".to_owned()));
+            for prediction in one_bottleneck(&[10, 10, 10, 10], control) {
+                assert_eq!(goodput(&prediction), (2.35, "sharing".to_owned()));
                 assert_eq!(prediction.not_covered, None);
             }
         }
