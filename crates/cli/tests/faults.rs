@@ -747,7 +747,7 @@ fn a_full_disk_costs_the_file_and_not_the_result() {
         "tcp -t 0.3 -o /dev/full",
         "udp -t 0.3 --csv -o /dev/full",
     ] {
-        let ended = run_caudal(words).failed(FAILED, &["/dev/full", "No space left"]);
+        let ended = run_caudal(words).failed(FAILED, &["/dev/full", "the disk is full"]);
         assert!(!ended.stdout.is_empty(), "the result is lost: {ended:#?}");
     }
     let ended =

@@ -334,7 +334,7 @@ fn goodput_is_in_the_capture() {
     thread::sleep(Duration::from_millis(1500));
     assert!(!tcpdump.is_over(), "tcpdump ended early");
     let run = network
-        .run_client("udp -t 3 -b 20M -l 1200 --json")
+        .run_client("udp -t 3 -b 20M -l 1200 --pacing precise --json")
         .done()
         .json();
     thread::sleep(Duration::from_millis(500));

@@ -173,6 +173,12 @@ impl ReceiverReadings {
         self.unread as f64 / self.count.max(1) as f64
     }
 
+    /// The share of the readings with half of the buffer unread and the receiving thread ready to run; 0 without readings.
+    #[must_use]
+    pub fn runnable_share(&self) -> f64 {
+        self.runnable as f64 / self.count.max(1) as f64
+    }
+
     /// The mean of the payload received and not read, bytes.
     #[must_use]
     pub fn mean_unread_bytes(&self) -> f64 {

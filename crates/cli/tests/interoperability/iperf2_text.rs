@@ -70,8 +70,9 @@ pub fn read(text: &str, end: End, directions: Directions, port: u16) -> Account 
             let is_report = reported.as_deref() == Some(line.id);
             let is_down = match directions {
                 Directions::Down => true,
+                // The lines of a server's threads are not always in order: its mark of a flow that it has opened is.
                 Directions::Dual | Directions::Tradeoff => {
-                    opened_back.get(line.id).copied().unwrap_or(false)
+                    line.is_reverse || opened_back.get(line.id).copied().unwrap_or(false)
                 }
                 _ => line.is_reverse,
             };

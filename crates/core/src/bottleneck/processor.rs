@@ -38,12 +38,15 @@ pub(super) fn receiver_cpu(evidence: &Evidence<'_>) -> (bool, String) {
     );
     let waited = measured
         .receiver_readings
-        .filter(|all: &ReceiverReadings| all.unread > 0)
-        .map(|all| all.runnable as f64 / all.unread as f64);
-    (
-        is_bound || waited.is_some_and(|share| share >= WAITED_READINGS),
-        text,
-    )
+        .map_or(0.0, |all: ReceiverReadings| all.runnable_share());
+    if !is_bound && waited >= WAITED_READINGS {
+        let text = format!(
+            "{text}, and ready to run in {} of the readings while payload waited for it",
+            percent(waited)
+        );
+        return (true, text);
+    }
+    (is_bound, text)
 }
 
 /// The share of the readings in which the sending thread had no processor while the connection had nothing to send.

@@ -225,6 +225,16 @@ fn an_application_that_does_not_read_is_told_from_a_small_window() {
         }),
         (Bottleneck::Receiver, Some(Cause::Cpu))
     );
+    // One reading says nothing of the time between all the others.
+    assert_eq!(
+        found(|all| {
+            window(all);
+            all.receiver.unread = 1;
+            all.receiver.runnable = 1;
+        })
+        .1,
+        found(window).1
+    );
     // A receiver that does not report its buffer shows it by the window it advertises.
     assert_eq!(
         found(|all| {

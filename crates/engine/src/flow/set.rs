@@ -183,7 +183,7 @@ impl FlowSet {
     /// payload where that has arrived already.
     pub(crate) fn start_senders(&mut self) {
         let now_ns = monotonic_ns();
-        self.gate.open();
+        self.open_gate();
         for flow in &mut self.flows {
             let first_ns = flow.context.counters.first_ns.load(Relaxed);
             flow.start_ns = match flow.role {
@@ -192,6 +192,7 @@ impl FlowSet {
             };
         }
         self.start_ns = Some(now_ns);
+        self.read_connections();
     }
 
     /// Lets the senders go: the present, or the arrival of the first payload.

@@ -204,6 +204,9 @@ impl<'a> Iperf2ServerSession<'a> {
         };
         let watch = FlowWatch::new(limits, &set);
         let (ends, reason) = watch.run(&mut set, &mut |event| self.send_event(&event));
+        // A flow that has reached a limit may have ended before the watch saw it.
+        let reached = set.limit_reached(monotonic_ns());
+        let reason = reason.or_else(|| reached.map(StopReason::Limit));
         self.send_end_reports();
         let failure = reason.map(|reason| reason.to_string()).or_else(|| {
             ends.iter()

@@ -17,7 +17,7 @@ use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::{MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -148,6 +148,10 @@ impl TcpTest<'_> {
             socket,
             ..
         } = self;
+        // The client's place has a copy of the descriptor, and the client waits for the end of the connection.
+        if let Some(stream) = socket.tcp() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
         drop(socket);
         if mode == TestMode::Tradeoff && !state.is_stopping() {
             let mut set = session.new_set().map_err(|error| error.to_string())?;

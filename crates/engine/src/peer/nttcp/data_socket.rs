@@ -9,6 +9,7 @@ use crate::socket::{
 };
 use crate::target::LocalBinding;
 use caudal_core::plan::Transport;
+use caudal_core::text::ExternalText;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
@@ -71,11 +72,23 @@ impl DataDialogue<'_> {
     fn read_port(&self, patience: Duration) -> Result<u16, NttcpError> {
         loop {
             let line = read_line(self.control, patience, &self.limits.stop)?;
-            let line = line.ok_or(NttcpError::NoDataPort)?;
+            let Some(line) = line else {
+                // Then the last of the lines is the reason why the transfer was refused.
+                return Err(self.refusal().unwrap_or(NttcpError::NoDataPort));
+            };
             if read_data_port(&line).is_some() || !self.note(&line) {
                 return port_of(&line);
             }
         }
+    }
+
+    /// The error for an end of the connection after lines of the other end, of which the last is the reason.
+    fn refusal(&self) -> Option<NttcpError> {
+        let reason = self.notes.borrow_mut().pop()?;
+        let reason = reason
+            .split_once(": ")
+            .map_or(reason.as_str(), |(_, reason)| reason);
+        Some(NttcpError::Refused(ExternalText::from(reason)))
     }
 
     /// Takes note of a line; `false` when it is none in which a verbose program names itself, or there were too many.
@@ -140,7 +153,7 @@ impl DataDialogue<'_> {
                 // A verbose other end: it goes on.
             } else if ready.contains(&true) {
                 // The other end has left, or this one is stopped.
-                return Err(NttcpError::NoDataConnection);
+                return Err(self.refusal().unwrap_or(NttcpError::NoDataConnection));
             } else {
                 return Err(NttcpError::DataConnectionSilent(left.as_secs()));
             }

@@ -28,6 +28,9 @@ pub(super) enum NttcpError {
     /// The other end named a port of a service.
     #[error("port {0} for data belongs to a service")]
     ServicePort(u16),
+    /// The other end refused the transfer, with a reason.
+    #[error("the other end refused: {0}")]
+    Refused(ExternalText),
     /// The line does not name a port.
     #[error("a port for data was expected, not {0:?}")]
     UnexpectedLine(String),
