@@ -255,9 +255,9 @@ fn field(line: &str, name: &str) -> u64 {
 
 fn datagrams_are_the_kernels() {
     for words in [
-        "udp -t 2 -b 8M -l 1000 --json",
-        "udp -t 2 -b 8M -l 1000 -R --json",
-        "udp -t 1 -b 4M -l 1000 --bidir -P 2 --json",
+        "udp -t 2 -b 8M -l 1000 --pacing precise --json",
+        "udp -t 2 -b 8M -l 1000 -R --pacing precise --json",
+        "udp -t 1 -b 4M -l 1000 --bidir -P 2 --pacing precise --json",
     ] {
         let network = Network::build();
         let _server = network.serve("");
@@ -400,7 +400,7 @@ fn losses_on_the_way() {
         let _server = network.serve("");
         Network::rules(&network.server, &[&format!("udp length 1008 {rule}")]);
         let run = network
-            .run_client("udp -n 4M -b 20M -l 1000 --json")
+            .run_client("udp -n 4M -b 20M -l 1000 --pacing precise --json")
             .done()
             .json();
         let dropped = Network::counted(&network.server)[0];

@@ -148,22 +148,6 @@ pub(crate) fn namespace_error(cause: io::Error) -> LabError {
     }
 }
 
-/// A namespace that sends nothing of its own accord, for the devices between hosts.
-pub(crate) fn create_silent_namespace() -> Result<NetworkNamespace, LabError> {
-    let namespace = NetworkNamespace::create().map_err(namespace_error)?;
-    // What this namespace sends would appear as packets of a host.
-    let disabled = namespace.run(|| {
-        write_parameter("net.ipv6.conf.default.disable_ipv6", "1")?;
-        write_parameter("net.ipv6.conf.all.disable_ipv6", "1")
-    });
-    match disabled {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(LabError::kernel(
-            "disable IPv6 in a namespace between hosts",
-        )(cause)),
-        _ => Ok(namespace),
-    }
-}
-
 fn write_parameter(name: &str, value: &str) -> io::Result<()> {
     std::fs::write(format!("/proc/sys/{}", name.replace('.', "/")), value)
 }

@@ -1,97 +1,82 @@
-//! Links whose driver is the kernel: a veth pair, or with a rate one to each side of a bridge with token buckets.
+//! Links of the kernel: a veth pair, with a token bucket if there is a rate.
 
-use std::io;
+use std::time::Duration;
 
-use caudal_sys::interface;
-use caudal_sys::netlink::DeviceSettings;
-use caudal_topology::{Link, LinkEnd};
+use caudal_core::units::BitRate;
+use caudal_sys::netlink::TbfSettings;
+use caudal_topology::{Impairments, Link, QueueLimit, RateSetup};
 
-use crate::bucket::bucket;
-use crate::error::LabError;
-use crate::lab::Lab;
-use crate::mac_address::mac_address;
-use crate::shaper::ShaperNamespace;
+/// The bytes of a frame on the wire that the kernel does not count: preamble, start delimiter, check sequence and gap.
+const OVERHEAD_BYTES: u16 = 24;
+/// The bytes of the shortest frame on the wire.
+const MIN_WIRE_BYTES: u16 = 84;
 
-impl Lab {
-    /// Creates a link whose driver is the kernel.
-    pub(crate) fn create_kernel_link(&mut self, number: usize) -> Result<(), LabError> {
-        let link = self.topology.links[number].clone();
-        let has_rate = |end: usize| link.directions[end].constant_rate().is_some();
-        if has_rate(0) || has_rate(1) {
-            return self.create_shaped_link(number, &link);
-        }
-        let [near, far] = link.ends.each_ref().map(|end| end.device.as_str());
-        let failed = || format!("connect {near} and {far} for link {}", link.name);
-        let far_namespace = self.host_mut(link.ends[1].node)?.namespace.clone();
-        let addresses = [0, 1].map(|end| mac_address(number, end));
-        let netlink = &self.host_mut(link.ends[0].node)?.netlink;
-        netlink
-            .add_veth_pair(near, far, &far_namespace, link.mtu, addresses)
-            .map_err(LabError::kernel(failed()))?;
-        for end in 0..2 {
-            let host = self.host_mut(link.ends[end].node)?;
-            host.bring_up(
-                LinkEnd::new(number, end),
-                &link.ends[end].device,
-                device_settings(&link),
-            )
-            .map_err(LabError::kernel(failed()))?;
-        }
-        Ok(())
-    }
-
-    /// Creates a link with token buckets.
-    fn create_shaped_link(&mut self, number: usize, link: &Link) -> Result<(), LabError> {
-        let shapers = match self.shapers.take() {
-            Some(shapers) => shapers,
-            None => ShaperNamespace::create()?,
-        };
-        let shapers = self.shapers.insert(shapers);
-        let bridge = shapers
-            .add_bridge(number)
-            .map_err(|cause| kernel_lacks("bridges", link, cause))?;
-        for end in 0..2 {
-            let at = LinkEnd::new(number, end);
-            let device = &link.ends[end].device;
-            let host = self.hosts[link.ends[end].node].as_mut();
-            let host = host.ok_or_else(|| {
-                LabError::invalid("a switch has no interfaces", "name a host or router")
-            })?;
-            let created = shapers
-                .add_port(at, bridge, link, &host.namespace)
-                .and_then(|()| host.namespace.run(|| interface::turn_offloads_off(device)))
-                .and_then(|()| host.bring_up(at, device, device_settings(link)));
-            created.map_err(LabError::kernel(format!(
-                "create {device} for link {}",
-                link.name
-            )))?;
-        }
-        for end in 0..2 {
-            if let Some(bucket) = bucket(link, &link.directions[end]) {
-                shapers
-                    .set_bucket(LinkEnd::new(number, end), bucket)
-                    .map_err(|cause| kernel_lacks("token bucket (sch_tbf)", link, cause))?;
-            }
-        }
-        Ok(())
-    }
+/// The token bucket of one direction; `None` without a rate.
+///
+/// It holds 500 µs of the rate, so that a timer that fires late does not reduce the rate, and at least two full frames.
+/// Packets count with their bytes on the wire.
+pub(crate) fn bucket(link: &Link, impairments: &Impairments) -> Option<TbfSettings> {
+    let rate = impairments.constant_rate()?;
+    let frame = link.mtu + 14 + u32::from(OVERHEAD_BYTES);
+    let burst = rate.during(Duration::from_micros(500)).get();
+    let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(2 * frame);
+    Some(TbfSettings {
+        rate: rate.bps() / 8,
+        burst,
+        limit: limit_bytes(impairments, link.mtu),
+        overhead: OVERHEAD_BYTES,
+        mpu: MIN_WIRE_BYTES,
+    })
 }
 
-/// The error for a shaped link that this kernel cannot have.
-fn kernel_lacks(what: &str, link: &Link, cause: io::Error) -> LabError {
-    match cause.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::Unsupported => LabError::NotPermitted {
-            what: format!("this kernel has no {what}"),
-            remedy: format!("give link {} driver = \"emulated\"", link.name),
-        },
-        _ => LabError::kernel(format!("create link {}", link.name))(cause),
-    }
+/// The token bucket of one direction at another rate; `None` if the direction has no rate.
+pub(crate) fn bucket_at_rate(
+    link: &Link,
+    impairments: &Impairments,
+    rate: BitRate,
+) -> Option<TbfSettings> {
+    let mut changed = impairments.clone();
+    *changed.rate.as_mut()? = RateSetup::from(rate);
+    bucket(link, &changed)
 }
 
-/// The settings of a host's interface to `link`.
-fn device_settings(link: &Link) -> DeviceSettings {
-    DeviceSettings {
-        mtu: Some(link.mtu),
-        ..DeviceSettings::default()
+/// The capacity of the queue in bytes as the kernel counts them, without check sequence.
+fn limit_bytes(impairments: &Impairments, mtu: u32) -> u32 {
+    let bytes = match impairments.queue.limit {
+        QueueLimit::Frames(frames) => frames.saturating_mul(u64::from(mtu) + 14),
+        QueueLimit::Bytes(bytes) => bytes.get(),
+        QueueLimit::None => u64::from(u32::MAX),
+    };
+    u32::try_from(bytes).unwrap_or(u32::MAX).max(mtu + 14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_topology::{Topology, TopologyFile};
+
+    fn link(keys: &str) -> Link {
+        let text = format!(
+            "host = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ between = [\"a\", \"b\"] {keys} }}]"
+        );
+        let file: TopologyFile = toml::from_str(&text).unwrap();
+        Topology::resolve(&file).unwrap().links.remove(0)
+    }
+
+    #[test]
+    fn a_bucket_holds_half_a_millisecond_and_at_least_two_frames() {
+        let fast = link(", rate = \"1G\"");
+        let made = bucket(&fast, &fast.directions[0]).unwrap();
+        assert_eq!(
+            (made.rate, made.burst, made.limit),
+            (125_000_000, 62_500, 6_250_000)
+        );
+        let slow = link(", rate = \"1M\", queue = { frames = 10 }");
+        let made = bucket(&slow, &slow.directions[0]).unwrap();
+        assert_eq!((made.burst, made.limit), (2 * 1538, 15_140));
+        assert_eq!(bucket(&link(""), &link("").directions[0]), None);
+        let changed =
+            bucket_at_rate(&fast, &fast.directions[0], BitRate::from_bps(8_000_000)).unwrap();
+        assert_eq!((changed.rate, changed.limit), (1_000_000, 6_250_000));
     }
 }

@@ -18,7 +18,6 @@ use crate::error::LabError;
 use crate::host::HostNamespace;
 use crate::identity::LabIdentity;
 use crate::processes;
-use crate::shaper::ShaperNamespace;
 
 /// A topology that is up until this value is dropped: hosts, links, the emulator, and every process on its hosts.
 #[derive(Debug)]
@@ -30,8 +29,6 @@ pub struct Lab {
     pub(crate) emulator: Option<Emulator>,
     /// The namespace of the emulator's ends of veth pairs; present when packet sockets replace TAP devices.
     pub(crate) far_namespace: Option<NetworkNamespace>,
-    /// The token buckets; present when a link whose driver is the kernel has a rate.
-    pub(crate) shapers: Option<ShaperNamespace>,
     /// The settings changed since the lab came up, by direction.
     pub(crate) changed: BTreeMap<LinkEnd, ChangedSettings>,
     hosts_file: PathBuf,
@@ -67,7 +64,6 @@ impl Lab {
             hosts: Vec::with_capacity(topology.nodes.len()),
             emulator: None,
             far_namespace: None,
-            shapers: None,
             changed: BTreeMap::new(),
             hosts_file,
             since: Instant::now(),

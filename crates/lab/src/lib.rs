@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod addressing;
-mod bucket;
 mod client;
 mod congestion;
 mod control;
@@ -22,13 +21,11 @@ mod lab;
 mod lateness;
 mod link_change;
 mod link_setup;
-mod mac_address;
 mod processes;
 mod record;
 pub mod registry;
 mod report;
 mod report_builder;
-mod shaper;
 
 pub use caudal_link::counters::FrameTotals;
 pub use congestion::restore_congestion_controls;

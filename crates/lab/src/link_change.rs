@@ -8,9 +8,9 @@ use caudal_link::probability::Probability;
 use caudal_link::stage::Setting;
 use caudal_topology::{Driver, LinkEnd};
 
-use crate::bucket::bucket_at_rate;
 use crate::control::LinkChange;
 use crate::error::LabError;
+use crate::kernel_link;
 use crate::lab::Lab;
 
 impl Lab {
@@ -68,8 +68,12 @@ impl Lab {
     fn set_kernel_rate(&self, from: LinkEnd, rate: BitRate) -> Result<bool, LabError> {
         const MIN_BPS: u64 = 8;
         let link = &self.topology.links[from.link];
-        let bucket = bucket_at_rate(link, &link.directions[from.end], rate);
-        let (Some(bucket), Some(shapers)) = (bucket, &self.shapers) else {
+        let bucket = kernel_link::bucket_at_rate(link, &link.directions[from.end], rate);
+        let host = self.hosts[link.ends[from.end].node].as_ref();
+        let (Some(bucket), Some(host)) = (bucket, host) else {
+            return Ok(false);
+        };
+        let Some(interface) = host.interface(from) else {
             return Ok(false);
         };
         if rate.bps() < MIN_BPS {
@@ -78,8 +82,8 @@ impl Lab {
                 "give it a rate above zero",
             ));
         }
-        shapers
-            .set_bucket(from, bucket)
+        host.netlink
+            .set_token_bucket(interface.index, bucket)
             .map_err(LabError::kernel(format!("set link {}", link.name)))?;
         Ok(true)
     }

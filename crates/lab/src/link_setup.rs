@@ -1,8 +1,9 @@
-//! Creation of emulated links: TAP devices, packet sockets.
+//! Creation of links: veth pairs, TAP devices, packet sockets.
 
 use std::io;
 
 use caudal_sys::interface;
+use caudal_sys::namespace::NetworkNamespace;
 use caudal_sys::netlink::{DeviceSettings, Netlink};
 use caudal_sys::packet::PacketRing;
 use caudal_sys::tap::Tap;
@@ -10,9 +11,9 @@ use caudal_topology::{Link, LinkEnd};
 
 use crate::device::Device;
 use crate::error::LabError;
-use crate::host;
+use crate::host::namespace_error;
+use crate::kernel_link;
 use crate::lab::Lab;
-use crate::mac_address::mac_address;
 
 /// The queue in frames between a host's kernel and the emulator, for frames sent while the emulator does not run.
 const DEVICE_QUEUE_FRAMES: u32 = 10_000;
@@ -20,6 +21,52 @@ const DEVICE_QUEUE_FRAMES: u32 = 10_000;
 const MAX_HEADER_BYTES: usize = 18;
 
 impl Lab {
+    /// Creates a link whose driver is the kernel.
+    pub(crate) fn create_kernel_link(&mut self, number: usize) -> Result<(), LabError> {
+        let link = self.topology.links[number].clone();
+        let [near, far] = link.ends.each_ref().map(|end| end.device.as_str());
+        let failed = || format!("connect {near} and {far} for link {}", link.name);
+        let far_namespace = self.host_mut(link.ends[1].node)?.namespace.clone();
+        let addresses = [0, 1].map(|end| mac_address(number, end));
+        let netlink = &self.host_mut(link.ends[0].node)?.netlink;
+        netlink
+            .add_veth_pair(near, far, &far_namespace, link.mtu, addresses)
+            .map_err(LabError::kernel(failed()))?;
+        for end in 0..2 {
+            let created = self.bring_up_kernel_interface(&link, LinkEnd::new(number, end));
+            let has_bucket = link.directions[end].constant_rate().is_some();
+            created.map_err(|cause| match cause.kind() {
+                io::ErrorKind::NotFound if has_bucket => LabError::NotPermitted {
+                    what: "this kernel has no token bucket (sch_tbf)".to_owned(),
+                    remedy: format!("give link {} driver = \"emulated\"", link.name),
+                },
+                _ => LabError::kernel(failed())(cause),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn bring_up_kernel_interface(&mut self, link: &Link, at: LinkEnd) -> io::Result<()> {
+        let end = &link.ends[at.end];
+        let host = self.hosts[end.node]
+            .as_mut()
+            .ok_or(io::ErrorKind::NotFound)?;
+        let bucket = kernel_link::bucket(link, &link.directions[at.end]);
+        let settings = DeviceSettings {
+            mtu: Some(link.mtu),
+            // With offloads, several packets in one would count as one frame.
+            gso_max_segments: bucket.map(|_| 1),
+            ..DeviceSettings::default()
+        };
+        let index = host.bring_up(at, &end.device, settings)?;
+        if let Some(bucket) = bucket {
+            host.namespace
+                .run(|| interface::turn_offloads_off(&end.device))?;
+            host.netlink.set_token_bucket(index, bucket)?;
+        }
+        Ok(())
+    }
+
     /// Creates the interfaces of an emulated link, and adds the emulator's side of each to `devices`.
     pub(crate) fn create_emulated_interfaces(
         &mut self,
@@ -50,7 +97,17 @@ impl Lab {
 
     /// Uses packet sockets on veth pairs from now on, because TAP devices are not available.
     fn use_packet_sockets(&mut self, cause: &io::Error) -> Result<(), LabError> {
-        let namespace = host::create_silent_namespace()?;
+        let namespace = NetworkNamespace::create().map_err(namespace_error)?;
+        // Packets that this namespace sends of its own accord would appear as packets from the host's peer.
+        let disabled = namespace.run(|| {
+            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1")?;
+            std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")
+        });
+        if let Err(cause) = disabled
+            && cause.kind() != io::ErrorKind::NotFound
+        {
+            return Err(LabError::kernel("disable IPv6 in the emulator's namespace")(cause));
+        }
         self.notes.push(format!(
             "/dev/net/tun cannot be opened ({cause}): packet sockets on veth pairs replace TAP devices, and ethtool shows \
              no speed"
@@ -124,6 +181,12 @@ impl Lab {
         host.bring_up(at, &end.device, Self::device_settings(link, at))?;
         Ok(Device::Packet(ring))
     }
+}
+
+/// The Ethernet address of an interface: locally administered, the same every time.
+fn mac_address(link: usize, end: usize) -> [u8; 6] {
+    let [high, low] = (link as u16).to_be_bytes();
+    [0x02, 0xca, 0x0d, high, low, end as u8]
 }
 
 /// `true` when TAP devices are not available to this user, and packet sockets may replace them.

@@ -106,7 +106,7 @@ pub enum LinkCounters {
 /// The packets that the kernel counts in one direction of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounters {
-    /// Packets that the host sent.
+    /// Packets sent, queued and dropped.
     pub offered: FrameTotals,
     /// Packets received at the other end.
     pub delivered: FrameTotals,

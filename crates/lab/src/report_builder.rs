@@ -152,9 +152,8 @@ impl Lab {
         };
         let sent = counters(from).unwrap_or_default();
         let received = counters(from.opposite()).unwrap_or_default();
-        let shapers = self.shapers.as_ref();
-        let queue = shapers
-            .and_then(|shapers| shapers.counters(from))
+        let queue = interface(from)
+            .and_then(|(host, index)| host.netlink.queue_counters(index).ok()?)
             .unwrap_or_default();
         let held = FrameTotals {
             frames: u64::from(queue.queue_length),
@@ -167,8 +166,8 @@ impl Lab {
         }
         KernelCounters {
             offered: FrameTotals {
-                frames: sent.tx_packets,
-                bytes: sent.tx_bytes,
+                frames: sent.tx_packets + held.frames + packets,
+                bytes: sent.tx_bytes + held.bytes,
             },
             delivered: FrameTotals {
                 frames: received.rx_packets,

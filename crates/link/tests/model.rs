@@ -137,7 +137,7 @@ fn a_half_duplex_link_collides_and_counts_it() {
 #[test]
 fn a_hub_repeats_to_all_other_links() {
     let topology = topology(
-        "host = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\nhub = [{ name = \"x\" }]\nlink = [{ between = [\"a\", \"x\"] }, { between = [\"x\", \"b\"] }, { between = [\"c\", \"x\"], loss = 1.0 }]",
+        "host = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\nhub = [{ name = \"x\" }]\nlink = [{ between = [\"a\", \"x\"] }, { between = [\"x\", \"b\"] }, { between = [\"c\", \"x\"], loss = \"100%\" }]",
     );
     let mut network = NetworkModel::build(&topology, |_| true).unwrap();
     let mut out = Vec::new();

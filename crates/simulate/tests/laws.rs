@@ -82,7 +82,7 @@ fn keys(rng: &mut Rng) -> String {
             "reorder = { share = 0.2, places = 4 },",
             "corrupt_silently = 0.05,",
             "corrupt = 0.05,",
-            "forward = { loss = 1.0 },",
+            "forward = { loss = \"100%\" },",
         ],
     );
     let mtu = pick(rng, &["", "", "mtu = 576", "mtu = 1280", "mtu = 9000"]);

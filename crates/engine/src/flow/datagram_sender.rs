@@ -8,11 +8,11 @@ use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use crate::address_validation::AntiAmplificationLimit;
+use crate::socket::segmentation;
 use caudal_core::plan::{DatagramSizes, Pacing};
 use caudal_core::sample::Spacing;
 use caudal_core::units::BitRate;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
-use caudal_sys::udp::GsoSender;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -196,7 +196,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
     ) -> io::Result<Option<Spacing>> {
         let (counters, signals) = (&*flow.counters, &*flow.signals);
         let length = self.length as usize;
-        let offload = GsoSender::new(socket);
+        let offload = segmentation(socket);
         let has_pauses = self.has_pauses();
         let max = match self.grouping {
             SendGrouping::Single => 1,

@@ -46,13 +46,13 @@ pub struct Pacer {
     unsent: u32,
     sent: u64,
     slipped_ns: f64,
-    last: Option<Departure>,
+    last: Option<PacedDeparture>,
     errors: ErrorHistogram,
 }
 
 /// A departure.
 #[derive(Debug, Clone, Copy)]
-struct Departure {
+struct PacedDeparture {
     at_ns: u64,
     datagrams: u32,
 }
@@ -165,7 +165,7 @@ impl Pacer {
                 let scheduled = self.gap_ns * f64::from(last.datagrams);
                 self.errors.record((gap - scheduled).abs());
             }
-            self.last = Some(Departure {
+            self.last = Some(PacedDeparture {
                 at_ns,
                 datagrams: self.departure,
             });

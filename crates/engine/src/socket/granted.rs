@@ -1,7 +1,7 @@
 //! The settings the kernel granted a socket, which may differ from those requested.
 
+use super::segmentation::segmentation;
 use caudal_core::sample::Granted;
-use caudal_sys::udp::GsoSender;
 use caudal_sys::{buffers, tcp, udp};
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -55,7 +55,7 @@ pub(crate) fn granted_udp(socket: &UdpSocket) -> Granted {
 /// The settings the kernel granted a UDP socket that sends and receives datagrams in batches.
 pub(crate) fn granted_batched_udp(socket: &UdpSocket, length: u32) -> Granted {
     Granted {
-        segments_per_send: Some(GsoSender::new(socket).max_datagrams(length as usize) as u32),
+        segments_per_send: Some(segmentation(socket).max_datagrams(length as usize) as u32),
         receive_offload: Some(udp::enable_gro(socket)),
         ..granted_udp(socket)
     }

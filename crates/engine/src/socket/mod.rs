@@ -7,6 +7,7 @@ mod granted;
 mod listen;
 mod reserved_listener;
 mod retry;
+mod segmentation;
 mod settings;
 
 pub(crate) use connect::{CONNECT_TIMEOUT, connect, connect_udp, connect_within};
@@ -16,4 +17,5 @@ pub(crate) use granted::{canonical, granted_batched_udp, granted_tcp, granted_ud
 pub(crate) use listen::{listen_tcp_and_udp, reply_udp_socket};
 pub(crate) use reserved_listener::{Accepted, ReservedListener};
 pub(crate) use retry::{is_no_datagram, is_retryable};
+pub(crate) use segmentation::segmentation;
 pub(crate) use settings::{SocketSettings, UDP_BUFFER};

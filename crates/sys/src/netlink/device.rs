@@ -46,8 +46,8 @@ pub struct DeviceSettings {
     pub tx_queue_length: Option<u32>,
     /// The alias.
     pub alias: Option<String>,
-    /// The index of the bridge to make it a port of.
-    pub bridge: Option<u32>,
+    /// The maximum number of segments in a packet that it is given: 1 for no segmentation offload of TCP.
+    pub gso_max_segments: Option<u32>,
 }
 
 impl Netlink {
@@ -97,28 +97,6 @@ impl Netlink {
         self.request_change(libc::RTM_NEWLINK, flags, &body)
     }
 
-    /// Creates a bridge that forwards every frame: no spanning tree, no multicast snooping.
-    ///
-    /// # Errors
-    /// When the name is taken, or the kernel has no bridges.
-    pub fn add_bridge(&self, name: &str) -> io::Result<()> {
-        const STP_STATE: u16 = 5;
-        const MULTICAST_SNOOPING: u16 = 23;
-        let data = nested(&[
-            (STP_STATE, &0_u32.to_ne_bytes()),
-            (MULTICAST_SNOOPING, &[0]),
-        ]);
-        let info = nested(&[
-            (libc::IFLA_INFO_KIND, b"bridge"),
-            (libc::IFLA_INFO_DATA, &data),
-        ]);
-        let mut body = vec![0; LINK_HEADER];
-        push_attribute(&mut body, libc::IFLA_IFNAME, &c_text(name));
-        push_attribute(&mut body, libc::IFLA_LINKINFO, &info);
-        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
-        self.request_change(libc::RTM_NEWLINK, flags, &body)
-    }
-
     /// Changes the settings of a device.
     ///
     /// # Errors
@@ -143,8 +121,8 @@ impl Netlink {
         if let Some(alias) = &settings.alias {
             push_attribute(&mut body, libc::IFLA_IFALIAS, &c_text(alias));
         }
-        if let Some(bridge) = settings.bridge {
-            push_attribute(&mut body, libc::IFLA_MASTER, &bridge.to_ne_bytes());
+        if let Some(segments) = settings.gso_max_segments {
+            push_attribute(&mut body, libc::IFLA_GSO_MAX_SEGS, &segments.to_ne_bytes());
         }
         self.request_change(libc::RTM_NEWLINK, 0, &body)
     }

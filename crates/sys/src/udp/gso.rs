@@ -25,6 +25,12 @@ impl GsoSender {
         }
     }
 
+    /// A sender of one datagram in each call.
+    #[must_use]
+    pub const fn single() -> Self {
+        Self { max_segments: 1 }
+    }
+
     /// The maximum number of datagrams in one call; 1 where the kernel has no segmentation.
     pub fn max_segments(self) -> u16 {
         self.max_segments
