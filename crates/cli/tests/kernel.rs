@@ -452,8 +452,9 @@ fn losses_at_the_socket() {
     // A receiver that does not read for a while. At this rate every datagram travels alone: the kernel
     // counts what was joined on the way and dropped at the socket as one.
     let server = support::Serve::start("");
-    let client =
-        support::Running::start(&mut server.client("udp -t 3 -b 4M -l 1000 -w 16Ki --json"));
+    let client = support::Running::start(
+        &mut server.client("udp -t 3 -b 4M -l 1000 -w 16Ki --pacing precise --json"),
+    );
     server.running.line_with("flow(s)");
     thread::sleep(Duration::from_millis(700));
     server.running.signal("STOP");

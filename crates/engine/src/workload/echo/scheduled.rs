@@ -7,7 +7,7 @@ use super::probe::{Probe, altered, announce, not_sent};
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, is_retryable};
 use caudal_core::echo::{
-    DepartureProcess, EchoSeries, OneWayTransit, PacedDeparture, Reply, departure_times,
+    Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, departure_times,
 };
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
@@ -321,7 +321,7 @@ impl Collector<'_> {
             .replies
             .extend_from_slice(&self.replies[counted.clone()]);
         series.departures = counted
-            .map(|nth| PacedDeparture {
+            .map(|nth| Departure {
                 intended_ns: schedule.intended_ns(nth).saturating_sub(start_ns),
                 late_ns: late[nth],
                 one_way: self.one_way[nth],
