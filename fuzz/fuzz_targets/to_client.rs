@@ -12,6 +12,7 @@ use std::time::Duration;
 
 fn plan() -> UdpPlan {
     UdpPlan {
+        pacing: caudal_core::plan::Pacing::Precise,
         bulk: BulkPlan {
             directions: Directions::Both,
             parallel: 2,
