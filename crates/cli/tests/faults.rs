@@ -980,7 +980,7 @@ fn a_server_that_is_stopped_lets_both_ends_report() {
 #[test]
 fn one_off_ends_after_one_visit() {
     let server = Serve::start("--one-off");
-    // A stranger's knock is no visit.
+    // A stranger's connection is not a session.
     drop(TcpStream::connect(("127.0.0.1", server.port)).unwrap());
     server.serves("tcp -t 0.3").done();
     let served = server.running.wait(Duration::from_secs(5));
