@@ -13,7 +13,9 @@ use support::place::{Place, eventually};
 use support::{Running, run, trial};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Two emulators at once on two processors keep each other from delivering in time.
+    arguments.test_threads = Some(1);
     let trials: Vec<Trial> = vec![
         trial(
             "a_study_on_the_lab_runs_from_its_file_to_its_report",
@@ -92,6 +94,7 @@ interval = "100ms"
 
 [repeat]
 min = 2
+retries = 30
 
 [[flow]]
 name = "tcp"
@@ -281,8 +284,8 @@ fn killed_and_resumed() {
     let running = Running::start(&mut place.command("run lab.toml --out out"));
     let id = running.line_with("; study ");
     let id = id.rsplit(' ').next().unwrap().to_owned();
-    running.line_with("1/6");
-    running.line_with("2/6");
+    running.line_with("1/");
+    running.line_with("2/");
     let labs = place.labs();
     eventually("the third trial has its lab", || {
         let mut names = fs::read_dir(&labs).unwrap().filter_map(Result::ok);
@@ -328,7 +331,7 @@ fn interrupted() {
     let place = Place::of("study");
     place.file("lab.toml", LAB);
     let running = Running::start(&mut place.command("run lab.toml --out out"));
-    running.line_with("1/6");
+    running.line_with("1/");
     running.signal("INT");
     let ended = running.wait(Duration::from_secs(30));
     ended.failed(1, &["interrupted after", "caudal study resume"]);
