@@ -9,7 +9,8 @@ use caudal_engine::server::SessionEventSender;
 use caudal_engine::{Server, ServerOptions};
 use caudal_wire::datagram::{DatagramKind, OpeningDatagram};
 use caudal_wire::iperf2::{
-    HeaderExtension, HeaderLayout, TestAmount, TestHeader, TestMode, VERSION, write_datagram_header,
+    ExtensionLayout, HeaderExtension, HeaderLayout, TestAmount, TestHeader, TestMode, VERSION,
+    write_datagram_header,
 };
 use caudal_wire::preamble::TestToken;
 use proptest::prelude::*;
@@ -94,6 +95,7 @@ fn header() -> impl Strategy<Value = TestHeader> {
         TestAmount::Hundredths(0x7fff_ffff),
     ]);
     let extended = HeaderExtension {
+        layout: ExtensionLayout::Announced,
         version: VERSION,
         tos: 0,
         rate: 1 << 30,

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use caudal_wire::iperf2::{
-    Bounceback, FirstDatagram, HeaderError, HeaderExtension, HeaderLayout, Iperf2Datagram,
-    ServerAck, ServerReport, TcpOpening, TestAmount, TestHeader, TestMode, TransitReport, VERSION,
-    write_datagram_header,
+    Bounceback, ExtensionLayout, FirstDatagram, HeaderError, HeaderExtension, HeaderLayout,
+    Iperf2Datagram, ServerAck, ServerReport, TcpOpening, TestAmount, TestHeader, TestMode,
+    TransitReport, VERSION, write_datagram_header,
 };
 use proptest::prelude::*;
 
@@ -25,6 +25,7 @@ fn ours(mode: TestMode, rate: u64, amount: TestAmount) -> TestHeader {
         wide_ids: false,
         detect: false,
         extended: Some(HeaderExtension {
+            layout: ExtensionLayout::Announced,
             version: VERSION,
             rate,
             ..HeaderExtension::default()
@@ -64,6 +65,38 @@ fn headers_of_2_1_8_are_read_and_ours_are_the_same_to_the_byte() {
         );
         assert_eq!(header.encode_tcp((0, 0)), theirs, "{mode:?}");
     }
+}
+
+/// Traced from iperf 2.0.13: `-t 1 -b 8000000 -d`, the payload included that it has in fields it does not write.
+const TCP_2013: &str = "c800000100000001000015180000000036373839ffffff9c000000010000001c0000000000020000000d000300000000007a12003233343536373839c8000001";
+/// Its `-u -l 1000 -t 1 -b 2000000 -d`, and that with `-b 250pps`.
+const UDP_2013: [&str; 2] = [
+    "000000006b03523e000525ab32333435c80000010000000100001518000003e832333435ffffff9c000000010000001c0000000000020000000d000300000000001e84803637383930313233",
+    "000000006b03523e000525ab32333435c80000010000000100001518000003e832333435ffffff9c000000010000001c0000000100020000000d000300000000000000fa3637383930313233",
+];
+
+#[test]
+fn the_extension_of_2_0_13_has_a_fixed_length_and_is_answered() {
+    let opening = TcpOpening::parse(&bytes(TCP_2013));
+    let Ok(TcpOpening::Test(header, 60)) = opening else {
+        panic!("{opening:?}");
+    };
+    let extended = header.extended.unwrap();
+    assert_eq!((header.mode, header.port), (TestMode::Dual, 5400));
+    assert_eq!(header.amount, TestAmount::Hundredths(100));
+    assert_eq!(extended.rate, 8_000_000, "the word behind it is payload");
+    assert_eq!(extended.version_text().as_deref(), Some("2.0.13"));
+    assert!(header.is_answered());
+    for hex in UDP_2013 {
+        let first = FirstDatagram::read(&bytes(hex)).unwrap();
+        assert_eq!((first.layout, first.wide), (HeaderLayout::Sixteen, true));
+        assert_eq!(first.datagram.id, 0, "its upper half is payload");
+        assert!(first.is_opening() && first.header.unwrap().is_answered_over_udp());
+        let extended = first.header.unwrap().extended.unwrap();
+        assert_eq!(extended.rate, 2_000_000);
+    }
+    let first = FirstDatagram::read(&bytes(UDP_218[0].0)).unwrap();
+    assert!(!first.is_opening() && !first.header.unwrap().is_answered_over_udp());
 }
 
 #[test]

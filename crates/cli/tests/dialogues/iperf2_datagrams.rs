@@ -56,8 +56,17 @@ pub fn send_flow(flow: &DatagramFlow, answers: &[usize]) -> Sent {
     let number = word(&flow.first, 0);
     let mut answer = vec![0; 64 << 10];
     let is_acknowledged = answers.iter().any(|length| *length < MIN_REPORT);
+    if is_acknowledged {
+        // What opens the flow has a number of its own, whose upper half is not written.
+        flow.socket.send(&flow.datagram(&flow.first)).unwrap();
+        let length = flow.socket.recv(&mut answer).unwrap();
+        assert!(length < MIN_REPORT, "an answer to the opening datagram");
+    }
     for nth in 0..announced.max(1) {
         let mut datagram = flow.datagram(&flow.first);
+        if is_acknowledged {
+            datagram[12..16].fill(0);
+        }
         let number = number.wrapping_add(nth);
         // From 2.1 on the first has number 1, and the last one counts itself.
         if number >= announced {
@@ -65,10 +74,6 @@ pub fn send_flow(flow: &DatagramFlow, answers: &[usize]) -> Sent {
         }
         datagram[..4].copy_from_slice(&number.to_be_bytes());
         flow.socket.send(&datagram).unwrap();
-        if nth == 0 && is_acknowledged {
-            let length = flow.socket.recv(&mut answer).unwrap();
-            assert!(length < MIN_REPORT, "an answer to the first datagram");
-        }
         thread::sleep(GAP);
     }
     let last = flow.datagram(&flow.last);
@@ -100,37 +105,64 @@ fn ask_for_report<'a>(flow: &DatagramFlow, last: &[u8], answer: &'a mut [u8]) ->
     }
 }
 
+/// What has come of a flow.
+#[derive(Default)]
+struct Received {
+    bytes: u64,
+    datagrams: u32,
+    lost: u32,
+    /// The number of the datagram before.
+    number: u32,
+    is_open: bool,
+    is_over: bool,
+}
+
+impl Received {
+    /// Counts a datagram as the recorded server does: until 2.0.13 that which opens the flow is not counted.
+    fn count(&mut self, datagram: &[u8], is_of_2_0: bool) {
+        if !std::mem::replace(&mut self.is_open, true) && is_of_2_0 {
+            return;
+        }
+        let number = word(datagram, 0) as i32;
+        self.is_over = number < 0;
+        let number = number.unsigned_abs();
+        // 2.1 counts no number 0.
+        if !is_of_2_0 && number == 0 {
+            return;
+        }
+        self.bytes += datagram.len() as u64;
+        self.datagrams += 1;
+        self.lost += number.saturating_sub(self.number + 1);
+        self.number = self.number.max(number);
+    }
+}
+
 /// Receives flows at a socket until the last datagram of each has come, and answers that with `report`, filled in with what
 /// came: the bytes of all.
 pub fn receive_flows(socket: &UdpSocket, flows: u64, report: Option<&[u8]>) -> u64 {
     let socket = socket.try_clone().unwrap();
     socket.set_read_timeout(Some(SOON)).unwrap();
     let mut datagram = vec![0; 64 << 10];
-    // The bytes and datagrams of each flow, and whether its last one has come.
-    let mut seen: BTreeMap<SocketAddr, (u64, u32, bool)> = BTreeMap::new();
-    while seen.values().filter(|(.., is_over)| *is_over).count() < flows as usize {
+    // Until 2.0.13 the report begins as the datagram that it answers.
+    let is_of_2_0 = report.is_some_and(|report| report[0] != 0);
+    let mut seen: BTreeMap<SocketAddr, Received> = BTreeMap::new();
+    while seen.values().filter(|flow| flow.is_over).count() < flows as usize {
         let (length, peer) = socket.recv_from(&mut datagram).unwrap();
-        let (bytes, datagrams, is_over) = seen.entry(peer).or_default();
-        if length < 16 || *is_over {
+        let flow = seen.entry(peer).or_default();
+        if length < 16 || flow.is_over {
             continue;
         }
-        *bytes += length as u64;
-        *datagrams += 1;
-        if word(&datagram, 0) & 0x8000_0000 == 0 {
-            continue;
-        }
-        *is_over = true;
-        if let Some(report) = report {
+        flow.count(&datagram[..length], is_of_2_0);
+        if let (Some(report), true) = (report, flow.is_over) {
             let mut report = report.to_vec();
-            // Until 2.0.13 the report begins as the datagram that it answers.
-            if report[0] != 0 {
+            if is_of_2_0 {
                 report[..16].copy_from_slice(&datagram[..16]);
             }
-            report[24..28].copy_from_slice(&(*bytes as u32).to_be_bytes());
-            report[36..40].fill(0);
-            report[44..48].copy_from_slice(&datagrams.to_be_bytes());
+            report[24..28].copy_from_slice(&(flow.bytes as u32).to_be_bytes());
+            report[36..40].copy_from_slice(&flow.lost.to_be_bytes());
+            report[44..48].copy_from_slice(&(flow.datagrams + flow.lost).to_be_bytes());
             socket.send_to(&report, peer).unwrap();
         }
     }
-    seen.values().map(|(bytes, ..)| bytes).sum()
+    seen.values().map(|flow| flow.bytes).sum()
 }

@@ -89,8 +89,11 @@ fn judge(client: &Ended, counted: u64, slack: u64) {
             is_report = true;
         } else if let Some((_, after)) = line.split_once(" sec ")
             && !line.starts_with("[SUM]")
-            && !std::mem::take(&mut is_report)
         {
+            if std::mem::take(&mut is_report) {
+                assert!(after.contains(" 0/"), "nothing was lost: {client:#?}");
+                continue;
+            }
             let bytes = after.split_whitespace().next().unwrap();
             shown += bytes.parse::<u64>().unwrap();
             flows += 1;

@@ -27,6 +27,8 @@ const STOPPED_NS: u64 = 1_000_000_000;
 const MAX_SLEEP_NS: u64 = 10_000_000;
 /// The part of the queue that the end of the stream is, which follows all data: its acknowledgement may be delayed.
 const FIN_BYTES: u32 = 1;
+/// The state of a connection that has ended, in the kernel's account of it.
+const CLOSED_STATE: u8 = 7;
 /// The interval at which a sender looks whether a budget that is used up was extended, ns.
 const BUDGET_CHECK_NS: u64 = 1_000_000;
 /// The time after which a sender whose data has been acknowledged waits no longer for the other end to close.
@@ -39,7 +41,8 @@ pub(crate) enum TcpClose {
     HalfClose,
     /// Leave the connection open until both ends have exchanged their results.
     KeepOpen,
-    /// Half-close, then wait until the other end has closed; `None` where another thread reads from the connection.
+    /// Half-close, then wait until the other end has closed; `None` where another thread reads from the connection, to wait
+    /// until all data has been acknowledged.
     AwaitClose(Option<Duration>),
 }
 
@@ -180,8 +183,12 @@ impl TcpSender {
             TcpClose::KeepOpen => {}
             TcpClose::AwaitClose(patience) => {
                 let _ = kernel::shutdown_write(stream);
-                if let Some(patience) = patience {
-                    await_close(stream, patience);
+                match patience {
+                    Some(patience) => await_close(stream, patience),
+                    // What the kernel has sent and not yet seen acknowledged would be missing from its counters.
+                    None => {
+                        drain(stream, drain_patience(&flow.signals), &flow.signals);
+                    }
                 }
             }
         }
@@ -237,13 +244,16 @@ enum DrainPatience {
 /// Waits until all data has been acknowledged; if it is not, closing will reset the connection, which would linger for minutes
 /// otherwise.
 fn drain_or_reset(stream: &TcpStream, signals: &FlowSignals) {
-    let patience = if signals.is_stopped() {
+    if !drain(stream, drain_patience(signals), signals) {
+        let _ = kernel::set_zero_linger(stream);
+    }
+}
+
+fn drain_patience(signals: &FlowSignals) -> DrainPatience {
+    if signals.is_stopped() {
         DrainPatience::Fixed(DRAIN_NS)
     } else {
         DrainPatience::WhileShrinking(STALLED_NS)
-    };
-    if !drain(stream, patience, signals) {
-        let _ = kernel::set_zero_linger(stream);
     }
 }
 
@@ -260,6 +270,10 @@ fn drain(stream: &TcpStream, patience: DrainPatience, signals: &FlowSignals) -> 
             Ok(queued) => queued,
             Err(_) => return false,
         };
+        // Nothing is acknowledged any more once the other end has reset the connection.
+        if kernel::tcp_info(stream).is_ok_and(|info| info.state == CLOSED_STATE) {
+            return false;
+        }
         let now = monotonic_ns();
         if let DrainPatience::WhileShrinking(max_ns) = patience {
             if queued < min_queued {

@@ -119,6 +119,12 @@ pub struct FirstDatagram {
 }
 
 impl FirstDatagram {
+    /// `true` when it only opens the flow: number 0 with an extended test header, before the numbers of the payload.
+    #[must_use]
+    pub fn is_opening(&self) -> bool {
+        self.datagram.id == 0 && self.header.is_some_and(|header| header.extended.is_some())
+    }
+
     /// Reads a flow's first datagram; `None` when it is too short to be one.
     ///
     /// The layouts are distinguished by the 32-bit words at 12 and 16: where one has flags the other has the
@@ -148,6 +154,15 @@ impl FirstDatagram {
                     false => HeaderLayout::SixteenOld,
                 };
                 with(layout, is_new, header)
+            }
+            // 2.0.13 has not yet written the upper half of the number into the datagram that only opens the flow.
+            (Some(PATTERN_2), Some(flags)) if are_flags(flags) && flags & WIDE_IDS != 0 => {
+                Some(Self {
+                    layout: HeaderLayout::Sixteen,
+                    wide: true,
+                    datagram: Iperf2Datagram::read(bytes, HeaderLayout::Sixteen, false)?,
+                    header: TestHeader::decode(&bytes[16..]),
+                })
             }
             (Some(PATTERN_2), Some(flags)) if flags == 0 || are_flags(flags) => {
                 let header = TestHeader::decode(&bytes[16..]);

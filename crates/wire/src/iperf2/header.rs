@@ -5,8 +5,9 @@
 //! 24 type   28 length   32 upper flags  34 lower flags   36 version   40 patch level
 //! 44 reserved  46 TOS   48 rate low   52 rate high << 8   56 write prefetch  (2.2: 60 barrier)
 //! ```
-//! The first line is the whole header of 2.0.x; from 2.0.10 on, flags announce that more follows. In UDP the header comes
-//! after the datagram's own, of 12 bytes up to 2.0.9 and of 16 since.
+//! The first line is the whole header of 2.0.x; from 2.0.10 on, flags announce that more follows. Up to 2.0.13 that is of a
+//! fixed length, its rate has the low 32 bits only, and its lower flags have another meaning; 2.1 announces the length. In
+//! UDP the header comes after the datagram's own, of 12 bytes up to 2.0.9 and of 16 since.
 
 use super::{half, put, put_half, word};
 
@@ -39,6 +40,8 @@ const KNOWN: u32 = VERSION1
 pub(super) const PATTERN_0: u32 = 0x3031_3233;
 pub(super) const PATTERN_6: u32 = 0x3637_3839;
 
+/// In the lower flags up to 2.0.13: the rate is one of packets.
+const UNITS_PPS: u16 = 0x0001;
 const NO_UDP_FIN: u16 = 0x0008;
 const TRIP_TIME: u16 = 0x0010;
 const REVERSE: u16 = 0x0400;
@@ -82,9 +85,21 @@ pub enum TestAmount {
     Bytes(u32),
 }
 
-/// The part of a header that 2.1 added.
+/// The layout of a header's extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExtensionLayout {
+    /// 2.0.10 to 2.0.13: its length is fixed. Such a client awaits an answer, over UDP as well.
+    Fixed,
+    /// Since 2.1: the header announces its length.
+    #[default]
+    Announced,
+}
+
+/// The extension of a header: version, rate, and what 2.1 added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeaderExtension {
+    /// The layout.
+    pub layout: ExtensionLayout,
     /// The client's version: 0x0002_0001 is 2.1; the second word holds the patch level.
     pub version: (u32, u32),
     /// The TOS byte to send with.
@@ -116,7 +131,7 @@ pub struct TestHeader {
     pub wide_ids: bool,
     /// `true` when the client waits for an answer (`-X`).
     pub detect: bool,
-    /// The part that 2.1 added.
+    /// The extension, where there is one.
     pub extended: Option<HeaderExtension>,
 }
 
@@ -179,7 +194,7 @@ impl TcpOpening {
             return Ok(Self::Payload);
         }
         let length = length_of(flags);
-        let fields = if flags & (EXTEND | VERSION2) != 0 && flags & LENGTH_BIT != 0 {
+        let fields = if flags & EXTEND != 0 || flags & VERSION2 != 0 && flags & LENGTH_BIT != 0 {
             EXTENDED_21
         } else {
             BASE
@@ -211,7 +226,7 @@ impl TcpOpening {
 fn length_of(flags: u32) -> usize {
     if flags & LENGTH_BIT != 0 {
         ((flags & LENGTH_MASK) >> 1) as usize
-    } else if flags & VERSION2 != 0 && flags & EXTEND != 0 {
+    } else if flags & EXTEND != 0 {
         EXTENDED_21
     } else {
         BASE
@@ -239,6 +254,14 @@ impl TestHeader {
             // 2.0.13 writes the flags alone; what follows is payload.
             return Some(Self::plain(flags));
         }
+        let layout = layout_of(flags);
+        if flags & EXTEND != 0 && flags & VERSION1 == 0 && layout == ExtensionLayout::Fixed {
+            // Only the extension is written; the fields before it are payload.
+            return Some(Self {
+                extended: decode_fixed(bytes, 0),
+                ..Self::plain(flags)
+            });
+        }
         let threads = word(bytes, 4)?;
         // With a transfer id (2.2) only the low bits count threads.
         let threads = if threads & 0x8000_0000 != 0 {
@@ -247,10 +270,11 @@ impl TestHeader {
             threads
         };
         let amount = word(bytes, 20)?;
-        let extended = if flags & (EXTEND | VERSION2) != 0 {
-            decode_extended(bytes)
-        } else {
-            None
+        let length = word(bytes, 12)?;
+        let extended = match layout {
+            _ if flags & (EXTEND | VERSION2) == 0 => None,
+            ExtensionLayout::Fixed => decode_fixed(bytes, length).map(|extended| (extended, 0)),
+            ExtensionLayout::Announced => decode_extended(bytes),
         };
         let upper = extended.map_or(0, |(_, upper)| upper);
         let mode = if flags & VERSION2 != 0 && upper & FULL_DUPLEX != 0 {
@@ -268,7 +292,7 @@ impl TestHeader {
             mode,
             threads,
             port: word(bytes, 8)?,
-            length: word(bytes, 12)?,
+            length,
             window_or_rate: word(bytes, 16)?,
             amount: if amount & 0x8000_0000 != 0 {
                 TestAmount::Hundredths(amount.wrapping_neg())
@@ -302,6 +326,13 @@ impl TestHeader {
         self.detect
             || self.extended.is_some()
                 && !matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex)
+    }
+
+    /// `true` when a server answers this header over UDP, with the datagram that it sends over TCP (2.0.10 to 2.0.13).
+    #[must_use]
+    pub fn is_answered_over_udp(&self) -> bool {
+        self.extended
+            .is_some_and(|extended| extended.layout == ExtensionLayout::Fixed)
     }
 
     /// The header in front of a TCP connection's payload, in the layout of 2.1; `now` in seconds and
@@ -398,12 +429,36 @@ impl TestHeader {
     }
 }
 
+/// The layout of the extension that flags announce.
+const fn layout_of(flags: u32) -> ExtensionLayout {
+    if flags & (LENGTH_BIT | VERSION2) == 0 {
+        ExtensionLayout::Fixed
+    } else {
+        ExtensionLayout::Announced
+    }
+}
+
+/// Reads an extension of 2.0.10 to 2.0.13, of a test with blocks or datagrams of `length` bytes.
+fn decode_fixed(bytes: &[u8], length: u32) -> Option<HeaderExtension> {
+    let rate = u64::from(word(bytes, 48)?);
+    Some(HeaderExtension {
+        layout: ExtensionLayout::Fixed,
+        version: (word(bytes, 36)?, word(bytes, 40)?),
+        rate: match half(bytes, 34)? & UNITS_PPS {
+            0 => rate,
+            _ => rate * u64::from(length) * 8,
+        },
+        ..HeaderExtension::default()
+    })
+}
+
 fn decode_extended(bytes: &[u8]) -> Option<(HeaderExtension, u16)> {
     let upper = half(bytes, 32)?;
     let rate_high = word(bytes, 52)?;
     word(bytes, 56)?;
     Some((
         HeaderExtension {
+            layout: ExtensionLayout::Announced,
             version: (word(bytes, 36)?, word(bytes, 40)?),
             tos: half(bytes, 46)?,
             rate: u64::from(rate_high >> 8) << 32 | u64::from(word(bytes, 48)?),

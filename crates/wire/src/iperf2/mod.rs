@@ -17,7 +17,8 @@ pub use datagram::{
     FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, LastNumber, write_datagram_header,
 };
 pub use header::{
-    HeaderError, HeaderExtension, TcpOpening, TestAmount, TestHeader, TestMode, VERSION,
+    ExtensionLayout, HeaderError, HeaderExtension, TcpOpening, TestAmount, TestHeader, TestMode,
+    VERSION,
 };
 pub use report::{ServerReport, TransitReport};
 

@@ -4,7 +4,7 @@ use super::bounceback::request_task;
 use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
-use super::datagram_sender::{EndAnnouncement, EndAnswer, Iperf2DatagramSender};
+use super::datagram_sender::{EndAnnouncement, EndAnswer, FlowOpening, Iperf2DatagramSender};
 use super::request::{Iperf2Request, LATE};
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
@@ -165,11 +165,17 @@ impl ClientFlows<'_> {
             (Some(bytes), Some(file_bytes)) => Some(bytes.min(file_bytes)),
             (bytes, file_bytes) => bytes.or(file_bytes),
         };
-        let is_reported = matches!(
+        let is_one_way = matches!(
             request.mode,
             TestMode::Up | TestMode::Dual | TestMode::Tradeoff
-        ) && !request.peer.ip().is_multicast()
-            && !request.no_udp_fin;
+        );
+        // Only versions since 2.1 know the other modes and settings.
+        let opening = if is_one_way && !request.no_udp_fin && !request.trip_times {
+            FlowOpening::NumberZero
+        } else {
+            FlowOpening::FirstDatagram
+        };
+        let is_reported = is_one_way && !request.peer.ip().is_multicast() && !request.no_udp_fin;
         let announcement = if is_reported {
             EndAnnouncement::UntilReported(self.answers.clone())
         } else {
@@ -183,6 +189,7 @@ impl ClientFlows<'_> {
             bytes,
             announcement,
         )
+        .with_opening(opening)
         .with_pacing(request.pacing);
         Ok(sender.into_task())
     }

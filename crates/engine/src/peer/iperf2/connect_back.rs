@@ -1,7 +1,7 @@
 //! Connecting back: to the client's own address, at the port on which it listens.
 
 use super::datagram_format::Iperf2Format;
-use super::datagram_sender::{EndAnnouncement, Iperf2DatagramSender};
+use super::datagram_sender::{EndAnnouncement, FlowOpening, Iperf2DatagramSender};
 use super::server_state::{MAX_BLOCK, TCP_LENGTH, UDP_RATE};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, pattern_payload, tcp_sender};
@@ -14,7 +14,7 @@ use caudal_core::plan::MAX_DATAGRAM;
 use caudal_core::sample::Role;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::iperf2::{HeaderLayout, TestHeader};
+use caudal_wire::iperf2::{ExtensionLayout, HeaderLayout, TestHeader};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -158,6 +158,12 @@ impl Iperf2ServerSession<'_> {
         let (_, bytes) = self.end();
         let first = i64::from(layout != HeaderLayout::Twelve);
         let format = Iperf2Format::new(layout, first, Vec::new());
+        // 2.0.13 and before do not count the datagram by which they learn of a flow.
+        let opening = match self.extension().map(|extended| extended.layout) {
+            Some(ExtensionLayout::Announced) => FlowOpening::FirstDatagram,
+            _ if first == 0 => FlowOpening::FirstDatagram,
+            _ => FlowOpening::NumberZero,
+        };
         self.add_back(
             set,
             peer,
@@ -167,6 +173,7 @@ impl Iperf2ServerSession<'_> {
                 let announcement = EndAnnouncement::UntilReported(session.answers.clone());
                 Iperf2DatagramSender::new(flow, format, length, rate, bytes, announcement)
                     .with_limit(limit)
+                    .with_opening(opening)
                     .into_task()
             },
         )

@@ -49,6 +49,17 @@ pub(super) struct Iperf2DatagramSender {
     flow: u32,
     sender: DatagramSender<Iperf2Format>,
     announcement: EndAnnouncement,
+    opening: FlowOpening,
+}
+
+/// The way in which a flow begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlowOpening {
+    /// With its first datagram.
+    FirstDatagram,
+    /// With a datagram of number 0 before the first: receivers up to 2.0.13 take a flow's first datagram for its opening and
+    /// do not count it, later ones count none of that number.
+    NumberZero,
 }
 
 impl Iperf2DatagramSender {
@@ -84,7 +95,14 @@ impl Iperf2DatagramSender {
                 limit: DatagramLimit::Unlimited,
             },
             announcement,
+            opening: FlowOpening::FirstDatagram,
         }
+    }
+
+    /// This sender with another way to begin.
+    pub(super) const fn with_opening(mut self, opening: FlowOpening) -> Self {
+        self.opening = opening;
+        self
     }
 
     /// This sender with another way to wait for departures.
@@ -106,6 +124,9 @@ impl Iperf2DatagramSender {
                 return TaskOutcome::default();
             };
             flow.gate.wait(&flow.signals);
+            if self.opening == FlowOpening::NumberZero && !flow.signals.is_stopped() {
+                self.open(socket);
+            }
             let spacing = match self.sender.send(socket, flow) {
                 Ok(spacing) => spacing,
                 // Nobody receives any more.
@@ -123,6 +144,14 @@ impl Iperf2DatagramSender {
     fn is_end(&self, cause: &io::Error) -> bool {
         matches!(self.announcement, EndAnnouncement::Once)
             && cause.kind() == io::ErrorKind::ConnectionRefused
+    }
+
+    /// Sends the datagram that opens the flow.
+    fn open(&self, socket: &UdpSocket) {
+        let mut datagram = vec![0; self.sender.length as usize];
+        self.sender.format.fill(&mut datagram);
+        self.sender.format.write_number(&mut datagram, 0);
+        self.send_within_limit(socket, &datagram);
     }
 
     /// Sends the last datagram, and awaits the report where there is one.
@@ -144,7 +173,7 @@ impl Iperf2DatagramSender {
         match &self.announcement {
             EndAnnouncement::Once => {
                 format.write_number(&mut last, -number);
-                self.send_last(socket, &last);
+                self.send_within_limit(socket, &last);
             }
             EndAnnouncement::UntilReported(answers) => {
                 let report = self.await_report(socket, &mut last, number)?;
@@ -173,14 +202,14 @@ impl Iperf2DatagramSender {
         }
     }
 
-    /// Sends the last datagram; to an address that is not validated only while as much has arrived from it.
-    fn send_last(&self, socket: &UdpSocket, last: &[u8]) {
+    /// Sends a datagram; to an address that is not validated only while as much has arrived from it.
+    fn send_within_limit(&self, socket: &UdpSocket, datagram: &[u8]) {
         if let DatagramLimit::AntiAmplification(limit) = &self.sender.limit
-            && !limit.claim(last.len() as u64)
+            && !limit.claim(datagram.len() as u64)
         {
             return;
         }
-        let _ = udp::send_segments(socket, last, last.len() as u16);
+        let _ = udp::send_segments(socket, datagram, datagram.len() as u16);
     }
 
     /// Repeats the last datagram until the report arrives; otherwise the number of attempts.
@@ -193,7 +222,7 @@ impl Iperf2DatagramSender {
         let mut receiver = GroReceiver::new(4)?;
         for (nth, patience_ms) in (0_i64..).zip(ATTEMPTS_MS) {
             self.sender.format.write_number(last, -(number + nth));
-            self.send_last(socket, last);
+            self.send_within_limit(socket, last);
             let until_ns = monotonic_ns() + patience_ms * 1_000_000;
             if let Some(report) = next_report(socket, &mut receiver, until_ns) {
                 return Ok(Ok(report));

@@ -6,7 +6,9 @@ use crate::server::{SessionEventSender, SessionViews};
 use crate::socket::CONNECT_TIMEOUT;
 use crate::target::LocalBinding;
 use caudal_core::plan::{Direction, Pacing, PlannedFlow, Transport};
-use caudal_wire::iperf2::{HeaderExtension, TestAmount, TestHeader, TestMode, VERSION};
+use caudal_wire::iperf2::{
+    ExtensionLayout, HeaderExtension, TestAmount, TestHeader, TestMode, VERSION,
+};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -216,6 +218,7 @@ impl Iperf2Request {
             wide_ids: self.is_udp(),
             detect: self.detect,
             extended: Some(HeaderExtension {
+                layout: ExtensionLayout::Announced,
                 version: VERSION,
                 tos: u16::from(self.tos.unwrap_or(0)),
                 rate: self.rate.unwrap_or(0),

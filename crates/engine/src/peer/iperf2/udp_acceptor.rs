@@ -113,7 +113,12 @@ impl UdpAcceptor {
         );
         let contact = self.open_socket(local, peer).map(|(socket, limit)| {
             let (sender, strays) = sync_channel(MAX_STRAYS);
-            let _ = sender.try_send((datagram.to_vec(), arrived_ns));
+            if first.is_opening() {
+                // It carries no payload that is counted.
+                limit.add_received(datagram.len() as u64);
+            } else {
+                let _ = sender.try_send((datagram.to_vec(), arrived_ns));
+            }
             let session = Arc::new(());
             let cut_off = CutOff::default();
             let client = KnownClient {

@@ -16,7 +16,7 @@ use crate::watch::StopReason;
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
-use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, TestMode};
+use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, ServerAck, TestMode, VERSION};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -85,6 +85,13 @@ pub(super) fn serve(
         );
     }
     session.begin();
+    if first
+        .header
+        .is_some_and(|header| header.is_answered_over_udp())
+        && !local.ip().is_multicast()
+    {
+        acknowledge(&socket, &limit);
+    }
     let test = UdpTest {
         session,
         socket: Arc::new(DataSocket::Udp(socket)),
@@ -95,6 +102,19 @@ pub(super) fn serve(
         cut_off,
     };
     test.run(strays)
+}
+
+/// Answers the datagram that opens a flow of 2.0.10 to 2.0.13: its client waits for that before it sends.
+fn acknowledge(socket: &UdpSocket, limit: &AntiAmplificationLimit) {
+    let ack = ServerAck {
+        version: VERSION,
+        times: None,
+    };
+    let ack = ack.encode();
+    if limit.claim(ack.len() as u64) {
+        // A client without it goes on all the same.
+        let _ = socket.send(&ack);
+    }
 }
 
 /// The test of a session over UDP.
@@ -218,9 +238,14 @@ impl UdpTest<'_> {
 
     fn reader(&self) -> Iperf2Reader {
         let (first, test) = (&self.first, &self.session.test);
+        let is_of_2_0 = first
+            .header
+            .is_some_and(|header| header.is_answered_over_udp());
         // Numbers that begin elsewhere belong to a flow that was there before.
         let number = match first.datagram.id {
             number if number > MAX_FIRST => number,
+            // 2.0.13 numbers what follows its opening datagram from 0 where it is connected back to.
+            _ if first.is_opening() => i64::from(!is_of_2_0 || test.mode == TestMode::Up),
             number => i64::from(first.layout != HeaderLayout::Twelve).min(number),
         };
         let mut reader = Iperf2Reader::new(first.layout, first.wide, number);

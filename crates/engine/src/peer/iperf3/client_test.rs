@@ -23,6 +23,11 @@ const DRAIN_NS: u64 = 12_000_000_000;
 const TCP_GRACE_NS: u64 = 3_000_000;
 /// The maximum of that time, ns.
 const MAX_TCP_GRACE_NS: u64 = 100_000_000;
+/// The time without a movement of its window for which a server that also sends may leave unread what is in its kernel, ns:
+/// its program writes between its reads, and the window does not move for everything that it reads.
+const BUSY_GRACE_NS: u64 = 50_000_000;
+/// The maximum of that time, ns.
+const MAX_BUSY_GRACE_NS: u64 = 1_000_000_000;
 /// The maximum time it may take to read its last datagrams, ns.
 const MAX_UDP_GRACE_NS: u64 = 10_000_000;
 /// The time datagrams that were sent before the server stopped may take to arrive, ns.
@@ -110,8 +115,12 @@ impl<'a> ClientTest<'a> {
         let stopped_ns = monotonic_ns();
         let ended_ns = stopped_ns.saturating_sub(self.set.start_ns());
         self.set.stop_senders();
-        self.await_sent(ended_ns);
-        self.idle = self.idle_until_now(stopped_ns, control);
+        let unmoved = self.await_sent(ended_ns);
+        self.idle = if self.is_udp() {
+            self.idle_until_now(stopped_ns, control)
+        } else {
+            unmoved
+        };
         control.connection.send(&[ControlState::TestEnd])?;
         events(Event::Ending);
         control.await_state(ControlState::ExchangeResults, STEP_NS)?;
@@ -266,33 +275,37 @@ impl<'a> ClientTest<'a> {
     /// The part of the server's time in which no datagram can arrive, until the end is announced now: its clock starts when
     /// it tells this end to start, a round trip before the first datagram arrives, and runs on behind the last.
     fn idle_until_now(&self, stopped_ns: u64, control: &ClientControl) -> Duration {
-        if !self.is_udp() {
-            return Duration::ZERO;
-        }
         let info = tcp::tcp_info(control.connection.stream());
         let rtt_ns = info.map_or(0, |info| u64::from(info.rtt_us) * 1000);
         Duration::from_nanos(monotonic_ns().saturating_sub(stopped_ns) + rtt_ns)
     }
 
     /// Waits until the server's program has read what was sent, in a test that took `elapsed_ns`: a server of iperf3 counts
-    /// nothing that it reads after the end of the test was announced, and its clock runs until then.
-    fn await_sent(&self, elapsed_ns: u64) {
+    /// nothing that it reads after the end of the test was announced, and its clock runs until then. Over TCP the time in
+    /// which it showed no sign of reading, where it was given more than a part of the test's time.
+    fn await_sent(&self, elapsed_ns: u64) -> Duration {
         if !self.has_flow(Direction::Up) {
-            return;
+            return Duration::ZERO;
         }
         let grace_ns = reading_grace(elapsed_ns);
         if self.is_udp() {
             // Datagrams on the way arrive before the announcement, which follows them.
             sleep_until(monotonic_ns() + grace_ns.min(MAX_UDP_GRACE_NS));
-            return;
+            return Duration::ZERO;
         }
-        let grace_ns = grace_ns.clamp(DRAIN_CHECK_NS, TCP_GRACE_NS);
+        let awaits_all = self.has_flow(Direction::Down) && self.parameters.end_bytes().is_some();
+        let (grace_ns, max_grace_ns) = if awaits_all {
+            (BUSY_GRACE_NS, MAX_BUSY_GRACE_NS)
+        } else {
+            let grace_ns = grace_ns.clamp(DRAIN_CHECK_NS, TCP_GRACE_NS);
+            (grace_ns, MAX_TCP_GRACE_NS)
+        };
         let until_ns = monotonic_ns() + DRAIN_NS;
         while !self.set.is_over(Role::Sender) && monotonic_ns() < until_ns {
             sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
         }
         // What is acknowledged is in the kernel there; its program has still to read it, which opens the window.
-        let until_ns = monotonic_ns() + MAX_TCP_GRACE_NS;
+        let until_ns = monotonic_ns() + max_grace_ns;
         let (mut windows, mut changed_ns) = (self.receiver_windows(), monotonic_ns());
         while monotonic_ns() < until_ns.min(changed_ns + grace_ns) {
             sleep_until(monotonic_ns() + DRAIN_CHECK_NS);
@@ -300,6 +313,10 @@ impl<'a> ClientTest<'a> {
             if now != windows {
                 (windows, changed_ns) = (now, monotonic_ns());
             }
+        }
+        match awaits_all {
+            true => Duration::from_nanos(monotonic_ns().saturating_sub(changed_ns)),
+            false => Duration::ZERO,
         }
     }
 
