@@ -5,6 +5,7 @@ use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
 use super::datagram_sender::{EndAnnouncement, EndAnswer, FlowOpening, Iperf2DatagramSender};
+use super::opening_turns::{OpeningTurn, OpeningTurns};
 use super::request::{Iperf2Request, LATE};
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
@@ -41,17 +42,23 @@ impl ClientFlows<'_> {
     /// Asks for the test on every connection, and makes the flows.
     pub(super) fn start(&self, connections: &[ClientConnection]) -> Result<FlowSet, RunError> {
         let mut set = FlowSet::new(StopAction::HalfClose)?;
-        for connection in connections {
+        let turns: Arc<OpeningTurns> = Arc::default();
+        let is_in_turns = self.request.is_udp() && self.request.receives();
+        for (connection, before) in connections.iter().zip(0..) {
+            let turn = is_in_turns.then(|| OpeningTurn {
+                turns: Arc::clone(&turns),
+                before,
+            });
             let mut header_bytes = 0;
             if let Some(stream) = connection.socket.tcp() {
                 header_bytes = self.send_header(stream)?;
             }
             if let Some(flow) = connection.up {
-                let task = self.sender(flow, &connection.socket, header_bytes)?;
+                let task = self.sender(flow, &connection.socket, header_bytes, turn.clone())?;
                 self.add(&mut set, connection, flow, Role::Sender, task)?;
             }
             if let Some(flow) = connection.down {
-                let task = self.receiver(&connection.socket);
+                let task = self.receiver(&connection.socket, turn);
                 self.add(&mut set, connection, flow, Role::Receiver, task)?;
             }
         }
@@ -97,10 +104,11 @@ impl ClientFlows<'_> {
         flow: PlannedFlow,
         socket: &DataSocket,
         header_bytes: u64,
+        turn: Option<OpeningTurn>,
     ) -> Result<FlowWork, RunError> {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
-            return self.datagram_sender(flow);
+            return self.datagram_sender(flow, turn);
         }
         let length = request.block_length() as usize;
         let payload = match &request.payload {
@@ -120,10 +128,10 @@ impl ClientFlows<'_> {
         Ok(sender.into_task())
     }
 
-    fn receiver(&self, socket: &DataSocket) -> FlowWork {
+    fn receiver(&self, socket: &DataSocket, turn: Option<OpeningTurn>) -> FlowWork {
         let request = self.request;
         if let DataSocket::Udp(_) = socket {
-            return DatagramReceiver::new(self.datagram_reader()).into_task();
+            return DatagramReceiver::new(self.datagram_reader(turn)).into_task();
         }
         if let Some(test) = request.bounceback {
             return request_task(test, request.time);
@@ -149,7 +157,11 @@ impl ClientFlows<'_> {
         Iperf2Format::new(HeaderLayout::Sixteen, 1, header)
     }
 
-    fn datagram_sender(&self, flow: PlannedFlow) -> Result<FlowWork, RunError> {
+    fn datagram_sender(
+        &self,
+        flow: PlannedFlow,
+        turn: Option<OpeningTurn>,
+    ) -> Result<FlowWork, RunError> {
         let request = self.request;
         let mut format = self.format();
         format.payload = request.payload.as_deref().map(read_payload).transpose()?;
@@ -190,13 +202,15 @@ impl ClientFlows<'_> {
             announcement,
         )
         .with_opening(opening)
+        .with_turn(turn)
         .with_pacing(request.pacing);
         Ok(sender.into_task())
     }
 
-    fn datagram_reader(&self) -> Iperf2Reader {
+    fn datagram_reader(&self, turn: Option<OpeningTurn>) -> Iperf2Reader {
         let request = self.request;
         let mut reader = Iperf2Reader::new(HeaderLayout::Sixteen, true, 1);
+        reader.turn = turn;
         if request.mode == TestMode::Reverse {
             let format = self.format();
             let mut datagram = vec![0; self.datagram_length() as usize];

@@ -1,5 +1,6 @@
 //! The receiving end of a UDP flow: numbers, one-way times, the last datagram and the answer to it.
 
+use super::opening_turns::OpeningTurn;
 use super::wall_clock::seconds_and_micros;
 use crate::address_validation::AntiAmplificationLimit;
 use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
@@ -54,6 +55,8 @@ pub(super) struct Iperf2Reader {
     pub(super) strays: Option<Receiver<(Vec<u8>, u64)>>,
     /// A datagram that is repeated until the first one arrives: a request to be sent to.
     pub(super) request: Option<Vec<u8>>,
+    /// The turn in which the flow opens; without one it opens at once.
+    pub(super) turn: Option<OpeningTurn>,
     /// The maximum length of a flow that its sender need not announce the end of, ns.
     pub(super) max_ns: Option<u64>,
     progress: ReaderProgress,
@@ -72,6 +75,8 @@ struct ReaderProgress {
     linger_until_ns: Option<u64>,
     answers: u32,
     requests: u32,
+    /// `true` once the first datagram has arrived and the turn has ended.
+    has_opened: bool,
     requested_ns: u64,
 }
 
@@ -86,6 +91,7 @@ impl Iperf2Reader {
             limit: Arc::default(),
             strays: None,
             request: None,
+            turn: None,
             max_ns: None,
             progress: ReaderProgress {
                 start_ns: monotonic_ns(),
@@ -125,14 +131,28 @@ impl Iperf2Reader {
         })
     }
 
+    /// Ends the turn when the first datagram has arrived.
+    fn end_turn(&mut self, view: &ReceiverView<'_>) {
+        if !self.progress.has_opened && view.counters.first_ns.load(Relaxed) != 0 {
+            self.progress.has_opened = true;
+            if let Some(turn) = &self.turn {
+                turn.end(view.now_ns);
+            }
+        }
+    }
+
     /// Sends the request again, where one is due.
     fn request(&mut self, view: &ReceiverView<'_>) -> io::Result<()> {
+        let has_turn = self
+            .turn
+            .as_ref()
+            .is_none_or(|turn| turn.has_come(view.now_ns));
         let progress = &mut self.progress;
         let Some(request) = &self.request else {
             return Ok(());
         };
         let has_begun = view.counters.first_ns.load(Relaxed) != 0;
-        if has_begun || view.now_ns < progress.requested_ns + REQUEST_NS {
+        if has_begun || !has_turn || view.now_ns < progress.requested_ns + REQUEST_NS {
             return Ok(());
         }
         if progress.requests >= MAX_REQUESTS {
@@ -239,6 +259,7 @@ impl DatagramReader for Iperf2Reader {
     }
 
     fn step(&mut self, view: &ReceiverView<'_>) -> io::Result<ReceiveStep> {
+        self.end_turn(view);
         self.request(view)?;
         self.limit
             .add_received(std::mem::take(&mut self.progress.bytes));

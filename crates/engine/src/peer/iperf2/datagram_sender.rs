@@ -1,6 +1,7 @@
 //! The sending end of a UDP flow: after its payload it announces the end, and awaits the other end's report.
 
 use super::datagram_format::Iperf2Format;
+use super::opening_turns::OpeningTurn;
 use crate::flow::{
     DatagramFormat, DatagramLimit, DatagramPace, DatagramSender, FlowContext, FlowWork, MAX_BATCH,
     SendGrouping, TaskOutcome, UnsentDatagrams,
@@ -22,6 +23,8 @@ use std::time::Duration;
 const ATTEMPTS_MS: [u64; 18] = [
     10, 10, 10, 20, 20, 20, 50, 50, 50, 100, 100, 250, 250, 250, 250, 250, 250, 250,
 ];
+/// The interval at which a sender looks whether its turn to open the flow has come, ns.
+const TURN_CHECK_NS: u64 = 500_000;
 /// The number of datagrams in a row that the other end's host may refuse before a flow that expects no report ends.
 const MAX_REFUSALS: u32 = 20;
 
@@ -50,6 +53,7 @@ pub(super) struct Iperf2DatagramSender {
     sender: DatagramSender<Iperf2Format>,
     announcement: EndAnnouncement,
     opening: FlowOpening,
+    turn: Option<OpeningTurn>,
 }
 
 /// The way in which a flow begins.
@@ -96,12 +100,19 @@ impl Iperf2DatagramSender {
             },
             announcement,
             opening: FlowOpening::FirstDatagram,
+            turn: None,
         }
     }
 
     /// This sender with another way to begin.
     pub(super) const fn with_opening(mut self, opening: FlowOpening) -> Self {
         self.opening = opening;
+        self
+    }
+
+    /// This sender with a turn in which it opens the flow.
+    pub(super) fn with_turn(mut self, turn: Option<OpeningTurn>) -> Self {
+        self.turn = turn;
         self
     }
 
@@ -124,6 +135,11 @@ impl Iperf2DatagramSender {
                 return TaskOutcome::default();
             };
             flow.gate.wait(&flow.signals);
+            if let Some(turn) = &self.turn {
+                while !flow.signals.is_stopped() && !turn.has_come(monotonic_ns()) {
+                    sleep_until(monotonic_ns() + TURN_CHECK_NS);
+                }
+            }
             if self.opening == FlowOpening::NumberZero && !flow.signals.is_stopped() {
                 self.open(socket);
             }
@@ -146,9 +162,13 @@ impl Iperf2DatagramSender {
             && cause.kind() == io::ErrorKind::ConnectionRefused
     }
 
-    /// Sends the datagram that opens the flow.
+    /// Sends the datagram that opens the flow: its header alone where little may be sent.
     fn open(&self, socket: &UdpSocket) {
-        let mut datagram = vec![0; self.sender.length as usize];
+        let length = match &self.sender.limit {
+            DatagramLimit::Unlimited => self.sender.length as usize,
+            _ => self.sender.format.layout.header(),
+        };
+        let mut datagram = vec![0; length];
         self.sender.format.fill(&mut datagram);
         self.sender.format.write_number(&mut datagram, 0);
         self.send_within_limit(socket, &datagram);

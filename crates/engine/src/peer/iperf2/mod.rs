@@ -17,6 +17,7 @@ mod handshakes;
 )]
 mod iperf2;
 mod listeners;
+mod opening_turns;
 mod request;
 mod server;
 mod server_options;
