@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The time after a flow has opened in which the server begins to listen again, ns.
-const LISTEN_NS: u64 = 2_000_000;
+const LISTEN_NS: u64 = 10_000_000;
 /// The time a flow may take to open before the next one goes ahead, ns.
 const MAX_TURN_NS: u64 = 100_000_000;
 /// The maximum time any flow waits for its turn, ns.
@@ -39,7 +39,10 @@ impl OpeningTurn {
         let began = turns
             .began_ns
             .compare_exchange(0, now_ns.max(1), Relaxed, Relaxed);
-        let began_ns = began.unwrap_or_else(|began_ns| began_ns);
+        let began_ns = match began {
+            Ok(_) => now_ns,
+            Err(began_ns) => began_ns,
+        };
         let max_wait_ns = (u64::from(self.before) * MAX_TURN_NS).min(MAX_WAIT_NS);
         let are_open = turns.opened.load(Relaxed) >= self.before
             && now_ns >= turns.opened_ns.load(Relaxed) + LISTEN_NS;
@@ -65,6 +68,7 @@ mod tests {
             before,
         };
         let began_ns = 7_000_000_000;
+        assert!(!turn(2).has_come(began_ns), "it asks first");
         let came = |now_ns: u64| [0, 1, 2].map(|before| turn(before).has_come(began_ns + now_ns));
         assert_eq!(came(0), [true, false, false]);
         turn(0).end(began_ns + 1_000_000);
