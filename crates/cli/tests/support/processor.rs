@@ -12,7 +12,7 @@ const VERSION_1: &str = "/sys/fs/cgroup/cpu";
 /// The control groups of version 2.
 const VERSION_2: &str = "/sys/fs/cgroup";
 /// The length of a period in which a group may use its part, µs.
-const PERIOD_US: u64 = 20_000;
+const PERIOD_US: u64 = 100_000;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
