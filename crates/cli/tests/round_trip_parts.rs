@@ -14,7 +14,9 @@ use support::pair::Pair;
 use support::trial;
 
 /// A path on which a program waits for replies nearly all the time.
-const PATH: &str = "name = \"link\"\ndelay = \"2ms\"";
+const PATH: &str = "name = \"link\"\ndelay = \"500us\"";
+/// A path on which bbr spreads the segments of a message: on a shorter one it sends them at once.
+const PACED_PATH: &str = "delay = \"4ms\"";
 /// The time for which a process or the path is held up.
 const HELD_UP: Duration = Duration::from_millis(700);
 
@@ -61,11 +63,11 @@ fn measured(pair: &Pair, words: &str, hold_up: impl FnOnce(&Running)) -> Value {
     event["run"]["summary"]["sizes"][0]["pooled"].clone()
 }
 
-/// Checks that one round trip is an outlier, which waited at `place`.
+/// Checks that the longest round trip is an outlier, which waited at `place`. On a busy machine there may be others.
 #[track_caller]
 fn assert_waited_at(replies: &Value, place: &str) -> Value {
     let outliers = &replies["outliers"];
-    assert_eq!(outliers["n"], 1, "{replies:#}");
+    assert!(outliers["n"].as_u64() > Some(0), "{replies:#}");
     let longest = outliers["longest"][0].clone();
     assert_eq!(longest["waited_at"], place, "{replies:#}");
     longest
@@ -74,7 +76,7 @@ fn assert_waited_at(replies: &Value, place: &str) -> Value {
 fn stopped(transport: &str, which: Stopped, place: &str) {
     let pair = Pair::up(PATH);
     let server = pair.serve();
-    let words = format!("--proto {transport} -l 64 -n 200");
+    let words = format!("--proto {transport} -l 64 -n 1000");
     let replies = measured(&pair, &words, |client| {
         let process = match which {
             Stopped::Client => client,
@@ -95,7 +97,7 @@ fn stopped(transport: &str, which: Stopped, place: &str) {
 fn retransmitted() {
     let pair = Pair::up(PATH);
     let _server = pair.serve();
-    let replies = measured(&pair, "--proto tcp -l 64 -n 200", |_| {
+    let replies = measured(&pair, "--proto tcp -l 64 -n 1000", |_| {
         pair.set("link loss=100% --forward");
         thread::sleep(HELD_UP);
         pair.set("link loss=0% --forward");
@@ -105,10 +107,10 @@ fn retransmitted() {
 }
 
 fn paced_by_bbr() {
-    let pair = Pair::up(PATH);
+    let pair = Pair::up(PACED_PATH);
     let _server = pair.serve();
     let parts = |congestion: &str| {
-        let words = format!("-C {congestion} -l 16Ki -n 160");
+        let words = format!("-C {congestion} -l 16Ki -n 80");
         let replies = measured(&pair, &words, |_| {});
         let part = |name: &str| {
             let p50 = replies["kernel"][name]["p50"].as_f64();

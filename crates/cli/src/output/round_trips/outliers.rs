@@ -103,8 +103,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "  outliers: 1 round trip beyond 10 × p99, 5.00 ms",
-                "    643.00 ms (message 412 of client 0): its reply arrived after 642.90 ms and waited 100.0 µs at this \
+                "  outliers: 1 round trip beyond 10 × p99, 5 ms",
+                "    0.6430 s (message 412 of client 0): its reply arrived after 0.6429 s and waited 100 µs at this \
                  host's socket: the network or the server was late, or this host before the message left",
             ]
         );
@@ -117,7 +117,7 @@ mod tests {
         });
         assert_eq!(
             retransmitted,
-            "2 segments were retransmitted, this host last sent of the message after 204.00 ms ± 5.00 ms"
+            "2 segments were retransmitted, this host last sent of the message after 0.2040 s ± 5 ms"
         );
     }
 }
