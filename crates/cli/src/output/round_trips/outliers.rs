@@ -40,9 +40,13 @@ fn explanation(one: &RoundTripOutlier) -> String {
     };
     let arrival = one.unread_us.map(|unread| {
         format!(
-            "its reply arrived after {} and waited {} at this host's socket",
+            "its reply arrived after {} and waited {} at this host's socket{}",
             time_us(one.rtt_us - unread),
-            within(one.unread_us)
+            time_us(unread),
+            match one.error_us {
+                0.0 => String::new(),
+                error => format!(" (± {})", time_us(error)),
+            }
         )
     });
     let arrival = arrival.unwrap_or_default();
@@ -115,6 +119,16 @@ mod tests {
             error_us: 5_000.0,
             ..one
         });
+        let own = explanation(&RoundTripOutlier {
+            waited_at: WaitPlace::OwnSocket,
+            unread_us: Some(640_000.0),
+            error_us: 5_000.0,
+            ..one
+        });
+        assert_eq!(
+            own,
+            "its reply arrived after 3 ms and waited 0.6400 s at this host's socket (± 5 ms): this host was late"
+        );
         assert_eq!(
             retransmitted,
             "2 segments were retransmitted, this host last sent of the message after 0.2040 s ± 5 ms"
