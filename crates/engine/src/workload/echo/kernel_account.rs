@@ -9,7 +9,7 @@ use std::net::{TcpStream, UdpSocket};
 /// The resolution of the times in which `TCP_INFO` has its milliseconds, ns.
 const MILLISECOND_NS: u64 = 1_000_000;
 
-/// The use a connection has for data that is under way beside the message of the round trip.
+/// The messages that may be under way on a connection during a round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Messages {
     /// One at a time.
