@@ -3,7 +3,9 @@
 use super::options::Options;
 use caudal_core::plan::Transport;
 use caudal_engine::LocalBinding;
-use caudal_engine::peer::iperf2::{BouncebackTest, Iperf2Request};
+use caudal_engine::peer::iperf2::{
+    BouncebackTest, FlowHistograms, Iperf2Request, ServerPorts,
+};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
@@ -25,6 +27,16 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         (true, SocketAddr::V4(_)) => 1470,
         (true, SocketAddr::V6(_)) => 1450,
     });
+    let port_count = options.last_port.map_or(1, |last| u32::from(last - options.port) + 1);
+    let parallel = options.parallel.unwrap_or(1).max(port_count);
+    if port_count > 1 {
+        options.parallel = Some(parallel);
+    }
+    if let Some(gap) = options.gap {
+        // The rate that the gap amounts to.
+        let rate = f64::from(length) * 8.0 / gap.as_secs_f64();
+        options.rate = Some(if gap.is_zero() { 0 } else { rate.round() as u64 });
+    }
     let packet_rate = options
         .pps
         .map(|pps| (pps * f64::from(length) * 8.0) as u64);
@@ -46,7 +58,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
             Transport::Tcp
         },
         mode: options.mode,
-        parallel: options.parallel.unwrap_or(1),
+        parallel,
         // A header carries no default length.
         length: options
             .length
@@ -57,6 +69,8 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
             .filter(|time| !time.is_zero()),
         bytes: options.bytes,
         rate: options.rate,
+        rate_deviation: options.rate_deviation,
+        gap: options.gap,
         window: options.window,
         mss: options.mss,
         no_delay: options.no_delay,
@@ -66,6 +80,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         listen_port: options.listen_port.unwrap_or(options.port),
         interval: options.interval,
         omit_header: options.compatible,
+        permit_key: options.permit_key.clone(),
         detect: options.detect,
         trip_times: options.trip_times,
         no_udp_fin: options.no_udp_fin,
@@ -75,6 +90,13 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         kernel_rate: options.fq_rate,
         start_delay: options.delay,
         bounceback: bounceback(options),
+        histograms: options
+            .histograms
+            .map(|histograms| FlowHistograms::new(histograms.bins, 2 * parallel)),
+        ports: match options.last_port {
+            Some(_) => ServerPorts::Successive,
+            None => ServerPorts::Same,
+        },
         connect_only: options.connect_only,
         ..Iperf2Request::new(peer)
     })

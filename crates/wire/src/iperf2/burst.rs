@@ -1,10 +1,12 @@
 //! The header of a burst: every write of a TCP test with trip times begins with one (2.1).
 
-use super::put;
+use super::{put, word};
 
 /// Bytes in the header of a burst.
 pub const BURST_BYTES: usize = 92;
 const TYPE: u32 = 3;
+/// The maximum length of a burst, bytes.
+const MAX_BURST_BYTES: u32 = 1 << 30;
 
 /// Writes the header of burst number `id` into its block: the start of the test and the present, each in seconds and
 /// microseconds. The block is the whole burst.
@@ -24,6 +26,37 @@ pub fn write_burst_header(block: &mut [u8], id: u32, start: (u32, u32), now: (u3
     put(block, 52, id);
 }
 
+/// The header of a burst, as far as its receiver needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BurstHeader {
+    /// Its number, from 1.
+    pub id: u32,
+    /// Its length with the header, bytes.
+    pub bytes: u32,
+    /// The time of its departure, seconds and microseconds.
+    pub sent: (u32, u32),
+}
+
+impl BurstHeader {
+    /// Reads the header of a burst; `None` where there is none.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let header = Self {
+            id: word(bytes, 44)?,
+            bytes: word(bytes, 48)?,
+            sent: (word(bytes, 20)?, word(bytes, 24)?),
+        };
+        let has_room = (BURST_BYTES as u32..=MAX_BURST_BYTES).contains(&header.bytes);
+        (word(bytes, 4)? == TYPE && has_room && header.sent.1 < 1_000_000).then_some(header)
+    }
+
+    /// The time of its departure, ns since 1970.
+    #[must_use]
+    pub const fn sent_ns(&self) -> u64 {
+        self.sent.0 as u64 * 1_000_000_000 + self.sent.1 as u64 * 1000
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +71,8 @@ mod tests {
             [92, 1, 2, 3, 4, 7, 128, 7]
         );
         assert_eq!((word(28), block[92]), (0, 0x30));
+        let header = BurstHeader::decode(&block).unwrap();
+        assert_eq!((header.id, header.bytes, header.sent_ns()), (7, 128, 3_000_004_000));
+        assert_eq!(BurstHeader::decode(&[0x30; 128]), None);
     }
 }

@@ -1,16 +1,20 @@
 //! The options of iperf 2, each with what it sets.
 
+use super::histogram::HistogramOptions;
 use super::options::Options;
 use super::values::{
-    amount, dscp, interval, invalid, message_bytes, port, seconds, split_device, time_until, tos,
+    amount, dscp, interval, invalid, message_bytes, port, ports, seconds, split_device, time_until, tos,
     within,
 };
 use crate::iperf2::units::UnitFormat;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
-use caudal_wire::iperf2::TestMode;
+use caudal_wire::iperf2::{MAX_KEY_BYTES, TestMode};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The minimum length of a key, bytes: that of iperf 2.
+const MIN_KEY_BYTES: usize = 4;
 
 /// An option of iperf 2.
 pub(super) type Iperf2Option = CommandOption<Options>;
@@ -50,7 +54,7 @@ const fn unsupported(long: &'static [&'static str]) -> Iperf2Option {
 }
 
 /// Every option. The one that is ignored is always in effect: connections are all made before the first write.
-pub(super) static TABLE: [Iperf2Option; 106] = [
+pub(super) static TABLE: [Iperf2Option; 105] = [
     argument(Some('b'), &["bandwidth"], |options, argument| {
         options.set_rate(argument)?;
         Ok(())
@@ -106,7 +110,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     argument(Some('p'), &["port"], |options, argument| {
-        options.port = port(argument)?;
+        (options.port, options.last_port) = ports(argument)?;
         Ok(())
     }),
     flag(Some('r'), &["tradeoff"], |options| {
@@ -311,20 +315,45 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
     unsupported(&["connect-retry-timer"]),
     unsupported(&["fq-rate-step"]),
     unsupported(&["fq-rate-step-interval"]),
-    unsupported(&["histograms"]),
+    option(
+        None,
+        &["histograms", "udp-histograms"],
+        Optional(|options, argument| {
+            let histograms = argument.map(|argument| HistogramOptions::parse(&argument));
+            options.histograms = Some(histograms.transpose()?.unwrap_or_default());
+            options.enhanced = true;
+            Ok(())
+        }),
+    ),
     unsupported(&["ignore-shutdown"]),
     unsupported(&["incr-dstip"]),
     unsupported(&["incr-dstport"]),
     unsupported(&["incr-srcip"]),
     unsupported(&["incr-srcport"]),
-    unsupported(&["ipg"]),
+    argument(None, &["ipg"], |options, argument| {
+        let what = "a number of milliseconds between datagrams up to 60000";
+        let gap: f64 = within(argument, 0.0..=60_000.0, what)?;
+        options.gap = Some(Duration::from_secs_f64(gap / 1e3));
+        Ok(())
+    }),
     unsupported(&["isochronous"]),
     unsupported(&["jitter-histograms"]),
     unsupported(&["l2checks"]),
     unsupported(&["local-only"]),
     unsupported(&["near-congestion"]),
     unsupported(&["omit"]),
-    unsupported(&["permit-key"]),
+    option(
+        None,
+        &["permit-key"],
+        Optional(|options, argument| {
+            let argument = argument.ok_or("option --permit-key: give the key, as --permit-key=KEY")?;
+            if !(MIN_KEY_BYTES..=MAX_KEY_BYTES).contains(&argument.text.len()) {
+                return Err(invalid(argument, "a key of 4 to 128 bytes"));
+            }
+            options.permit_key = Some(argument.text.to_owned());
+            Ok(())
+        }),
+    ),
     unsupported(&["permit-key-timeout"]),
     unsupported(&["realtime"]),
     unsupported(&["send-delay"]),
@@ -339,7 +368,6 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
     unsupported(&["test-exchange-timeout"]),
     unsupported(&["tos-override"]),
     unsupported(&["tun-dev"]),
-    unsupported(&["udp-histogram"]),
     unsupported(&["udp-l4s"]),
     unsupported(&["udp-l4s-video"]),
     unsupported(&["working-load"]),

@@ -47,6 +47,14 @@ pub(super) fn server_banner(options: &Options, pid: u32, socket: &ListeningSocke
             bytes((length / 8.0).floor(), UnitFormat::AdaptiveBytes)
         );
     }
+    if let Some(histograms) = options.histograms {
+        let _ = writeln!(
+            text,
+            "Enabled receive histograms bin-width={:.3} ms, bins={} (clients should use --trip-times)",
+            histograms.bins.width.as_secs_f64() * 1e3,
+            histograms.bins.count
+        );
+    }
     if options.print_mss && !is_udp {
         let _ = writeln!(text, "MSS size {} bytes", options.mss.unwrap_or(536));
     }

@@ -30,7 +30,7 @@ pub(super) fn connection_line(
         flow.peer.port()
     );
     line.push_str(&mode_notes(options, flow));
-    if options.enhanced {
+    if flow.is_enhanced(options) {
         let _ = write!(line, " (sock={})", flow.descriptor);
         if let Some(version) = &flow.version {
             let _ = write!(line, " (peer {version})");
@@ -51,7 +51,7 @@ pub(super) fn connection_line(
             opening.rtt_us
         );
     }
-    if options.enhanced || options.connect_only {
+    if flow.is_enhanced(options) || options.connect_only {
         line.push_str(&time_notes(options, flow, opened_at));
     }
     line

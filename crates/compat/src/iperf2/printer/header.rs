@@ -9,6 +9,7 @@ pub(super) enum ColumnHeader {
     SumOnly,
     TcpWrite,
     TcpRead,
+    TcpBursts,
     UdpWrite,
     UdpRead,
     Bounceback,
@@ -27,6 +28,9 @@ impl ColumnHeader {
                 "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr\n"
             }
             Self::TcpRead => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
+            Self::TcpBursts => {
+                "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist\n"
+            }
             Self::UdpWrite => {
                 "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n"
             }

@@ -1,6 +1,7 @@
 //! The flows of a client of iperf 2.
 
 use super::bounceback::request_task;
+use super::burst_reader::BurstReader;
 use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
@@ -16,7 +17,7 @@ use crate::options::LocalOptions;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::Role;
-use caudal_wire::iperf2::{HeaderLayout, TestMode};
+use caudal_wire::iperf2::{HeaderLayout, TestMode, add_permit_key};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -51,7 +52,7 @@ impl ClientFlows<'_> {
                 self.add(&mut set, connection, flow, Role::Sender, task)?;
             }
             if let Some(flow) = connection.down {
-                let task = self.receiver(&connection.socket);
+                let task = self.receiver(flow, &connection.socket);
                 self.add(&mut set, connection, flow, Role::Receiver, task)?;
             }
         }
@@ -84,7 +85,10 @@ impl ClientFlows<'_> {
     /// Sends the test header over a TCP connection: its length.
     fn send_header(&self, mut stream: &TcpStream) -> Result<u64, RunError> {
         let header = self.request.header();
-        let header = header.map_or_else(Vec::new, |header| header.encode_tcp(wall_clock()));
+        let mut header = header.map_or_else(Vec::new, |header| header.encode_tcp(wall_clock()));
+        if let Some(key) = &self.request.permit_key {
+            add_permit_key(&mut header, key);
+        }
         stream.write_all(&header).map_err(|cause| RunError::Lost {
             doing: "asking for a test",
             cause,
@@ -120,19 +124,27 @@ impl ClientFlows<'_> {
         Ok(sender.into_task())
     }
 
-    fn receiver(&self, socket: &DataSocket) -> FlowWork {
+    fn receiver(&self, flow: PlannedFlow, socket: &DataSocket) -> FlowWork {
         let request = self.request;
+        let histograms = request.histograms.as_ref();
+        let histogram = histograms.and_then(|histograms| histograms.of(flow.id));
         if let DataSocket::Udp(_) = socket {
-            return DatagramReceiver::new(self.datagram_reader()).into_task();
+            let mut reader = self.datagram_reader();
+            reader.histogram = histogram;
+            return DatagramReceiver::new(reader).into_task();
         }
         if let Some(test) = request.bounceback {
             return request_task(test, request.time);
         }
         let options = ReadOptions {
-            count_reads: request.count_reads,
+            count_reads: request.count_reads || request.trip_times && !request.discard,
             discard: request.discard,
         };
-        tcp_receiver(request.block_length() as usize, options).into_task()
+        let mut receiver = tcp_receiver(request.block_length() as usize, options);
+        if request.trip_times {
+            receiver.observer = Some(Box::new(BurstReader::before_header(histogram)));
+        }
+        receiver.into_task()
     }
 
     fn datagram_length(&self) -> u32 {
@@ -183,7 +195,8 @@ impl ClientFlows<'_> {
             bytes,
             announcement,
         )
-        .with_pacing(request.pacing);
+        .with_pacing(request.pacing)
+        .with_pace(request.pace());
         Ok(sender.into_task())
     }
 
