@@ -881,7 +881,7 @@ fn failures() {
     for (words, said) in [
         (
             "-c 127.0.0.1 --isochronous",
-            "iperf: option --isochronous of iperf is not here",
+            "iperf: option --isochronous of iperf is not here: this end generates no frames of video; it receives those of others as payload",
         ),
         ("-Q", "iperf: invalid option -- Q"),
         ("", "iperf: either -s or -c HOST is needed"),

@@ -41,7 +41,10 @@ pub(super) fn run(
     }
     if request.parallel > asked {
         let parallel = request.parallel;
-        print_error("iperf", format!("one connection to each port of the range: -P {parallel}"));
+        print_error(
+            "iperf",
+            format!("one connection to each port of the range: -P {parallel}"),
+        );
     }
     output.set_options(&options);
     // Response times are no run of throughput.

@@ -47,7 +47,7 @@ pub(super) fn run(
         }
     }
     drop((engine_options, refusal_sender));
-    for server in &servers {
+    if let Some(server) = servers.first() {
         output.listening(&listening_socket(options, server));
     }
     let time = options.time.filter(|time| !time.is_zero());

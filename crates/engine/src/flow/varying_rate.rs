@@ -55,7 +55,11 @@ mod tests {
 
     #[test]
     fn the_rates_have_the_mean_and_the_deviation_asked_for() {
-        let rate = VaryingRate::new(BitRate::from_bps(10_000_000), BitRate::from_bps(3_000_000), 0);
+        let rate = VaryingRate::new(
+            BitRate::from_bps(10_000_000),
+            BitRate::from_bps(3_000_000),
+            0,
+        );
         let rates: Vec<f64> = (0..10_000)
             .map(|nth| rate.rate_at((f64::from(nth) + 0.5) / 10_000.0).as_f64())
             .collect();

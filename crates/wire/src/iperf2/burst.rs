@@ -5,6 +5,7 @@ use super::{put, word};
 /// Bytes in the header of a burst.
 pub const BURST_BYTES: usize = 92;
 const TYPE: u32 = 3;
+const MICROS: u32 = 1_000_000;
 /// The maximum length of a burst, bytes.
 const MAX_BURST_BYTES: u32 = 1 << 30;
 
@@ -38,7 +39,8 @@ pub struct BurstHeader {
 }
 
 impl BurstHeader {
-    /// Reads the header of a burst; `None` where there is none.
+    /// Reads the header of a burst; `None` where there is none: lengths and times tell, because the first one of 2.1.8 has the
+    /// type and the length of its test header.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let header = Self {
@@ -46,8 +48,11 @@ impl BurstHeader {
             bytes: word(bytes, 48)?,
             sent: (word(bytes, 20)?, word(bytes, 24)?),
         };
+        let start = (word(bytes, 12)?, word(bytes, 16)?);
         let has_room = (BURST_BYTES as u32..=MAX_BURST_BYTES).contains(&header.bytes);
-        (word(bytes, 4)? == TYPE && has_room && header.sent.1 < 1_000_000).then_some(header)
+        let has_times = start.0 > 0 && start <= header.sent;
+        let are_micros = start.1 < MICROS && header.sent.1 < MICROS;
+        (has_room && has_times && are_micros).then_some(header)
     }
 
     /// The time of its departure, ns since 1970.
@@ -61,6 +66,35 @@ impl BurstHeader {
 mod tests {
     use super::*;
 
+    /// Traced from iperf 2.1.8: the first burst of `-n 512K --trip-times`, up to its number of the sequence.
+    #[test]
+    fn the_first_burst_of_2_1_8_is_read() {
+        let words: [u32; 14] = [
+            0x4001_00a0,
+            1,
+            0xa047,
+            0x6b03_86d3,
+            0x0008_0c4d,
+            0x6b03_86d3,
+            0x0008_0c6c,
+            0,
+            0x0010_0000,
+            0x0002_0001,
+            0x0008_0003,
+            1,
+            0x0002_0000,
+            0x0002_0002,
+        ];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        bytes.resize(BURST_BYTES, 0);
+        let header = BurstHeader::decode(&bytes).unwrap();
+        assert_eq!((header.id, header.bytes), (1, 131_072));
+        assert_eq!(
+            header.sent_ns(),
+            0x6b03_86d3 * 1_000_000_000 + 0x0008_0c6c * 1000
+        );
+    }
+
     #[test]
     fn a_burst_carries_its_number_its_length_and_both_times() {
         let mut block = [0x30; 128];
@@ -72,7 +106,10 @@ mod tests {
         );
         assert_eq!((word(28), block[92]), (0, 0x30));
         let header = BurstHeader::decode(&block).unwrap();
-        assert_eq!((header.id, header.bytes, header.sent_ns()), (7, 128, 3_000_004_000));
+        assert_eq!(
+            (header.id, header.bytes, header.sent_ns()),
+            (7, 128, 3_000_004_000)
+        );
         assert_eq!(BurstHeader::decode(&[0x30; 128]), None);
     }
 }

@@ -44,7 +44,8 @@ impl Default for HistogramOptions {
 impl HistogramOptions {
     /// Reads `width[u|m][,bins[,lower,upper]]`: the width of a bin in milliseconds unless a `u` follows it.
     pub(super) fn parse(argument: &OptionArgument<'_>) -> Result<Self, String> {
-        let expected = "WIDTH[u|m],BINS,LOWER,UPPER, such as 100u,10000,5,95 with at most 10000 bins";
+        let expected =
+            "WIDTH[u|m],BINS,LOWER,UPPER, such as 100u,10000,5,95 with at most 10000 bins";
         Self::from_text(argument.text).ok_or_else(|| invalid(argument, expected))
     }
 
@@ -68,7 +69,10 @@ impl HistogramOptions {
             options.bins.count = count.filter(|count| (1..=MAX_BINS).contains(count))?;
         }
         let mut percent = |default: f64| match parts.next() {
-            Some(part) => part.parse().ok().filter(|part| (0.0..=100.0).contains(part)),
+            Some(part) => part
+                .parse()
+                .ok()
+                .filter(|part| (0.0..=100.0).contains(part)),
             None => Some(default),
         };
         let (lower, upper) = options.shown_percent;
@@ -87,12 +91,26 @@ mod tests {
         let read = |text| HistogramOptions::from_text(text);
         let bins = |text| {
             let options = read(text).unwrap();
-            (options.bins.width.as_micros(), options.bins.count, options.shown_percent)
+            (
+                options.bins.width.as_micros(),
+                options.bins.count,
+                options.shown_percent,
+            )
         };
         assert_eq!(bins("100u,50,10,90"), (100, 50, (10.0, 90.0)));
         assert_eq!(bins("1"), (1000, 10_000, (5.0, 95.0)));
         assert_eq!(bins("2m,7"), (2000, 7, (5.0, 95.0)));
-        for wrong in ["", "0", "u", "1k", "1,0", "1,10001", "1,2,3,4,5", "1,2,90,10", "1,2,x"] {
+        for wrong in [
+            "",
+            "0",
+            "u",
+            "1k",
+            "1,0",
+            "1,10001",
+            "1,2,3,4,5",
+            "1,2,90,10",
+            "1,2,x",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -26,6 +26,10 @@ pub struct Options {
     pub rate_deviation: Option<u64>,
     /// The time between datagrams, instead of a rate.
     pub gap: Option<Duration>,
+    /// The length of the bursts that are sent, bytes.
+    pub burst_bytes: Option<u32>,
+    /// The time from burst to burst.
+    pub burst_period: Option<Duration>,
     /// The histograms of one-way times.
     pub histograms: Option<HistogramOptions>,
     /// `true` for more columns.
@@ -44,6 +48,8 @@ pub struct Options {
     pub port: u16,
     /// The last port of the range that begins with [`Self::port`].
     pub last_port: Option<u16>,
+    /// `true` when connections after the first count the server's port up.
+    pub successive_ports: bool,
     /// The duration; zero for no end.
     pub time: Option<Duration>,
     /// The payload of each connection, bytes.
@@ -142,6 +148,8 @@ impl Default for Options {
             pps: None,
             rate_deviation: None,
             gap: None,
+            burst_bytes: None,
+            burst_period: None,
             histograms: None,
             enhanced: false,
             format: UnitFormat::AdaptiveBits,
@@ -151,6 +159,7 @@ impl Default for Options {
             output: None,
             port: caudal_wire::iperf2::PORT,
             last_port: None,
+            successive_ports: false,
             time: None,
             bytes: None,
             window: None,
@@ -215,6 +224,7 @@ impl Options {
             self.check_bounceback()?;
         }
         self.check_datagram_pace()?;
+        self.check_bursts()?;
         self.check_ports()?;
         if self.permit_key.is_some() && (self.udp || self.compatible || self.bounceback.is_some()) {
             return Err("--permit-key is for TCP, without -C and --bounceback".to_owned());
@@ -259,12 +269,30 @@ impl Options {
         Ok(())
     }
 
+    fn check_bursts(&self) -> Result<(), String> {
+        let has_bursts = self.burst_bytes.is_some() || self.burst_period.is_some();
+        let is_sender = matches!(self.mode, TestMode::Up | TestMode::FullDuplex);
+        if has_bursts && (self.server || self.udp || !is_sender || self.bounceback.is_some()) {
+            return Err(
+                "--burst-size and --burst-period are for a client that sends over TCP".to_owned(),
+            );
+        }
+        if has_bursts && (self.rate.is_some() || self.payload.is_some()) {
+            return Err("--burst-size and --burst-period exclude -b, -F and -I".to_owned());
+        }
+        let length = self.length.unwrap_or(0);
+        if self.burst_bytes.is_some_and(|bytes| bytes < length) {
+            return Err("--burst-size must be at least the length of writes (-l)".to_owned());
+        }
+        Ok(())
+    }
+
     fn check_ports(&self) -> Result<(), String> {
-        if self.last_port.is_none() {
+        if self.last_port.is_none() && !self.successive_ports {
             return Ok(());
         }
         if self.is_connected_back() {
-            return Err("-p takes no range with -d and -r".to_owned());
+            return Err("-p takes no range with -d and -r, nor --incr-dstport".to_owned());
         }
         let connections = self.parallel.unwrap_or(1).max(1);
         if !self.server && u32::from(self.port) + connections - 1 > u32::from(u16::MAX) {
@@ -300,7 +328,8 @@ impl Options {
             self.pps = Some(pps.ok_or_else(|| invalid(argument, expected))?);
             self.rate = None;
         } else {
-            let expected = "a rate, such as 50m, or with its standard deviation over UDP, such as 50m,5m";
+            let expected =
+                "a rate, such as 50m, or with its standard deviation over UDP, such as 50m,5m";
             let (rate, deviation) = match text.split_once(',') {
                 Some((rate, deviation)) => (rate, Some(deviation)),
                 None => (text, None),

@@ -44,7 +44,8 @@ pub(super) fn ports(argument: &OptionArgument<'_>) -> Result<(u16, Option<u16>),
     let Some((first, last)) = argument.text.split_once('-') else {
         return Ok((port(argument)?, None));
     };
-    let expected = "a port between 1 and 65535, or a range of at most 1024 of them, such as 5001-5004";
+    let expected =
+        "a port between 1 and 65535, or a range of at most 1024 of them, such as 5001-5004";
     let read = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
     match (read(first), read(last)) {
         (Some(first), Some(last)) if first <= last && last - first < MAX_PORTS => {

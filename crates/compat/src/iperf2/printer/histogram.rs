@@ -45,7 +45,11 @@ pub(super) fn histogram_line(
         if flow.is_udp() { 'T' } else { 'F' },
         if is_final { "(f)" } else { "" },
     );
-    let filled = histogram.bins.iter().zip(1..).filter(|(count, _)| **count > 0);
+    let filled = histogram
+        .bins
+        .iter()
+        .zip(1..)
+        .filter(|(count, _)| **count > 0);
     for (nth, (count, bin)) in filled.enumerate() {
         let separator = if nth == 0 { '=' } else { ',' };
         let _ = write!(line, "{separator}{bin}:{count}");

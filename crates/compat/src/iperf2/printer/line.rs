@@ -160,7 +160,10 @@ fn burst_columns(counts: &SpanCounts) -> String {
         times.deviation_s() * 1e3,
         times.count,
         counts.bytes / times.count.max(1),
-        bytes((bytes_per_s * times.mean_s).max(0.0), UnitFormat::AdaptiveBytes),
+        bytes(
+            (bytes_per_s * times.mean_s).max(0.0),
+            UnitFormat::AdaptiveBytes
+        ),
         network_power(bytes_per_s, times.mean_s),
         read_columns(counts)
     )

@@ -375,7 +375,10 @@ impl Iperf2Printer {
             Span::Interval => [sums.add_interval(connection, flow, counts), None],
             Span::LastInterval => [None, None],
             Span::WholeTest => match sums.add_total(connection, flow, counts) {
-                Some(sum) => [self.has_rest(&sum.rest).then_some(sum.rest), Some(sum.total)],
+                Some(sum) => [
+                    self.has_rest(&sum.rest).then_some(sum.rest),
+                    Some(sum.total),
+                ],
                 None => [None, None],
             },
         };

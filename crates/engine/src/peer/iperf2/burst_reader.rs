@@ -161,7 +161,13 @@ mod tests {
     #[test]
     fn nothing_is_said_of_a_stream_that_holds_no_bursts() {
         let none: [i64; 0] = [];
-        assert_eq!(times(BurstReader::behind_header(None), &[0x30; 1000], 300), none);
-        assert_eq!(times(BurstReader::before_header(None), &[0x30; 1000], 300), none);
+        assert_eq!(
+            times(BurstReader::behind_header(None), &[0x30; 1000], 300),
+            none
+        );
+        assert_eq!(
+            times(BurstReader::before_header(None), &[0x30; 1000], 300),
+            none
+        );
     }
 }

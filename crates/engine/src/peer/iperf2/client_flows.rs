@@ -106,7 +106,11 @@ impl ClientFlows<'_> {
         if let DataSocket::Udp(_) = socket {
             return self.datagram_sender(flow);
         }
-        let length = request.block_length() as usize;
+        // A burst is sent whole, and a later one follows at once where its time has come.
+        let (length, rate) = match request.burst {
+            Some(burst) => (burst.bytes as usize, Some(burst.rate())),
+            None => (request.block_length() as usize, request.rate),
+        };
         let payload = match &request.payload {
             Some(path) => Payload::open(path, length).map_err(|cause| opening(path, cause))?,
             None => pattern_payload(length, request.trip_times),
@@ -119,7 +123,7 @@ impl ClientFlows<'_> {
         let bytes = request
             .bytes
             .map(|bytes| bytes.saturating_sub(header_bytes));
-        let mut sender = tcp_sender(payload, length, request.rate, bytes, close);
+        let mut sender = tcp_sender(payload, length, rate, bytes, close);
         sender.bytes_before = header_bytes;
         Ok(sender.into_task())
     }

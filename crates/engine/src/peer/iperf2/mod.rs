@@ -37,7 +37,7 @@ mod wall_clock;
 pub use bounceback::BouncebackTest;
 pub use client::{Iperf2Client, Iperf2Failure, Iperf2Outcome};
 pub use iperf2::Iperf2Peer;
-pub use request::{Iperf2Request, ServerPorts};
+pub use request::{Iperf2Request, PeriodicBurst, ServerPorts};
 pub use server::{Iperf2Server, ReceiveBuffers};
 pub use server_options::{Iperf2Options, OwnMachine};
 pub use session_numbers::SessionNumbers;

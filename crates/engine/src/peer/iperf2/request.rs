@@ -19,6 +19,22 @@ pub(super) const LATE: Duration = Duration::from_secs(2);
 /// The maximum value of the header's 31-bit fields.
 const MAX_31_BITS: u32 = 0x7fff_ffff;
 
+/// Bursts on a schedule: each is one write (TCP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodicBurst {
+    /// The length of a burst, bytes.
+    pub bytes: u32,
+    /// The time from the beginning of one burst to that of the next; above zero.
+    pub period: Duration,
+}
+
+impl PeriodicBurst {
+    /// The rate that the bursts amount to, bit/s.
+    pub(super) fn rate(&self) -> u64 {
+        (f64::from(self.bytes) * 8.0 / self.period.as_secs_f64()).round() as u64
+    }
+}
+
 /// The ports that the connections of a test go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerPorts {
@@ -53,6 +69,8 @@ pub struct Iperf2Request {
     pub rate_deviation: Option<u64>,
     /// The time between datagrams, instead of a rate (UDP).
     pub gap: Option<Duration>,
+    /// The bursts in which this end sends, instead of blocks at a rate (TCP).
+    pub burst: Option<PeriodicBurst>,
     /// The way UDP flows with a rate wait for the next departure.
     pub pacing: Pacing,
     /// The socket buffers, bytes.
@@ -123,6 +141,7 @@ impl Iperf2Request {
             rate: None,
             rate_deviation: None,
             gap: None,
+            burst: None,
             pacing: Pacing::Balanced,
             window: None,
             mss: None,

@@ -60,11 +60,12 @@ impl<'a> Iperf2ServerSession<'a> {
     ) -> Self {
         let extended = header.and_then(|header| header.extended);
         let threads = header.map_or(1, |header| header.threads);
-        let group = state
-            .options
-            .numbers
-            .groups()
-            .join(peer.ip(), transport, threads, monotonic_ns());
+        let group =
+            state
+                .options
+                .numbers
+                .groups()
+                .join(peer.ip(), transport, threads, monotonic_ns());
         let trip_times = extended.is_some_and(|extended| extended.trip_times);
         let (answers, arrived_answers) = channel();
         Self {
@@ -89,7 +90,11 @@ impl<'a> Iperf2ServerSession<'a> {
                     .or(state.options.tos)
                     .unwrap_or(0),
                 bounceback: None,
-                histograms: state.options.histogram_bins.filter(|_| trip_times).map(|bins| FlowHistograms::new(bins, 1)),
+                histograms: state
+                    .options
+                    .histogram_bins
+                    .filter(|_| trip_times)
+                    .map(|bins| FlowHistograms::new(bins, 1)),
             },
             answers,
             arrived_answers,

@@ -15,7 +15,9 @@ use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::options;
 use caudal_sys::poll::poll_readable;
-use caudal_wire::iperf2::{MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION, permit_key};
+use caudal_wire::iperf2::{
+    MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION, permit_key,
+};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -222,7 +224,8 @@ impl TcpTest<'_> {
         let length = options.length.unwrap_or(TCP_LENGTH) as usize;
         let trip_times = self.session.test.trip_times;
         let read = ReadOptions {
-            count_reads: options.count_reads || trip_times && options.views.is_some() && !options.discard,
+            count_reads: options.count_reads
+                || trip_times && options.views.is_some() && !options.discard,
             discard: options.discard,
         };
         let mut receiver = tcp_receiver(length, read);

@@ -109,7 +109,10 @@ mod tests {
             histogram.record(transit_ns);
         }
         let counts = histograms.read(0).unwrap();
-        assert_eq!((counts.bins, counts.below, counts.above), (vec![2, 1, 1], 1, 2));
+        assert_eq!(
+            (counts.bins, counts.below, counts.above),
+            (vec![2, 1, 1], 1, 2)
+        );
         assert_eq!(histograms.read(1), None);
     }
 }

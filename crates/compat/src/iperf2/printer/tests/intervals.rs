@@ -178,5 +178,8 @@ fn both_directions_of_a_connection_have_a_sum_among_enhanced_lines() {
             "[FD1] 0.0000-0.7864 sec  3.75 MBytes  40.0 Mbits/sec",
         ]
     );
-    assert!(!out.contains("[SUM]"), "one connection needs no other sum: {out}");
+    assert!(
+        !out.contains("[SUM]"),
+        "one connection needs no other sum: {out}"
+    );
 }

@@ -50,7 +50,9 @@ fn bursts_of_a_client_that_measures_trip_times_have_the_columns_of_2_1_8() {
     printer
         .session(&session())
         .event(&Event::Opened(at_server(&opened(Role::Receiver, 1))));
-    printer.session(&session()).event(&ended(0, 500_000_000, bursts()));
+    printer
+        .session(&session())
+        .event(&ended(0, 500_000_000, bursts()));
     assert_eq!(
         printer.take_text(),
         "\
@@ -71,11 +73,17 @@ fn a_histogram_follows_each_line_of_its_flow() {
         })
     };
     let connection = at_server(&opened_udp(Role::Receiver, 1));
-    printer.session(&session()).event(&Event::Opened(connection));
+    printer
+        .session(&session())
+        .event(&Event::Opened(connection));
     printer.set_histogram(Some(histogram(&[(1, 45), (2, 1)], 0)));
-    printer.session(&session()).event(&sampled(0, 1, datagrams(46)));
+    printer
+        .session(&session())
+        .event(&sampled(0, 1, datagrams(46)));
     printer.set_histogram(Some(histogram(&[(1, 64), (2, 1)], 0)));
-    printer.session(&session()).event(&ended(0, 706_800_000, datagrams(65)));
+    printer
+        .session(&session())
+        .event(&ended(0, 706_800_000, datagrams(65)));
     let text = printer.take_text();
     let histograms: Vec<&str> = text.lines().filter(|line| line.contains("PDF")).collect();
     assert_eq!(
@@ -93,10 +101,19 @@ fn percentiles_count_what_lies_outside_and_outliers_lie_beyond_three_fences() {
     let lines = |histogram| {
         let mut printer = printer("-s --histograms=1m,200,10,90 -x CS");
         let connection = at_server(&opened(Role::Receiver, 1));
-        printer.session(&session()).event(&Event::Opened(connection));
+        printer
+            .session(&session())
+            .event(&Event::Opened(connection));
         printer.set_histogram(Some(histogram));
-        printer.session(&session()).event(&ended(0, 500_000_000, bursts()));
-        printer.take_text().lines().last().unwrap_or_default().to_owned()
+        printer
+            .session(&session())
+            .event(&ended(0, 500_000_000, bursts()));
+        printer
+            .take_text()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned()
     };
     assert_eq!(
         lines(histogram(&[(2, 6), (3, 1), (78, 1), (95, 1), (108, 1)], 0)),
