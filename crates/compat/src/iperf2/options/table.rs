@@ -366,7 +366,7 @@ pub(super) static TABLE: [Iperf2Option; 105] = [
         None,
         &["histograms", "udp-histograms"],
         Optional(|options, argument| {
-            let histograms = argument.map(|argument| HistogramOptions::parse(&argument));
+            let histograms = argument.map(|argument| HistogramOptions::parse(argument));
             options.histograms = Some(histograms.transpose()?.unwrap_or_default());
             options.enhanced = true;
             Ok(())

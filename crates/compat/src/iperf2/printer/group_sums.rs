@@ -68,6 +68,7 @@ impl GroupSums {
     ) -> Option<CompleteSum> {
         let size = self.size(group);
         if size < 2 {
+            self.sizes.remove(&group);
             return None;
         }
         let total = self.totals.entry(group).or_default();

@@ -206,7 +206,7 @@ impl Iperf2Printer {
             _ => 1,
         };
         self.group_sums.expect(flow.group, flow.members * flows);
-        if flow.mode == TestMode::FullDuplex {
+        if self.shows_connection_sums(&flow) {
             self.connection_sums.expect(u64::from(flow.number), 2);
         }
         if self.options.csv || !self.shows('C') || self.options.sum_only {

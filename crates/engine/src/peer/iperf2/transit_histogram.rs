@@ -1,7 +1,7 @@
 //! Histograms of one-way times, written by the threads of flows and read by others.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The bins of a histogram, from 0 on.
@@ -68,28 +68,36 @@ pub struct HistogramCounts {
 
 /// The histograms of the flows of a session.
 #[derive(Debug, Clone)]
-pub struct FlowHistograms(Arc<[Arc<TransitHistogram>]>);
+pub struct FlowHistograms {
+    bins: HistogramBins,
+    /// Those of flows that have begun.
+    flows: Arc<[OnceLock<Arc<TransitHistogram>>]>,
+}
 
 impl FlowHistograms {
     /// Empty histograms of the flows with numbers below `flows`.
     #[must_use]
     pub fn new(bins: HistogramBins, flows: u32) -> Self {
-        Self(
-            (0..flows)
-                .map(|_| Arc::new(TransitHistogram::new(bins)))
-                .collect(),
-        )
+        Self {
+            bins,
+            flows: (0..flows).map(|_| OnceLock::new()).collect(),
+        }
     }
 
     /// The histogram of a flow, for its thread.
     pub(super) fn of(&self, flow: u32) -> Option<Arc<TransitHistogram>> {
-        self.0.get(flow as usize).map(Arc::clone)
+        let histogram = self.flows.get(flow as usize)?;
+        let new = || Arc::new(TransitHistogram::new(self.bins));
+        Some(Arc::clone(histogram.get_or_init(new)))
     }
 
-    /// The counts of a flow's histogram at present.
+    /// The counts of the histogram of a flow that has begun, at present.
     #[must_use]
     pub fn read(&self, flow: u32) -> Option<HistogramCounts> {
-        self.0.get(flow as usize).map(|histogram| histogram.read())
+        self.flows
+            .get(flow as usize)?
+            .get()
+            .map(|histogram| histogram.read())
     }
 }
 
