@@ -219,7 +219,7 @@ impl Iperf2Printer {
         let opened_at = self.local_time();
         let line = connection_line(&self.options, &flow, device.as_deref(), opened_at.as_ref());
         self.text.line(&line);
-        self.text.forget_header();
+        self.text.forget_headers();
     }
 
     fn sampled(&mut self, session: &Iperf2Session, sample: &Sample) {
@@ -435,7 +435,7 @@ impl Iperf2Printer {
         let line = format!("[{:>3}] Server Report:", flow.number);
         self.text.line(&line);
         if !self.options.enhanced {
-            self.text.forget_header();
+            self.text.forget_headers();
         }
         write_line(&mut self.text, &self.options, &flow, &counts);
         if let Some(received) = counts.received {

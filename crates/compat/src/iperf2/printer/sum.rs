@@ -134,8 +134,7 @@ impl GroupSum {
         if has_received && self.senders > 0 {
             self.write_both_directions(text, &columns);
         } else if has_received {
-            if !options.sum_only && is_final {
-                text.forget_header();
+            if !options.sum_only {
                 text.head(ColumnHeader::Plain);
             }
             self.write_received(text, &columns);

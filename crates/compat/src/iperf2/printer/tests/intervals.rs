@@ -182,4 +182,10 @@ fn both_directions_of_a_connection_have_a_sum_among_enhanced_lines() {
         !out.contains("[SUM]"),
         "one connection needs no other sum: {out}"
     );
+    let headers = out.lines().filter(|line| line.starts_with("[ ID]"));
+    assert_eq!(
+        headers.count(),
+        3,
+        "each kind of line has its header once: {out}"
+    );
 }
