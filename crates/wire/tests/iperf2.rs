@@ -281,7 +281,7 @@ fn lengths_that_lie_are_refused_and_never_more_is_asked_for_than_there_can_be() 
     assert_eq!(of(&[0x4001_0004]), Err(HeaderError::Short(2)));
     assert_eq!(of(&[0x4001_0030]), Err(HeaderError::Short(24)));
     // The longest that the flags can say, with the longest key.
-    assert_eq!(of(&[0x5001_01fe]), Ok(TcpOpening::Needs(257)));
+    assert_eq!(of(&[0x5001_01fe]), Ok(TcpOpening::Needs(255)));
     let mut keyed = 0x5001_0078_u32.to_be_bytes().to_vec();
     keyed.resize(60, 0);
     assert_eq!(TcpOpening::parse(&keyed), Err(HeaderError::Short(60)));
