@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 use support::network::{Network, missing};
 use support::pair::Pair;
-use support::{Ended, Running, run, trial};
+use support::processor::ProcessorShare;
+use support::{Ended, Running, Serve, run, trial};
 
 /// The time a test takes; long enough for slow start to end on every path here.
 const TIME: &str = "-t 2 -i 0.5 --json";
@@ -132,6 +133,11 @@ fn main() -> ExitCode {
             missing(&[]),
             sender_without_cpu,
         ),
+        trial(
+            "the_processor_of_the_receiver_is_named",
+            ProcessorShare::missing(),
+            receiver_without_cpu,
+        ),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -220,4 +226,12 @@ fn sender_without_cpu() {
     // A call for every 16 bytes costs the sender far more than the receiver.
     let ended = network.run_client(&format!("tcp -C cubic -l 16 {TIME}"));
     assert_limited_by(&ended, ("sender", Some("cpu")), "on a processor");
+}
+
+fn receiver_without_cpu() {
+    let share = ProcessorShare::of_percent(3).unwrap();
+    let server = Serve::start("");
+    share.add(server.running.pid());
+    let ended = server.serves(&format!("tcp -C cubic {TIME}"));
+    assert_limited_by(&ended, ("receiver", Some("cpu")), "waiting for one");
 }

@@ -46,6 +46,8 @@ pub struct LossLocation {
     pub sender_refused: Option<u64>,
     /// Dropped by the queueing discipline of the sender's interface, all traffic; null when it does not report drops.
     pub sender_qdisc: Option<u64>,
+    /// `true` when that is a lower bound: the queueing discipline counts the datagrams of one send as one packet.
+    pub sender_qdisc_at_least: bool,
     /// Dropped for a full buffer at the receiving socket; absent where the receiver does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver_socket: Option<u64>,
@@ -55,7 +57,7 @@ pub struct LossLocation {
     /// receiver does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum: Option<u64>,
-    /// The rest, lost on the path; an upper bound where the number before is a lower one. Absent where it
+    /// The rest, lost on the path; an upper bound where a number before is a lower one. Absent where it
     /// cannot be distinguished from drops at the receiving socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<u64>,

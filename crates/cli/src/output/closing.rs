@@ -294,22 +294,30 @@ fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
 fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
-    let bound = location.receiver_socket_at_least;
+    let at_least = |bound: bool| if bound { "at least " } else { "" };
+    let (queue_bound, socket_bound) = (
+        location.sender_qdisc_at_least,
+        location.receiver_socket_at_least,
+    );
+    let at_most = if queue_bound || socket_bound {
+        "at most "
+    } else {
+        ""
+    };
     let damaged = match location.checksum {
         Some(errors @ 1..) => format!(", {errors} with a wrong checksum"),
         _ => String::new(),
     };
     let beyond = match location.path_or_socket {
         Some(rest) => format!(
-            "{rest} on the path or at the receiving socket, which the other end does not tell apart"
+            "{at_most}{rest} on the path or at the receiving socket, which the other end does not tell apart"
         ),
         None => format!(
-            "{}{} on the path{damaged}, {}{} at the receiving socket{}",
-            if bound { "at most " } else { "" },
+            "{at_most}{} on the path{damaged}, {}{} at the receiving socket{}",
             count(location.path),
-            if bound { "at least " } else { "" },
+            at_least(socket_bound),
             count(location.receiver_socket),
-            if bound {
+            if socket_bound {
                 " (the kernel counts datagrams it had joined as one)"
             } else {
                 ""
@@ -317,9 +325,15 @@ fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
         ),
     };
     push(format!(
-        "  loss location: {} refused by the sender's kernel, {} dropped in its queue, {beyond}",
+        "  loss location: {} refused by the sender's kernel, {}{} dropped in its queue{}, {beyond}",
         count(location.sender_refused),
-        count(location.sender_qdisc)
+        at_least(queue_bound),
+        count(location.sender_qdisc),
+        if queue_bound {
+            " (it counts the datagrams of one send as one)"
+        } else {
+            ""
+        }
     ));
 }
 
@@ -360,4 +374,36 @@ fn granted(run: &Run, direction: Direction) -> Option<String> {
             }
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lower_bound_of_the_senders_queue_is_an_upper_bound_of_the_path() {
+        let line = |sender_qdisc_at_least| {
+            let mut line = String::new();
+            let location = LossLocation {
+                sender_refused: Some(0),
+                sender_qdisc: Some(4366),
+                sender_qdisc_at_least,
+                receiver_socket: Some(0),
+                path: Some(21_830),
+                ..LossLocation::default()
+            };
+            loss_location(&location, &mut |text| line = text);
+            line
+        };
+        assert_eq!(
+            line(true),
+            "  loss location: 0 refused by the sender's kernel, at least 4366 dropped in its queue (it counts the \
+             datagrams of one send as one), at most 21830 on the path, 0 at the receiving socket"
+        );
+        assert_eq!(
+            line(false),
+            "  loss location: 0 refused by the sender's kernel, 4366 dropped in its queue, 21830 on the path, 0 at \
+             the receiving socket"
+        );
+    }
 }

@@ -9,6 +9,7 @@ pub mod pair;
 pub mod peer;
 pub mod place;
 pub mod port;
+pub mod processor;
 pub mod reference;
 pub mod relay;
 

@@ -43,6 +43,13 @@ impl Pair {
         command
     }
 
+    /// Changes the lab while it is up: the link and the keys, as `lab set` has them.
+    #[track_caller]
+    pub fn set(&self, words: &str) {
+        let name = &self.name;
+        self.place.says(&format!("set --lab {name} {words}")).done();
+    }
+
     /// Starts a server on h2.
     #[track_caller]
     pub fn serve(&self) -> Running {

@@ -21,6 +21,8 @@ pub struct Evidence<'a> {
     pub window_set: bool,
     /// `true` when all processors of a machine that both ends share were busy.
     pub machine_busy: bool,
+    /// `true` for a flow over a loopback interface.
+    pub is_loopback: bool,
     /// The share of the payload that the link can carry that arrived, over all flows; `None` where the link's rate is unknown.
     pub ceiling_share: Option<f64>,
     /// `true` for a flow of datagrams.

@@ -65,6 +65,16 @@ pub(super) fn limited_by_receiver(
     ))
 }
 
+/// The receiver of a loopback whose thread was short of processor time. Its window need not have closed: a thread that loses the
+/// processor while it holds the socket keeps segments from being acknowledged, and the sender sees a full path.
+pub(super) fn limited_by_receiver_on_loopback(evidence: &Evidence<'_>) -> Option<LimitedBy> {
+    let (is_bound, cpu) = receiver_cpu(evidence);
+    (evidence.is_loopback && is_bound).then(|| {
+        let why = format!("{cpu}; a loopback has no queue but that of its receiver");
+        LimitedBy::because(Cause::Cpu, Bottleneck::Receiver, why)
+    })
+}
+
 /// The evidence that payload waited in the receive buffer for the application; `None` where it did not. A receiver that does not
 /// report its buffer shows it by a window that shrinks: what is left of the buffer.
 fn unread(evidence: &Evidence<'_>) -> Option<String> {

@@ -4,7 +4,7 @@ use super::evidence::{Evidence, FULL, MIN_SHARE, percent};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::network::{limited_by_network, link_limit};
 use super::processor::out_of_cpu;
-use super::receiver::limited_by_receiver;
+use super::receiver::{limited_by_receiver, limited_by_receiver_on_loopback};
 use super::time_shares::TimeShares;
 use crate::sample::TcpSnapshot;
 
@@ -28,6 +28,7 @@ pub(super) fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
         .or_else(|| limited_by_send_buffer(evidence, &shares, &last))
         .or_else(|| limited_by_idle_sender(evidence, &shares))
         .or_else(|| limited_by_pacing(evidence, &last))
+        .or_else(|| limited_by_receiver_on_loopback(evidence))
         .unwrap_or_else(|| limited_by_network(evidence, &shares, &first, &last))
 }
 

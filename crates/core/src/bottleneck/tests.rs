@@ -15,6 +15,7 @@ struct Recorded {
     asked_bps: Option<u64>,
     window_set: bool,
     machine_busy: bool,
+    is_loopback: bool,
     ceiling_share: Option<f64>,
     is_udp: bool,
 }
@@ -61,6 +62,7 @@ fn recorded() -> Recorded {
         asked_bps: None,
         window_set: false,
         machine_busy: false,
+        is_loopback: false,
         ceiling_share: None,
         is_udp: false,
     }
@@ -80,6 +82,7 @@ fn limited_by(change: impl FnOnce(&mut Recorded)) -> LimitedBy {
         asked_bps: all.asked_bps,
         window_set: all.window_set,
         machine_busy: all.machine_busy,
+        is_loopback: all.is_loopback,
         ceiling_share: all.ceiling_share,
         is_udp: all.is_udp,
     })
@@ -243,6 +246,24 @@ fn an_application_that_does_not_read_is_told_from_a_small_window() {
             all.sender.receiver_window_shrunk = 90;
         }),
         (Bottleneck::Receiver, Some(Cause::Application))
+    );
+}
+
+#[test]
+fn a_receiver_without_processor_time_is_the_only_queue_of_a_loopback() {
+    let starved = |all: &mut Recorded| {
+        all.flow.receiver_cpu = Some(0.03);
+        all.flow.receiver_cpu_wait = 0.93;
+        queue(all, 15);
+    };
+    // Between hosts the queue may be the path's.
+    assert_eq!(found(starved), (Bottleneck::Network, Some(Cause::LinkRate)));
+    assert_eq!(
+        found(|all| {
+            starved(all);
+            all.is_loopback = true;
+        }),
+        (Bottleneck::Receiver, Some(Cause::Cpu))
     );
 }
 

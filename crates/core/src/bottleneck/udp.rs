@@ -61,7 +61,11 @@ pub fn find_by_loss(
         (
             location.path.unwrap_or(0),
             Bottleneck::Network,
-            "lost on the path",
+            if location.sender_qdisc_at_least {
+                "lost on the path or dropped in the sender's own queue, which counts the datagrams of one send as one"
+            } else {
+                "lost on the path"
+            },
         ),
         (
             location.receiver_socket.unwrap_or(0),
@@ -123,6 +127,17 @@ mod tests {
         });
         assert_eq!(damaged, Some(Bottleneck::Network));
         assert_eq!(found(none), None);
+        let either = LossLocation {
+            sender_qdisc: Some(2),
+            sender_qdisc_at_least: true,
+            path: Some(98),
+            ..none
+        };
+        let evidence = find_by_loss(&either, 100, 5e6, 10e6).unwrap().evidence;
+        assert!(
+            evidence.contains("98 datagrams were lost on the path or dropped in the sender's"),
+            "{evidence}"
+        );
         assert_eq!(
             find_by_loss(
                 &LossLocation {

@@ -1,6 +1,7 @@
 //! The record of a round-trip test: every message with its round-trip time.
 
 use super::clock::ClockOffsetLine;
+use super::outlier::SlowestRoundTrips;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 
@@ -54,6 +55,10 @@ pub struct StampedRoundTrip {
     pub rtt_ns: u64,
     /// The time from the kernel's hand-over of the message to the device until it got the reply, ns.
     pub kernel_ns: u64,
+    /// The time from the end of the call that sent the message until the kernel had handed the last of it to the device, ns: it
+    /// waited in this host's send queue. 0 where it left during the call.
+    #[serde(default)]
+    pub queued_ns: u64,
 }
 
 /// The messages of one size over one connection, in the order they were sent.
@@ -75,6 +80,8 @@ pub struct EchoSeries {
     pub duplicate: u64,
     /// Messages beside the others that the kernel timestamped.
     pub stamped: Vec<StampedRoundTrip>,
+    /// The longest round trips, the first message's included, with the kernel's account of them.
+    pub slowest: SlowestRoundTrips,
 }
 
 /// The measurements of a round-trip test.

@@ -1,5 +1,8 @@
 //! Summarising a round-trip test.
 
+use super::outlier::{
+    MAX_KEPT, MIN_FOR_OUTLIERS, OUTLIER_FACTOR, RoundTripOutlier, RoundTripOutliers,
+};
 use super::record::{EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
 use super::summary::{
     ClientSummary, EchoSummaryOptions, KernelSplit, Lateness, OneWaySummary, ReplySummary,
@@ -71,6 +74,7 @@ impl EchoRecord {
             first_us: firsts.mean(),
             rtt_us,
             mean_us: rtt_us.map(|rtt| rtt.mean_estimate()),
+            outliers: outliers(&rtts, all, options),
             kernel: kernel_split(all, confidence),
             lateness_us: lateness(all),
             up: self.one_way(all, confidence, |transit, offset_ns| {
@@ -138,6 +142,43 @@ impl EchoRecord {
     }
 }
 
+/// The round trips beyond ten times the 99th percentile, and the kernel's account of the longest.
+fn outliers(
+    rtts: &[Vec<Option<f64>>],
+    all: &[&EchoSeries],
+    options: EchoSummaryOptions,
+) -> Option<RoundTripOutliers> {
+    let mut sorted: Vec<f64> = rtts.iter().flatten().flatten().copied().collect();
+    if sorted.len() < MIN_FOR_OUTLIERS {
+        return None;
+    }
+    sorted.sort_unstable_by(f64::total_cmp);
+    let limit_us = OUTLIER_FACTOR * nearest_rank(&sorted, 0.99)?;
+    let n = sorted
+        .iter()
+        .rev()
+        .take_while(|rtt| **rtt > limit_us)
+        .count() as u64;
+    let kept = all.iter().flat_map(|series| {
+        series.slowest.trips().iter().map(|trip| {
+            // The first message has no departure of its own.
+            let nth = trip.message.checked_sub(1).map(|nth| nth as usize);
+            let departure = nth.and_then(|nth| series.departures.get(nth));
+            RoundTripOutlier::new(series.client, trip, departure.map(|left| left.late_ns))
+        })
+    });
+    let mut longest: Vec<RoundTripOutlier> = kept
+        .filter(|one| one.rtt_us > limit_us && (one.message > 0 || options.include_first))
+        .collect();
+    longest.sort_by(|a, b| b.rtt_us.total_cmp(&a.rtt_us));
+    longest.truncate(MAX_KEPT);
+    (n > 0).then_some(RoundTripOutliers {
+        limit_us,
+        n,
+        longest,
+    })
+}
+
 fn kernel_split(all: &[&EchoSeries], confidence: f64) -> Option<KernelSplit> {
     let each = |value: fn(&StampedRoundTrip) -> f64| -> Vec<Vec<Option<f64>>> {
         all.iter()
@@ -151,9 +192,13 @@ fn kernel_split(all: &[&EchoSeries], confidence: f64) -> Option<KernelSplit> {
             .collect()
     };
     let kernel = |trip: &StampedRoundTrip| micros(trip.kernel_ns);
-    let host = |trip: &StampedRoundTrip| micros(trip.rtt_ns) - micros(trip.kernel_ns);
+    let queue = |trip: &StampedRoundTrip| micros(trip.queued_ns);
+    let host = |trip: &StampedRoundTrip| {
+        micros(trip.rtt_ns) - micros(trip.kernel_ns) - micros(trip.queued_ns)
+    };
     Some(KernelSplit {
         kernel_rtt_us: non_negative(pooled_distribution(&each(kernel), confidence)?),
+        queue_us: pooled_distribution(&each(queue), confidence).map(non_negative),
         host_us: non_negative(pooled_distribution(&each(host), confidence)?),
     })
 }
@@ -236,6 +281,7 @@ fn micros(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::clock::{ClockOffset, ClockOffsetLine};
+    use super::super::outlier::{KernelAccount, SlowRoundTrip, WaitPlace};
     use super::super::record::Departure;
     use super::super::schedule::{DepartureProcess, departure_times};
     use super::*;
@@ -394,10 +440,12 @@ mod tests {
             StampedRoundTrip {
                 rtt_ns: 30_000,
                 kernel_ns: 20_000,
+                queued_ns: 0,
             },
             StampedRoundTrip {
                 rtt_ns: 50_000,
                 kernel_ns: 25_000,
+                queued_ns: 10_000,
             },
         ];
         let record = record(vec![EchoSeries {
@@ -408,11 +456,58 @@ mod tests {
         assert_eq!(
             (
                 split.kernel_rtt_us.mean,
+                split.queue_us.unwrap().mean,
                 split.host_us.mean,
                 split.host_us.n
             ),
-            (22.5, 17.5, 2)
+            (22.5, 5.0, 12.5, 2)
         );
+    }
+
+    #[test]
+    fn round_trips_beyond_ten_times_the_99th_percentile_are_kept_with_where_they_waited() {
+        let kept = |message, rtt_ms: u64| SlowRoundTrip {
+            message,
+            rtt_ns: rtt_ms * 1_000_000,
+            account: KernelAccount {
+                unread_ns: Some(rtt_ms * 999_000),
+                ..KernelAccount::default()
+            },
+        };
+        let mut rtts_us = vec![1000; 400];
+        (rtts_us[0], rtts_us[9], rtts_us[300]) = (700_000, 643_000, 10_000);
+        let mut one = series(4, 64, &rtts_us);
+        for (message, rtt_ms) in [(0, 700), (9, 643), (300, 10), (1, 1)] {
+            one.slowest.keep(kept(message, rtt_ms));
+        }
+        let record = record(vec![one]);
+        let found = record.summarise(OPTIONS)[0]
+            .pooled
+            .outliers
+            .clone()
+            .unwrap();
+        // 10 ms is ten times the 99th percentile and not beyond it; the first message does not count.
+        assert_eq!(
+            (found.n, found.limit_us, found.longest.len()),
+            (1, 10_000.0, 1)
+        );
+        let outlier = found.longest[0];
+        assert_eq!(
+            (
+                outlier.client,
+                outlier.message,
+                outlier.rtt_us,
+                outlier.waited_at
+            ),
+            (4, 9, 643_000.0, WaitPlace::OwnSocket)
+        );
+        let within = EchoSummaryOptions {
+            include_first: true,
+            ..OPTIONS
+        };
+        let found = record.summarise(within)[0].pooled.outliers.clone().unwrap();
+        let messages: Vec<u64> = found.longest.iter().map(|one| one.message).collect();
+        assert_eq!((found.n, messages), (2, vec![0, 9]));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The summary of a round-trip test.
 
+use super::outlier::RoundTripOutliers;
 use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,9 @@ pub struct ReplySummary {
     /// Their mean with its interval, µs; absent when no reply came in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<Estimate>,
+    /// The round trips beyond ten times the 99th percentile; absent where there are none, and below 100 replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outliers: Option<RoundTripOutliers>,
     /// The round trip split at this host's kernel; absent where the kernel timestamped nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelSplit>,
@@ -77,7 +81,11 @@ pub struct ReplySummary {
 pub struct KernelSplit {
     /// From the kernel's hand-over to the device until it got the reply, µs: the network and the server's host.
     pub kernel_rtt_us: DistributionSummary,
-    /// The rest of those messages' round trips, µs: this host's system calls, queues and wake-ups.
+    /// From the end of the call that sent the message until the last of it was handed to the device, µs: the wait in this
+    /// host's send queues, for the pacing of its congestion control, for a window, or in its interface's queue. Absent in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_us: Option<DistributionSummary>,
+    /// The rest of those messages' round trips, µs: this host's system calls and wake-ups.
     pub host_us: DistributionSummary,
 }
 

@@ -162,6 +162,10 @@ fn location(
         location.receiver_socket = None;
         return location;
     }
+    let joined = |end: &FlowEnd| end.granted.segments_per_send > Some(1);
+    let senders = flows.records.iter().map(|record| record.sender.as_ref());
+    location.sender_qdisc_at_least =
+        location.sender_qdisc.is_some_and(|dropped| dropped > 0) && senders.flatten().any(joined);
     let elsewhere = location.sender_refused.unwrap_or(0)
         + at_socket
         + damaged.unwrap_or(0)
@@ -175,12 +179,98 @@ fn location(
         location.path = Some(0);
     } else {
         let joins = |end: &FlowEnd| end.granted.receive_offload == Some(true);
+        let receivers = flows.records.iter().map(|record| record.receiver.as_ref());
         location.path = Some(rest);
-        location.receiver_socket_at_least = at_socket > 0
-            && flows
-                .records
-                .iter()
-                .any(|record| record.receiver.as_ref().is_some_and(joins));
+        location.receiver_socket_at_least = at_socket > 0 && receivers.flatten().any(joins);
     }
     location
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framing::IpVersion;
+    use crate::host::{Host, Usage};
+    use crate::plan::{
+        BulkPlan, Directions, Omit, Pacing, Plan, PlannedFlow, Rate, TestEnd, Ticks, Transport,
+        UdpPlan,
+    };
+    use crate::sample::{Counters, SenderCounters};
+    use crate::sequence::SequenceCounts;
+    use crate::timeline::Timeline;
+    use std::time::Duration;
+
+    const FLOW: PlannedFlow = PlannedFlow {
+        id: 0,
+        direction: Direction::Up,
+    };
+
+    fn plan() -> UdpPlan {
+        UdpPlan {
+            bulk: BulkPlan {
+                directions: Directions::Up,
+                parallel: 1,
+                end: TestEnd::Time(Duration::from_secs(1)),
+                interval: Duration::from_secs(1),
+                omit: Omit::Time(Duration::ZERO),
+                rate: Rate::Max,
+                length: 1448,
+                window: None,
+                dscp: None,
+                same_machine: false,
+            },
+            verify: false,
+            pacing: Pacing::Balanced,
+        }
+    }
+
+    /// The location of 1000 lost datagrams, of which the sender's queueing discipline dropped `qdisc_drops` packets.
+    fn located(segments_per_send: Option<u32>, qdisc_drops: u64) -> LossLocation {
+        let mut sender = FlowEnd::from_counters(0, Counters::Sender(SenderCounters::default()));
+        sender.granted.segments_per_send = segments_per_send;
+        let receiver = FlowEnd {
+            sequence: Some(SequenceCounts::from_totals(5000, 1000)),
+            ..FlowEnd::from_counters(0, Counters::Receiver(ReceiverCounters::default()))
+        };
+        let records = [FlowRecord::new(FLOW, Some(sender), Some(receiver))];
+        let udp = plan();
+        let ticks = Ticks::new(Duration::from_secs(1), Duration::ZERO, None);
+        let context = Context {
+            plan: &Plan::Udp(udp.clone()),
+            bulk: &udp.bulk,
+            records: &records,
+            timeline: &Timeline::new([FLOW], &ticks, Transport::Udp, ServerAccount::Full),
+            client: &Host::default(),
+            server: &Host::default(),
+            client_usage: &Usage {
+                qdisc_drops: Some(qdisc_drops),
+                ..Usage::default()
+            },
+            server_usage: None,
+            ip: IpVersion::V4,
+            loopback: false,
+            link_rate: None,
+            confidence: 0.95,
+            cut_short: None,
+            changed: &[],
+        };
+        let loss = loss(&context, &context.flows_of(Direction::Up));
+        loss.places.unwrap()
+    }
+
+    #[test]
+    fn drops_in_the_senders_queue_are_a_lower_bound_where_a_send_had_several_datagrams() {
+        let bound = |segments, drops| {
+            let location = located(segments, drops);
+            assert_eq!(
+                (location.sender_qdisc, location.path),
+                (Some(drops), Some(1000 - drops))
+            );
+            location.sender_qdisc_at_least
+        };
+        assert!(bound(Some(44), 60));
+        assert!(!bound(Some(44), 0));
+        assert!(!bound(Some(1), 60));
+        assert!(!bound(None, 60));
+    }
 }

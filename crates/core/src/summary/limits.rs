@@ -37,6 +37,7 @@ pub(super) fn limited_by(
                     .map(super::super::units::BitRate::bps),
                 window_set: context.bulk.window.is_some(),
                 machine_busy: machine_busy(context),
+                is_loopback: context.loopback,
                 ceiling_share,
                 is_udp: context.transport() == Transport::Udp,
             });

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use rustix::io::Errno;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -17,6 +17,11 @@ pub fn monotonic_ns() -> u64 {
 /// Nanoseconds on `CLOCK_REALTIME`, the wall clock, since 1970-01-01 UTC. The administrator may step this clock.
 pub fn realtime_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Realtime))
+}
+
+/// The length of the kernel's timer tick, ns: the resolution of the times in milliseconds that it reports of a connection.
+pub fn tick_ns() -> u64 {
+    nanoseconds(clock_getres(ClockId::MonotonicCoarse))
 }
 
 /// Waits until [`monotonic_ns`] has reached the deadline; returns at once when it already has.
@@ -56,6 +61,11 @@ mod tests {
             assert!(monotonic_ns() >= deadline);
         }
         sleep_until(0);
+    }
+
+    #[test]
+    fn a_tick_is_between_a_tenth_of_a_millisecond_and_ten() {
+        assert!((100_000..=10_100_000).contains(&tick_ns()));
     }
 
     #[test]

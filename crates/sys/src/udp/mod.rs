@@ -3,12 +3,14 @@
 //! One call may carry many datagrams of one size: the sender names the size (`UDP_SEGMENT`) and the kernel cuts the
 //! payload; the receiver asks for coalesced datagrams (`UDP_GRO`) and is given their size.
 
+mod arrival;
 mod gro;
 mod gso;
 mod meminfo;
 mod options;
 mod packet_info;
 
+pub use arrival::last_arrival_ns;
 pub use gro::{GroReceiver, ReceivedBatch, Wait, enable_gro};
 pub use gso::{GsoSender, max_segments, send_segments};
 pub use meminfo::{MemInfo, meminfo};

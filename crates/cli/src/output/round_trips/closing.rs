@@ -1,8 +1,9 @@
 //! The closing block of a round-trip test.
 
 use super::confidence::level;
+use super::outliers::outlier_lines;
 use crate::output::text::{fold, percent, time_us};
-use caudal_core::echo::{OneWaySummary, ReplySummary, SizeSummary};
+use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
 use caudal_core::link::link_rate;
 use caudal_core::plan::EchoSchedule;
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
@@ -156,18 +157,10 @@ impl Closing<'_> {
         };
         push(format!("{} B: {interval}", size.size_bytes));
         if let Some(split) = &replies.kernel {
-            push(format!(
-                "  where: {} network and server, {} this host's calls and wake-ups{} (p50 of {} \
-                 messages with kernel timestamps)",
-                time_us(split.kernel_rtt_us.p50),
-                time_us(split.host_us.p50),
-                if self.is_paced(size.size_bytes) {
-                    ", and the pacing of bbr between the segments of a message"
-                } else {
-                    ""
-                },
-                split.host_us.n
-            ));
+            push(self.kernel_split(split, size.size_bytes));
+        }
+        for line in replies.outliers.iter().flat_map(outlier_lines) {
+            push(line);
         }
         if let Some(late) = &replies.lateness_us {
             push(format!(
@@ -184,14 +177,34 @@ impl Closing<'_> {
         }
     }
 
-    /// `true` when the congestion control spreads the segments of a message of this size: the kernel's timestamp is that of a
-    /// segment which had waited for its turn.
-    fn is_paced(&self, size_bytes: u32) -> bool {
+    /// The line on the parts of a round trip by this host's kernel.
+    fn kernel_split(&self, split: &KernelSplit, size_bytes: u32) -> String {
+        let paced = if self.is_reply_paced(size_bytes) {
+            " with its pacing by bbr"
+        } else {
+            ""
+        };
+        let queue = split.queue_us.filter(|queue| queue.p50 > 0.0);
+        let queue = queue.map_or_else(String::new, |queue| {
+            format!("{} this host's send queues, ", time_us(queue.p50))
+        });
+        format!(
+            "  where: {} network and server{paced}, {queue}{} this host's calls and wake-ups (p50 of {} messages with \
+             kernel timestamps)",
+            time_us(split.kernel_rtt_us.p50),
+            time_us(split.host_us.p50),
+            split.host_us.n
+        )
+    }
+
+    /// `true` when the server's congestion control spreads the segments of a reply of this size, which no timestamp of this host
+    /// separates from the network.
+    fn is_reply_paced(&self, size_bytes: u32) -> bool {
         let granted = self
             .run
             .flows()
             .iter()
-            .filter_map(|flow| flow.granted.as_ref());
+            .filter_map(|flow| flow.server_granted.as_ref());
         granted
             .filter(|granted| granted.mss.is_none_or(|mss| size_bytes > mss))
             .filter_map(|granted| granted.congestion.as_ref().map(ExternalText::as_received))

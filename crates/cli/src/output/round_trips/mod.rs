@@ -3,6 +3,7 @@
 mod closing;
 mod confidence;
 mod csv;
+mod outliers;
 mod result;
 mod samples;
 mod size_table;

@@ -3,6 +3,7 @@
 mod barrier;
 mod client;
 mod connection;
+mod kernel_account;
 mod message_buffer;
 mod outcome;
 mod probe;

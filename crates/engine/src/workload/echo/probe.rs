@@ -1,5 +1,6 @@
 //! One connection with the buffers of its messages, on any schedule.
 
+use super::kernel_account::KernelAccounts;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::Reply;
@@ -21,6 +22,8 @@ pub(super) struct Probe {
     pub(super) plan: Arc<EchoPlan>,
     pub(super) socket: Arc<DataSocket>,
     pub(super) signals: Arc<FlowSignals>,
+    /// The kernel's account of long round trips.
+    pub(super) accounts: KernelAccounts,
     /// The seed of a random schedule.
     pub(super) seed: u64,
     /// `true` when some more messages are sent that the kernel timestamps.
@@ -42,11 +45,16 @@ impl Probe {
         let max_size = plan.sizes.iter().max().copied().unwrap_or(1) as usize;
         let mut message = vec![0; max_size];
         fill_payload(&mut message, tag);
+        let accounts = match &*socket {
+            DataSocket::Tcp(stream) => KernelAccounts::of_tcp(stream),
+            DataSocket::Udp(socket) => KernelAccounts::of_udp(socket),
+        };
         Self {
             client,
             plan,
             socket,
             signals: Arc::default(),
+            accounts,
             seed: seed.wrapping_add(u64::from(client) << 32),
             takes_timestamps: false,
             message,

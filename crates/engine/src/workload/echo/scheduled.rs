@@ -3,11 +3,13 @@
 //! Round trips count from when a message was due: a stall shows in every message that it delayed, not in one
 //! (Tene, "How NOT to Measure Latency").
 
+use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, not_sent};
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, is_retryable};
 use caudal_core::echo::{
-    Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, departure_times,
+    Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
+    SlowestRoundTrips, departure_times,
 };
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
@@ -57,6 +59,8 @@ pub(super) fn on_schedule(
         timeout_ns: probe.plan.timeout.as_nanos() as u64,
         replies: vec![Reply::LOST; schedule.due.len()],
         one_way: vec![None; schedule.due.len()],
+        slowest: SlowestRoundTrips::default(),
+        accounts: probe.accounts,
         settled: 0,
         late: 0,
         duplicate: 0,
@@ -237,6 +241,8 @@ struct Collector<'a> {
     timeout_ns: u64,
     replies: Vec<Reply>,
     one_way: Vec<Option<OneWayTransit>>,
+    slowest: SlowestRoundTrips,
+    accounts: KernelAccounts,
     /// The number of messages of which nothing more is expected.
     settled: u64,
     late: u64,
@@ -316,6 +322,7 @@ impl Collector<'_> {
         let counted = 1.min(late.len())..late.len();
         series.late = self.late;
         series.duplicate = self.duplicate;
+        series.slowest = self.slowest;
         series.first = late.first().map(|_| self.replies[0]);
         series
             .replies
@@ -366,6 +373,27 @@ impl Collector<'_> {
             return false;
         }
         self.replies[nth] = Reply::after(took);
+        if took > self.slowest.floor_ns() {
+            self.keep_slow(nth, now);
+        }
         true
+    }
+
+    /// Keeps a round trip that is among the longest.
+    #[cold]
+    fn keep_slow(&mut self, nth: usize, now: u64) {
+        let times = RoundTripTimes {
+            began: self.schedule.intended_ns(nth),
+            read: now,
+        };
+        let account = match self.schedule.socket {
+            DataSocket::Tcp(stream) => self.accounts.tcp(stream, times, Messages::Several),
+            DataSocket::Udp(socket) => KernelAccounts::udp(socket, times),
+        };
+        self.slowest.keep(SlowRoundTrip {
+            message: nth as u64,
+            rtt_ns: times.rtt_ns(),
+            account,
+        });
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Between the two readings of the clock there are a send and a receive and nothing else.
 
+use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, not_sent};
-use caudal_core::echo::{EchoSeries, Reply, StampedRoundTrip};
-use caudal_sys::clock::monotonic_ns;
+use caudal_core::echo::{EchoSeries, Reply, SlowRoundTrip, StampedRoundTrip};
+use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::timestamps;
 use caudal_wire::datagram::OpeningDatagram;
 use caudal_wire::echo::{Announcement, carries_number, number_up_to, write_number};
@@ -34,13 +35,22 @@ pub(super) fn over_tcp(
     )?;
     let size = series.size as usize;
     let (message, reply) = (&probe.message[..size], &mut probe.reply[..size]);
-    series.first = Some(Reply::after(tcp_round_trip(stream, message, reply)?));
+    let times = tcp_round_trip(stream, message, reply)?;
+    series.first = Some(Reply::after(times.rtt_ns()));
     if message != reply {
         return Err(altered());
     }
-    for _ in 0..probe.plan.count {
-        let took = tcp_round_trip(stream, message, reply)?;
-        series.replies.push(Reply::after(took));
+    for nth in 0..probe.plan.count {
+        let times = tcp_round_trip(stream, message, reply)?;
+        let rtt_ns = times.rtt_ns();
+        series.replies.push(Reply::after(rtt_ns));
+        if rtt_ns > series.slowest.floor_ns() {
+            series.slowest.keep(SlowRoundTrip {
+                message: nth + 1,
+                rtt_ns,
+                account: probe.accounts.tcp(stream, times, Messages::Single),
+            });
+        }
         if probe.signals.is_stopped() {
             return Ok(());
         }
@@ -127,7 +137,18 @@ fn udp_round_trip(
         let now = monotonic_ns();
         match received {
             Ok(length) if length == size && carries_number(&probe.reply[..size], number) => {
-                return Ok(Reply::after(now - left));
+                let times = RoundTripTimes {
+                    began: left,
+                    read: now,
+                };
+                if times.rtt_ns() > series.slowest.floor_ns() {
+                    series.slowest.keep(SlowRoundTrip {
+                        message: number - first,
+                        rtt_ns: times.rtt_ns(),
+                        account: KernelAccounts::udp(socket, times),
+                    });
+                }
+                return Ok(Reply::after(times.rtt_ns()));
             }
             Ok(length) if length > 0 => {
                 count_stray(
@@ -161,6 +182,7 @@ fn udp_stamped(
     if let Err(cause) = timestamps::send_stamped(socket, message) {
         return not_sent(cause).map(|_| None);
     }
+    let sent_ns = realtime_ns();
     let until = left + probe.plan.timeout.as_nanos() as u64;
     while monotonic_ns() < until && !probe.signals.is_stopped() {
         match timestamps::receive_stamped(socket, &mut probe.reply) {
@@ -168,7 +190,12 @@ fn udp_stamped(
                 let now = monotonic_ns();
                 if length == size && carries_number(&probe.reply[..size], number) {
                     let departed = timestamps::transmit_stamp(socket);
-                    return Ok(split(now - left, departed, arrived));
+                    let stamps = KernelStamps {
+                        sent_ns,
+                        departed,
+                        arrived,
+                    };
+                    return Ok(stamps.split(now - left));
                 }
             }
             Err(cause) if cause.kind() == ErrorKind::WouldBlock => break,
@@ -180,13 +207,20 @@ fn udp_stamped(
     Ok(None)
 }
 
-/// Sends a message and receives the whole reply: the time that took, ns.
+/// Sends a message and receives the whole reply: the times before and after.
 #[inline]
-fn tcp_round_trip(mut stream: &TcpStream, message: &[u8], reply: &mut [u8]) -> io::Result<u64> {
-    let left = monotonic_ns();
+fn tcp_round_trip(
+    mut stream: &TcpStream,
+    message: &[u8],
+    reply: &mut [u8],
+) -> io::Result<RoundTripTimes> {
+    let began = monotonic_ns();
     stream.write_all(message)?;
     stream.read_exact(reply)?;
-    Ok(monotonic_ns() - left)
+    Ok(RoundTripTimes {
+        began,
+        read: monotonic_ns(),
+    })
 }
 
 /// A round trip with the kernel's timestamps; `None` when one is missing.
@@ -202,6 +236,7 @@ fn tcp_stamped(
         Err(cause) => return Err(cause),
     };
     stream.write_all(&message[sent..])?;
+    let sent_ns = realtime_ns();
     let mut filled = 0;
     let mut arrived = None;
     while filled < reply.len() {
@@ -218,17 +253,41 @@ fn tcp_stamped(
     let took = monotonic_ns() - left;
     let departed = timestamps::transmit_stamp(stream);
     // The timestamp is that of the bytes the first call took.
+    let stamps = KernelStamps {
+        sent_ns,
+        departed,
+        arrived,
+    };
     Ok(if sent == message.len() {
-        split(took, departed, arrived)
+        stamps.split(took)
     } else {
         None
     })
 }
 
-/// The part of a round trip between the kernel's timestamps; `None` when one is missing, or the wall clock was set between the two.
-fn split(rtt_ns: u64, departed: Option<u64>, arrived: Option<u64>) -> Option<StampedRoundTrip> {
-    let kernel_ns = arrived?.checked_sub(departed?)?;
-    (kernel_ns <= rtt_ns).then_some(StampedRoundTrip { rtt_ns, kernel_ns })
+/// The times of one message on the wall clock, ns.
+#[derive(Debug, Clone, Copy)]
+struct KernelStamps {
+    /// The end of the call that sent it.
+    sent_ns: u64,
+    /// The time at which the kernel handed the last of it to the device.
+    departed: Option<u64>,
+    /// The time at which the kernel received the reply.
+    arrived: Option<u64>,
+}
+
+impl KernelStamps {
+    /// The parts of a round trip; `None` when a timestamp is missing, or the wall clock was set meanwhile.
+    fn split(&self, rtt_ns: u64) -> Option<StampedRoundTrip> {
+        let departed = self.departed?;
+        let kernel_ns = self.arrived?.checked_sub(departed)?;
+        let queued_ns = departed.saturating_sub(self.sent_ns);
+        (kernel_ns.saturating_add(queued_ns) <= rtt_ns).then_some(StampedRoundTrip {
+            rtt_ns,
+            kernel_ns,
+            queued_ns,
+        })
+    }
 }
 
 /// Counts a datagram that is not the expected reply: one to message `latest` or an earlier one.
@@ -250,5 +309,30 @@ fn count_stray(datagram: &[u8], series: &mut EchoSeries, first: u64, latest: u64
         Some(reply) if reply != Reply::LOST => series.duplicate += 1,
         // It belongs to an earlier size, whose wait is over.
         _ => series.late += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_leaves_after_its_call_has_waited_in_the_send_queue() {
+        let stamps = |departed, arrived| KernelStamps {
+            sent_ns: 1_000,
+            departed,
+            arrived,
+        };
+        let parts = |split: StampedRoundTrip| (split.queued_ns, split.kernel_ns);
+        let paced = stamps(Some(15_000), Some(25_000)).split(30_000).unwrap();
+        assert_eq!(parts(paced), (14_000, 10_000));
+        // It left during the call.
+        let at_once = stamps(Some(900), Some(10_900)).split(30_000).unwrap();
+        assert_eq!(parts(at_once), (0, 10_000));
+        // The wall clock was set: the parts are longer than the whole, or the reply arrived before its message left.
+        assert_eq!(stamps(Some(900), Some(50_900)).split(30_000), None);
+        assert_eq!(stamps(Some(25_000), Some(31_100)).split(30_000), None);
+        assert_eq!(stamps(Some(900), Some(800)).split(30_000), None);
+        assert_eq!(stamps(None, Some(800)).split(30_000), None);
     }
 }
