@@ -581,7 +581,7 @@ fn lies() {
     };
     // Lengths that lie: shorter than the fields, a key of 64 KiB, a key of nothing.
     assert_eq!(talk(&words(&[0x4001_0004])), b"");
-    let mut keyed = words(&[0x5001_0078, 1, 5001, 0, 0, 100]);
+    let mut keyed = words(&[0x5001_007c, 1, 5001, 0, 0, 100]);
     keyed.resize(60, 0);
     assert_eq!(talk(&[&keyed[..], &[0xff, 0xff]].concat()), b"");
     assert_eq!(talk(&[&keyed[..], &[0, 0]].concat()), b"");
@@ -881,7 +881,7 @@ fn failures() {
     for (words, said) in [
         (
             "-c 127.0.0.1 --isochronous",
-            "iperf: option --isochronous of iperf is not here",
+            "iperf: option --isochronous of iperf is not here: this end generates no frames of video; it receives those of others as payload",
         ),
         ("-Q", "iperf: invalid option -- Q"),
         ("", "iperf: either -s or -c HOST is needed"),

@@ -14,8 +14,8 @@ pub(crate) fn absent_options<D, G>(table: &[CommandOption<D, G>]) -> String {
     let mut section = "| option | here |\n|---|---|\n".to_owned();
     for option in table {
         let here = match option.effect {
-            OptionEffect::Unsupported(_) => "refused by its name",
-            OptionEffect::Ignored(_) => "accepted, and changes nothing",
+            OptionEffect::Unsupported(_, reason) => format!("refused by its name: {reason}"),
+            OptionEffect::Ignored(_) => "accepted, and changes nothing".to_owned(),
             OptionEffect::Flag(_) | OptionEffect::Argument(_) | OptionEffect::Optional(_) => {
                 continue;
             }

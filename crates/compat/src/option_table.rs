@@ -25,8 +25,8 @@ pub enum OptionEffect<D> {
     Optional(fn(&mut D, Option<&OptionArgument<'_>>) -> Result<(), String>),
     /// It is accepted and changes nothing.
     Ignored(ArgumentKind),
-    /// It is known, and not supported.
-    Unsupported(ArgumentKind),
+    /// It is known, and not supported, for this reason.
+    Unsupported(ArgumentKind, &'static str),
 }
 
 /// An option of a program: a row of its table. `G` is the group of options that it belongs to.
@@ -50,7 +50,7 @@ impl<D, G> CommandOption<D, G> {
             OptionEffect::Flag(_) => ArgumentKind::Absent,
             OptionEffect::Argument(_) => ArgumentKind::Required,
             OptionEffect::Optional(_) => ArgumentKind::Optional,
-            OptionEffect::Ignored(argument) | OptionEffect::Unsupported(argument) => argument,
+            OptionEffect::Ignored(argument) | OptionEffect::Unsupported(argument, _) => argument,
         }
     }
 }
@@ -89,8 +89,8 @@ pub struct GivenOption<'t, D, G> {
 /// The option that was given is known, and not supported, or its argument is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EffectError {
-    /// It is not supported.
-    Unsupported,
+    /// The option is not supported, for this reason.
+    Unsupported(&'static str),
     /// Its argument is invalid.
     Argument(String),
 }
@@ -114,7 +114,9 @@ impl<D, G> GivenOption<'_, D, G> {
             (OptionEffect::Argument(set), Some(argument)) => set(draft, &argument),
             (OptionEffect::Optional(set), argument) => set(draft, argument.as_ref()),
             (OptionEffect::Argument(_), None) | (OptionEffect::Ignored(_), _) => Ok(()),
-            (OptionEffect::Unsupported(_), _) => return Err(EffectError::Unsupported),
+            (OptionEffect::Unsupported(_, reason), _) => {
+                return Err(EffectError::Unsupported(reason));
+            }
         }
         .map_err(EffectError::Argument)
     }
@@ -320,7 +322,7 @@ mod tests {
             short: Some('Q'),
             long: &["quit"],
             group: (),
-            effect: OptionEffect::Unsupported(ArgumentKind::Absent),
+            effect: OptionEffect::Unsupported(ArgumentKind::Absent, "no reason"),
         },
     ];
 
@@ -380,7 +382,7 @@ mod tests {
 
     #[test]
     fn an_option_that_cannot_be_applied_has_an_error_of_its_own() {
-        assert_eq!(read("-uQ"), Err("Unsupported".to_owned()));
+        assert_eq!(read("-uQ"), Err("Unsupported(\"no reason\")".to_owned()));
         assert_eq!(
             read("--idle 3"),
             Err(r#"Argument("--idle-timeout: \"3\"")"#.to_owned())

@@ -135,7 +135,7 @@ pub struct ReceiverCounters {
     /// The states in which the connection was found between samples (TCP).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReceiverReadings>,
-    /// One-way transit times, where datagrams carry the sender's wall clock (UDP).
+    /// One-way transit times, where datagrams (UDP), or the bursts of iperf 2 over TCP, carry the sender's wall clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transit: Option<TransitTimes>,
 }

@@ -4,7 +4,7 @@
 use caudal_wire::iperf2::{
     Bounceback, ExtensionLayout, FirstDatagram, HeaderError, HeaderExtension, HeaderLayout,
     Iperf2Datagram, ServerAck, ServerReport, TcpOpening, TestAmount, TestHeader, TestMode,
-    TransitReport, VERSION, write_datagram_header,
+    TransitReport, VERSION, add_permit_key, permit_key, write_datagram_header,
 };
 use proptest::prelude::*;
 
@@ -97,6 +97,26 @@ fn the_extension_of_2_0_13_has_a_fixed_length_and_is_answered() {
     }
     let first = FirstDatagram::read(&bytes(UDP_218[0].0)).unwrap();
     assert!(!first.is_opening() && !first.header.unwrap().is_answered_over_udp());
+}
+
+/// Traced from iperf 2.1.8: `-p 41021 -n 100K --permit-key=abcdefghijklmnop`.
+const KEYED_218: &str = "5001007c000000010000a03d000000000000000000019000000000000000000000000000000200010008000300000000000000000000000000000000001061626364656667686\
+     96a6b6c6d6e6f70";
+
+#[test]
+fn the_key_of_2_1_8_is_read_and_ours_is_the_same_to_the_byte() {
+    let theirs = bytes(KEYED_218);
+    let header = TestHeader {
+        port: 41_021,
+        ..ours(TestMode::Up, 0, TestAmount::Bytes(102_400))
+    };
+    assert_eq!(TcpOpening::parse(&theirs), Ok(TcpOpening::Test(header, 78)));
+    assert_eq!(TcpOpening::parse(&theirs[..70]), Ok(TcpOpening::Needs(78)));
+    assert_eq!(permit_key(&theirs), Some(&b"abcdefghijklmnop"[..]));
+    let mut keyed = header.encode_tcp((0, 0));
+    assert_eq!(permit_key(&keyed), None);
+    add_permit_key(&mut keyed, "abcdefghijklmnop");
+    assert_eq!(keyed, theirs);
 }
 
 #[test]
@@ -294,9 +314,11 @@ fn lengths_that_lie_are_refused_and_never_more_is_asked_for_than_there_can_be() 
     assert_eq!(of(&[0x4001_0004]), Err(HeaderError::Short(2)));
     assert_eq!(of(&[0x4001_0030]), Err(HeaderError::Short(24)));
     // The longest that the flags can say, with the longest key.
-    assert_eq!(of(&[0x5001_01fe]), Ok(TcpOpening::Needs(257)));
+    assert_eq!(of(&[0x5001_01fe]), Ok(TcpOpening::Needs(255)));
     let mut keyed = 0x5001_0078_u32.to_be_bytes().to_vec();
     keyed.resize(60, 0);
+    assert_eq!(TcpOpening::parse(&keyed), Err(HeaderError::Short(60)));
+    keyed[3] = 0x7c;
     keyed.extend([0xff, 0xff]);
     assert_eq!(TcpOpening::parse(&keyed), Err(HeaderError::Key(65_535)));
     keyed.truncate(60);

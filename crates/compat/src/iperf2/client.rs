@@ -28,6 +28,7 @@ pub(super) fn run(
     output: &mut Iperf2Output,
     interrupt: &'static Interrupt,
 ) -> ExitCode {
+    let asked = options.parallel.unwrap_or(1);
     let mut request = match request(&mut options) {
         Ok(request) => request,
         Err(error) => return fail(error),
@@ -37,6 +38,13 @@ pub(super) fn run(
         .is_some_and(|length| length < MIN_TRIP_TIMES_LENGTH);
     if is_too_short && !options.udp && options.mode == TestMode::Up && options.trip_times {
         return fail("--trip-times takes writes of at least 92 bytes (-l)");
+    }
+    if request.parallel > asked {
+        let parallel = request.parallel;
+        print_error(
+            "iperf",
+            format!("one connection to each port of the range: -P {parallel}"),
+        );
     }
     output.set_options(&options);
     // Response times are no run of throughput.
@@ -62,7 +70,7 @@ pub(super) fn run(
             recording.take(&printed.session, &printed.event);
         }
         print_refusals(&refusals);
-        output.event(&printed.session, &printed.event);
+        output.event(&printed);
     }
     print_refusals(&refusals);
     let result = runner.join();

@@ -10,15 +10,17 @@ Usage: iperf [-s|-c host] [options]
        iperf [-h|--help] [-v|--version]
 
 Client/Server:
-  -b, --bandwidth #[kmgKMG | pps]  rate to send at in bits/sec or packets/sec
+  -b, --bandwidth #[kmgKMG | pps]  rate to send at in bits/sec or packets/sec; over UDP also mean,deviation
   -e, --enhanced           more columns
   -f, --format    [abkmgtABKMGT]   unit of the report
       --hide-ips           hide ip addresses within outputs
+      --histograms[=#[um],#[,#,#]] one-way times by bins: width (100u), number (10000), percentiles (5,95)
   -i, --interval  #        seconds between periodic reports
   -l, --len       #[kmKM]  length of buffer to read or write (TCP=128K, v4 UDP=1470, v6 UDP=1450)
   -m, --print_mss          print the TCP maximum segment size
   -o, --output    <file>   write the report to this file
-  -p, --port      #        server port to listen on or connect to (5001)
+  -p, --port      #[-#]    server port, or range of ports, to listen on or connect to (5001)
+      --permit-key=<key>   serve, or ask as, those who know this key (TCP only)
       --sum-only           print sums only
   -u, --udp                UDP instead of TCP
       --utc                show times in UTC
@@ -51,10 +53,14 @@ Client specific:
       --bounceback-period #    seconds from period to period (1), 0 for no pause
       --bounceback-hold #      milliseconds that the server waits before it answers
       --bounceback-no-quickack leave the server's acknowledgements delayed
+      --burst-period #     seconds from the beginning of a burst to that of the next (1)
+      --burst-size #[kmKM] send bursts of this many bytes instead of a stream (TCP)
       --connect-only[=#]   make connections only
   -d, --dualtest           both directions at once, the server connects back
       --fq-rate   #[kmgKMG]    pacing by the kernel
       --full-duplex        both directions at once on one connection
+      --incr-dstport       connections after the first go to the ports that follow
+      --ipg       #        milliseconds from datagram to datagram (instead of -b)
   -n, --num       #[kmgKMG]    bytes to transmit (instead of -t)
       --no-udp-fin         no report at the end of a UDP test
   -r, --tradeoff           both directions one after the other, the server connects back

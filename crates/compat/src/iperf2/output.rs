@@ -2,9 +2,9 @@
 
 use super::options::Options;
 use super::printer::Iperf2Printer;
-use caudal_core::event::{Event, ListeningSocket, View};
+use super::session_events::Iperf2Event;
+use caudal_core::event::{ListeningSocket, View};
 use caudal_core::text::printable;
-use caudal_engine::peer::iperf2::Iperf2Session;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::interface::local_addresses;
 use std::fs::File;
@@ -50,8 +50,9 @@ impl Iperf2Output {
     }
 
     /// Prints an event of a session.
-    pub(super) fn event(&mut self, session: &Iperf2Session, event: &Event) {
-        self.printer.session(session).event(event);
+    pub(super) fn event(&mut self, printed: &Iperf2Event) {
+        self.printer.set_histogram(printed.histogram.clone());
+        self.printer.session(&printed.session).event(&printed.event);
         self.write();
     }
 

@@ -3,12 +3,16 @@
 use super::options::Options;
 use caudal_core::plan::Transport;
 use caudal_engine::LocalBinding;
-use caudal_engine::peer::iperf2::{BouncebackTest, Iperf2Request};
+use caudal_engine::peer::iperf2::{
+    BouncebackTest, FlowHistograms, Iperf2Request, PeriodicBurst, ServerPorts,
+};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// The default duration.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
+/// The default time from burst to burst.
+const DEFAULT_BURST_PERIOD: Duration = Duration::from_secs(1);
 /// The default length of requests and replies, bytes.
 const DEFAULT_MESSAGE_BYTES: u32 = 100;
 /// The default rate over UDP, bit/s.
@@ -25,6 +29,22 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         (true, SocketAddr::V4(_)) => 1470,
         (true, SocketAddr::V6(_)) => 1450,
     });
+    let port_count = options
+        .last_port
+        .map_or(1, |last| u32::from(last - options.port) + 1);
+    let parallel = options.parallel.unwrap_or(1).max(port_count);
+    if port_count > 1 {
+        options.parallel = Some(parallel);
+    }
+    if let Some(gap) = options.gap {
+        // The rate that the gap amounts to.
+        let rate = f64::from(length) * 8.0 / gap.as_secs_f64();
+        options.rate = Some(if gap.is_zero() {
+            0
+        } else {
+            rate.round() as u64
+        });
+    }
     let packet_rate = options
         .pps
         .map(|pps| (pps * f64::from(length) * 8.0) as u64);
@@ -46,7 +66,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
             Transport::Tcp
         },
         mode: options.mode,
-        parallel: options.parallel.unwrap_or(1),
+        parallel,
         // A header carries no default length.
         length: options
             .length
@@ -57,6 +77,9 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
             .filter(|time| !time.is_zero()),
         bytes: options.bytes,
         rate: options.rate,
+        rate_deviation: options.rate_deviation,
+        burst: burst(options, length),
+        gap: options.gap,
         window: options.window,
         mss: options.mss,
         no_delay: options.no_delay,
@@ -66,6 +89,7 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         listen_port: options.listen_port.unwrap_or(options.port),
         interval: options.interval,
         omit_header: options.compatible,
+        permit_key: options.permit_key.clone(),
         detect: options.detect,
         trip_times: options.trip_times,
         no_udp_fin: options.no_udp_fin,
@@ -75,8 +99,27 @@ pub(super) fn request(options: &mut Options) -> Result<Iperf2Request, String> {
         kernel_rate: options.fq_rate,
         start_delay: options.delay,
         bounceback: bounceback(options),
+        histograms: options
+            .histograms
+            .map(|histograms| FlowHistograms::new(histograms.bins, 2 * parallel)),
+        ports: if options.successive_ports || options.last_port.is_some() {
+            ServerPorts::Successive
+        } else {
+            ServerPorts::Same
+        },
         connect_only: options.connect_only,
         ..Iperf2Request::new(peer)
+    })
+}
+
+/// The bursts that a command line asks for, where writes are `length` bytes long.
+fn burst(options: &Options, length: u32) -> Option<PeriodicBurst> {
+    if options.burst_bytes.is_none() && options.burst_period.is_none() {
+        return None;
+    }
+    Some(PeriodicBurst {
+        bytes: options.burst_bytes.unwrap_or(length),
+        period: options.burst_period.unwrap_or(DEFAULT_BURST_PERIOD),
     })
 }
 

@@ -35,17 +35,27 @@ pub(super) fn run(
         ..engine_options(options)
     };
     let refusal_sender = SessionEventSender::from(refusal_sender);
-    let server = match Iperf2Server::start(engine_options, admission.clone(), refusal_sender) {
-        Ok(server) => server,
-        Err(error) => return fail(error),
-    };
-    output.listening(&listening_socket(options, &server));
+    let mut servers = Vec::new();
+    for port in options.port..=options.last_port.unwrap_or(options.port) {
+        let options_of_port = Iperf2Options {
+            port,
+            ..engine_options.clone()
+        };
+        match Iperf2Server::start(options_of_port, admission.clone(), refusal_sender.clone()) {
+            Ok(server) => servers.push(server),
+            Err(error) => return fail(error),
+        }
+    }
+    drop((engine_options, refusal_sender));
+    if let Some(server) = servers.first() {
+        output.listening(&listening_socket(options, server));
+    }
     let time = options.time.filter(|time| !time.is_zero());
     let until = time.map(|time| Instant::now() + time);
     loop {
         print_refusals(&refusals);
         if let Ok(printed) = events.recv_timeout(EVENT_WAIT) {
-            output.event(&printed.session, &printed.event);
+            output.event(&printed);
         }
         let is_idle = || admission.in_use() == 0;
         let is_time_over = until.is_some_and(|until| Instant::now() >= until && is_idle());
@@ -56,9 +66,11 @@ pub(super) fn run(
             break;
         }
     }
-    server.stop();
+    for server in servers {
+        server.stop();
+    }
     while let Ok(printed) = events.try_recv() {
-        output.event(&printed.session, &printed.event);
+        output.event(&printed);
     }
     ExitCode::SUCCESS
 }
@@ -90,6 +102,8 @@ fn engine_options(options: &Options) -> Iperf2Options {
         count_reads: options.enhanced && !options.skip_copy,
         is_serial: options.single,
         discard: options.skip_copy,
+        permit_key: options.permit_key.clone(),
+        histogram_bins: options.histograms.map(|histograms| histograms.bins),
         ..Iperf2Options::default()
     }
 }

@@ -1,7 +1,8 @@
 //! The events of sessions on their way to the thread that prints them: sessions do not wait for output.
 
 use caudal_core::event::{Event, View};
-use caudal_engine::peer::iperf2::Iperf2Session;
+use caudal_core::sample::Counters;
+use caudal_engine::peer::iperf2::{HistogramCounts, Iperf2Session};
 use caudal_engine::server::{SessionView, SessionViews};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Iperf2Event {
     pub(super) session: Arc<Iperf2Session>,
     pub(super) event: Event,
+    /// The histogram of the one-way times of the event's flow, at the time of its reading.
+    pub(super) histogram: Option<HistogramCounts>,
 }
 
 /// The view of a session that sends its events to the printer's thread.
@@ -35,11 +38,26 @@ impl View for EventForwarder {
         let _ = self.events.send(Iperf2Event {
             session: Arc::clone(&self.session),
             event: event.clone(),
+            histogram: histogram_of(&self.session, event),
         });
     }
 }
 
 impl SessionView for EventForwarder {}
+
+/// The histogram of the flow that an event reads, where its one-way times are counted.
+fn histogram_of(session: &Iperf2Session, event: &Event) -> Option<HistogramCounts> {
+    let histograms = session.histograms.as_ref()?;
+    let (flow, counters) = match event {
+        Event::Sampled(sample) => (sample.flow, sample.counters),
+        Event::FlowEnded(ended) => (ended.end.flow, ended.end.counters),
+        _ => return None,
+    };
+    match counters {
+        Counters::Receiver(_) => histograms.read(flow),
+        Counters::Sender(_) => None,
+    }
+}
 
 /// The views of a server's sessions, which send their events there.
 pub(super) fn forwarding_views(events: Sender<Iperf2Event>) -> SessionViews<Iperf2Session> {

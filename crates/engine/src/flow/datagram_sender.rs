@@ -7,6 +7,7 @@ use super::departure_wait::{DepartureWait, WaitStep};
 use super::pacer::{NextDeparture, Pacer};
 use super::signals::FlowSignals;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
+use super::varying_rate::VaryingRate;
 use crate::address_validation::AntiAmplificationLimit;
 use crate::socket::segmentation;
 use caudal_core::plan::{DatagramSizes, Pacing};
@@ -45,6 +46,13 @@ pub(crate) enum DatagramPace {
     },
     /// One datagram every so many ns.
     Gap(u64),
+    /// Payload bits per second that vary.
+    Varying {
+        /// Their mean.
+        mean: BitRate,
+        /// Their standard deviation.
+        deviation: BitRate,
+    },
 }
 
 impl DatagramPace {
@@ -206,6 +214,7 @@ impl<F: DatagramFormat> DatagramSender<F> {
         let mut batch = self.filled_batch(max);
         let start_ns = monotonic_ns();
         let mut pacer = self.pacer(start_ns, max as u32);
+        let mut varying = self.varying_rate(start_ns);
         let period_ns = pacer.as_ref().map_or(0.0, Pacer::period_ns);
         let mut wait = DepartureWait::new(self.pacing, period_ns, start_ns);
         let mut limiter = Limiter::new(&self.limit, self.length, max as u64)?;
@@ -217,6 +226,9 @@ impl<F: DatagramFormat> DatagramSender<F> {
             let mut now = monotonic_ns();
             let mut count = max as u64;
             if let Some(pacer) = &mut pacer {
+                if let Some(rate) = varying.as_mut().and_then(|varying| varying.changed(now)) {
+                    pacer.change_rate(rate, self.length);
+                }
                 match pacer.next(now) {
                     NextDeparture::Send(due) => count = u64::from(due).min(max as u64),
                     NextDeparture::Wait(until_ns) => {
@@ -294,6 +306,18 @@ impl<F: DatagramFormat> DatagramSender<F> {
                 Some(Pacer::new(start_ns, rate, self.length, max, self.pacing).with_bursts(burst))
             }
             DatagramPace::Gap(gap_ns) => Some(Pacer::with_gap(start_ns, gap_ns, self.pacing)),
+            DatagramPace::Varying { mean, .. } => {
+                Some(Pacer::new(start_ns, mean, self.length, max, self.pacing))
+            }
+        }
+    }
+
+    fn varying_rate(&self, start_ns: u64) -> Option<VaryingRate> {
+        match self.pace {
+            DatagramPace::Varying { mean, deviation } => {
+                Some(VaryingRate::new(mean, deviation, start_ns))
+            }
+            _ => None,
         }
     }
 

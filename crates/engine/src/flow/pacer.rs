@@ -8,8 +8,13 @@ use caudal_core::units::BitRate;
 const SINGLE_GAP_NS: f64 = 20_000.0;
 /// The time a batch covers where departures are precise, ns.
 const BATCH_NS: f64 = 50_000.0;
-/// The time a batch covers, to half a gap, where departures are balanced: a sleep takes a large part of less, ns.
-const BALANCED_BATCH_NS: f64 = 45_000.0;
+/// The time a balanced batch covers at least, to half a gap: a sleep takes a large part of less, ns.
+const MIN_BALANCED_BATCH_NS: f64 = 45_000.0;
+/// The time a balanced batch covers at most, to half a gap: half the error of datagrams that leave at
+/// ticks of 1 ms, ns.
+const MAX_BALANCED_BATCH_NS: f64 = 450_000.0;
+/// The datagrams of a balanced batch that takes neither less time nor more: each sleep and each call of the kernel serves that many.
+const BALANCED_BATCH: f64 = 4.0;
 /// The minimum time between balanced departures, as a multiple of the usual wake-up error.
 const MIN_WAKE_UPS: f64 = 1.5;
 /// The maximum lag of the schedule, ns: what is missed beyond it is given up.
@@ -45,6 +50,8 @@ pub struct Pacer {
     /// Datagrams of the present departure that have not left yet: a departure may take several calls of the kernel.
     unsent: u32,
     sent: u64,
+    /// The time at which the gap in use began to hold, ns after the start, and the datagrams that had left by then.
+    gap_since: (f64, u64),
     slipped_ns: f64,
     last: Option<PacedDeparture>,
     errors: ErrorHistogram,
@@ -62,14 +69,9 @@ impl Pacer {
     /// bytes, at most `max` of them in one departure.
     #[must_use]
     pub fn new(start_ns: u64, rate: BitRate, length: u32, max: u32, pacing: Pacing) -> Self {
-        let gap_ns = f64::from(length) * 8.0 * 1e9 / rate.as_f64().max(1.0);
-        let batch = match pacing {
-            Pacing::Precise if gap_ns >= SINGLE_GAP_NS => 1.0,
-            Pacing::Precise => (BATCH_NS / gap_ns).ceil(),
-            Pacing::Balanced => (BALANCED_BATCH_NS / gap_ns).round(),
-        };
+        let gap_ns = gap_of(rate, length);
         let max_batch = max.max(1);
-        let batch = (batch as u32).clamp(1, max_batch);
+        let batch = batch_of(gap_ns, pacing).clamp(1, max_batch);
         Self {
             gap_ns,
             min_batch: batch,
@@ -92,6 +94,7 @@ impl Pacer {
             departure: 1,
             unsent: 0,
             sent: 0,
+            gap_since: (0.0, 0),
             slipped_ns: 0.0,
             last: None,
             errors: ErrorHistogram::default(),
@@ -104,6 +107,14 @@ impl Pacer {
         self.min_batch = self.min_batch.max(burst);
         self.batch = self.batch.max(burst);
         self
+    }
+
+    /// Carries another rate from the next datagram on, whose departure stays as it was due.
+    pub fn change_rate(&mut self, rate: BitRate, length: u32) {
+        self.gap_since = (self.due_ns() - self.slipped_ns, self.sent);
+        self.gap_ns = gap_of(rate, length);
+        self.min_batch = batch_of(self.gap_ns, self.pacing).clamp(1, self.max_batch);
+        self.batch = self.min_batch;
     }
 
     /// Makes departures large enough for a sender that usually wakes up `usual_ns` late.
@@ -120,7 +131,8 @@ impl Pacer {
 
     /// The time at which the next departure is due, ns after the start.
     fn due_ns(&self) -> f64 {
-        self.sent as f64 * self.gap_ns + self.slipped_ns
+        let (since_ns, before) = self.gap_since;
+        since_ns + (self.sent - before) as f64 * self.gap_ns + self.slipped_ns
     }
 
     /// The next step at `now_ns`.
@@ -190,6 +202,24 @@ impl Pacer {
             slipped_us: self.slipped_ns / 1e3,
         }
     }
+}
+
+/// The gap between datagrams of `length` bytes that carry `rate`, ns.
+fn gap_of(rate: BitRate, length: u32) -> f64 {
+    f64::from(length) * 8.0 * 1e9 / rate.as_f64().max(1.0)
+}
+
+/// The datagrams in a departure where they follow one another by `gap_ns`.
+fn batch_of(gap_ns: f64, pacing: Pacing) -> u32 {
+    (match pacing {
+        Pacing::Precise if gap_ns >= SINGLE_GAP_NS => 1.0,
+        Pacing::Precise => (BATCH_NS / gap_ns).ceil(),
+        Pacing::Balanced => {
+            let min = (MIN_BALANCED_BATCH_NS / gap_ns).round();
+            let max = (MAX_BALANCED_BATCH_NS / gap_ns).round();
+            BALANCED_BATCH.min(max).max(min)
+        }
+    }) as u32
 }
 
 /// Counts errors in buckets of an eighth of an octave, from 0.1 µs up.
@@ -296,6 +326,26 @@ mod tests {
     }
 
     #[test]
+    fn another_rate_holds_from_the_next_datagram_on() {
+        let mut pacer = Pacer::new(0, rate(8_000_000), 1000, 44, Pacing::Precise);
+        let mut left = run(&mut pacer, 9_500_000, 0);
+        pacer.change_rate(rate(4_000_000), 1000);
+        let mut now = 9_500_000;
+        while left.len() < 13 {
+            match pacer.next(now) {
+                NextDeparture::Wait(at) => now = at,
+                NextDeparture::Send(count) => {
+                    pacer.departed(now, count);
+                    left.push(now);
+                }
+            }
+        }
+        let ms: Vec<u64> = left.iter().map(|at| at / 1_000_000).collect();
+        assert_eq!(ms, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14]);
+        assert_eq!(pacer.spacing().slipped_us, 0.0);
+    }
+
+    #[test]
     fn a_sender_that_fell_behind_catches_up_at_twice_the_rate_at_most() {
         let mut pacer = Pacer::new(0, rate(100_000_000), 1448, 44, Pacing::Precise);
         run(&mut pacer, 1_000_000, 0);
@@ -399,7 +449,9 @@ mod tests {
             pacer.adapt_to(late_ns);
             pacer.batch
         };
-        assert_eq!(batch(100_000_000, 20_000.0), 1);
+        assert_eq!(batch(10_000_000, 20_000.0), 1, "1.2 ms");
+        assert_eq!(batch(40_000_000, 20_000.0), 2, "579 µs");
+        assert_eq!(batch(100_000_000, 20_000.0), 4, "463 µs");
         assert_eq!(batch(1_000_000_000, 20_000.0), 4, "46 µs");
         assert_eq!(batch(1_000_000_000, 60_000.0), 8, "93 µs");
         assert_eq!(batch(100_000_000_000, 60_000.0), 44, "as the kernel takes");

@@ -1,5 +1,6 @@
 //! The receiving end of a TCP flow.
 
+use super::stream_observer::StreamObserver;
 use super::thread::{FlowContext, FlowWork, TaskOutcome};
 use super::wakeup_threshold::WakeupThreshold;
 use crate::socket::is_retryable;
@@ -66,6 +67,8 @@ pub(crate) struct TcpReceiver {
     pub(crate) bytes_before: u64,
     /// The file that payload is written into, where it is copied.
     pub(crate) sink: Option<File>,
+    /// The reader of the protocol's own fields in payload that is copied.
+    pub(crate) observer: Option<Box<dyn StreamObserver>>,
 }
 
 impl TcpReceiver {
@@ -75,6 +78,7 @@ impl TcpReceiver {
             mode,
             bytes_before: 0,
             sink: None,
+            observer: None,
         }
     }
 
@@ -126,6 +130,9 @@ impl TcpReceiver {
                     counters.calls.store(calls, Relaxed);
                     if let Some(sink) = &mut self.sink {
                         sink.write_all(&buffer[..count.min(room)])?;
+                    }
+                    if let Some(observer) = &mut self.observer {
+                        observer.take(&buffer[..count.min(room)], counters);
                     }
                     if let Some(sizes) = read_sizes {
                         count_read(sizes, count, room);

@@ -56,7 +56,9 @@ const START: usize = 20;
 /// In datagrams of 2.1, room for isochronous payload and start times follows, bytes.
 const UDP_ROOM: usize = 84;
 /// The maximum length of a key, bytes.
-const MAX_KEY_BYTES: usize = 128;
+pub const MAX_KEY_BYTES: usize = 128;
+/// The field with the length of a key, bytes.
+const KEY_LENGTH_BYTES: usize = 2;
 
 /// The version that this program announces: its headers have the layout of 2.1.8.
 pub const VERSION: (u32, u32) = (0x0002_0001, 0x0008_0003);
@@ -204,14 +206,18 @@ impl TcpOpening {
         }
         let mut whole = length;
         if flags & KEY_CHECK != 0 {
-            let Some(key) = half(bytes, length) else {
-                return Ok(Self::Needs(length + 2));
+            // The last field is the length of the key, which follows.
+            if length < fields + KEY_LENGTH_BYTES {
+                return Err(HeaderError::Short(length));
+            }
+            let Some(key) = half(bytes, length - KEY_LENGTH_BYTES) else {
+                return Ok(Self::Needs(length));
             };
             let key = usize::from(key);
             if key == 0 || key > MAX_KEY_BYTES {
                 return Err(HeaderError::Key(key));
             }
-            whole += 2 + key;
+            whole += key;
         }
         if bytes.len() < whole {
             return Ok(Self::Needs(whole));
@@ -221,6 +227,33 @@ impl TcpOpening {
             None => Self::Needs(whole),
         })
     }
+}
+
+/// The key of a header with which a client asks to be permitted; `None` where it has none.
+#[must_use]
+pub fn permit_key(header: &[u8]) -> Option<&[u8]> {
+    let flags = word(header, 0)?;
+    if flags & KEY_CHECK == 0 {
+        return None;
+    }
+    let at = length_of(flags);
+    let length = half(header, at.checked_sub(KEY_LENGTH_BYTES)?)?;
+    header.get(at..at + usize::from(length))
+}
+
+/// Adds a key to an encoded header with the extension of 2.1; one that is too long, or a header without that, stays as it is.
+pub fn add_permit_key(header: &mut Vec<u8>, key: &str) {
+    let Some(flags) = word(header, 0).filter(|flags| flags & LENGTH_BIT != 0) else {
+        return;
+    };
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        return;
+    }
+    let length = header.len() + KEY_LENGTH_BYTES;
+    let flags = flags & !LENGTH_MASK | KEY_CHECK | ((length as u32) << 1 & LENGTH_MASK);
+    put(header, 0, flags);
+    header.extend((key.len() as u16).to_be_bytes());
+    header.extend(key.as_bytes());
 }
 
 fn length_of(flags: u32) -> usize {

@@ -12,13 +12,13 @@ mod report;
 
 pub use answer::{ACK_BYTES, ServerAck};
 pub use bounceback::{BOUNCEBACK_BYTES, Bounceback};
-pub use burst::{BURST_BYTES, write_burst_header};
+pub use burst::{BURST_BYTES, BurstHeader, write_burst_header};
 pub use datagram::{
     FIRST_BYTES, FirstDatagram, HeaderLayout, Iperf2Datagram, LastNumber, write_datagram_header,
 };
 pub use header::{
-    ExtensionLayout, HeaderError, HeaderExtension, TcpOpening, TestAmount, TestHeader, TestMode,
-    VERSION,
+    ExtensionLayout, HeaderError, HeaderExtension, MAX_KEY_BYTES, TcpOpening, TestAmount,
+    TestHeader, TestMode, VERSION, add_permit_key, permit_key,
 };
 pub use report::{ServerReport, TransitReport};
 

@@ -22,8 +22,8 @@ impl Options {
             };
             given.apply(&mut options).map_err(|error| match error {
                 EffectError::Argument(error) => error,
-                EffectError::Unsupported => {
-                    format!("option {} of iperf is not here", given.written)
+                EffectError::Unsupported(reason) => {
+                    format!("option {} of iperf is not here: {reason}", given.written)
                 }
             })?;
         }
@@ -36,7 +36,7 @@ impl Options {
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let supported = TABLE
             .iter()
-            .filter(|option| !matches!(option.effect, OptionEffect::Unsupported(_)));
+            .filter(|option| !matches!(option.effect, OptionEffect::Unsupported(..)));
         let mut arguments: Vec<String> = supported
             .filter_map(|option| {
                 let name = option.long.first()?;
@@ -146,6 +146,18 @@ mod tests {
             Some(5006)
         );
         assert_eq!(read("-c h -b 100pps").unwrap().pps, Some(100.0));
+        let varying = read("-c h -u -b 50m,5m").unwrap();
+        assert_eq!(
+            (varying.rate, varying.rate_deviation),
+            (Some(50_000_000), Some(5_000_000))
+        );
+        let range = read("-s -p 5001-5005 --histograms=1m,100").unwrap();
+        assert_eq!((range.port, range.last_port), (5001, Some(5005)));
+        assert_eq!(range.histograms.map(|shown| shown.bins.count), Some(100));
+        assert_eq!(
+            read("-c h -u --ipg 2.5").unwrap().gap,
+            Some(Duration::from_micros(2500))
+        );
         assert_eq!(read("-c h -S ef").unwrap().tos, Some(0xb8));
         assert_eq!(read("-c h -S 0x10").unwrap().tos, Some(16));
     }
@@ -154,13 +166,21 @@ mod tests {
     fn what_is_not_here_is_refused_by_its_name() {
         let cases = [
             ("-c h --isochronous=60:20m,0", "--isochronous"),
-            ("-s --histograms", "--histograms"),
+            ("-c h --histograms", "--histograms"),
+            ("-c h --ipg 1", "--ipg"),
+            ("-c h -u --ipg 1 -b 1m", "--ipg"),
+            ("-c h -b 1m,1k", "-b RATE,DEVIATION"),
+            ("-c h -u -b 1m,x", "deviation"),
+            ("-c h -u --burst-size 20K", "over TCP"),
+            ("-c h --burst-size 20K -b 1m", "exclude"),
+            ("-c h --burst-period 1 -R", "that sends"),
+            ("-c h -d -p 5001-5002", "-p takes no range"),
             ("-c h -z", "-z"),
             ("-c h --nonsense", "--nonsense"),
             ("-Q", "Q"),
             ("-c h word", "word"),
             ("-c h -p", "-- p"),
-            ("-c h -p 5001-5005", "5001-5005"),
+            ("-c h -p 5005-5001", "5005-5001"),
             ("-c h --t", "ambiguous"),
             ("-c h -i f", "\"f\""),
             ("-s -c h", "exclude"),

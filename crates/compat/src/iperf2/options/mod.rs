@@ -1,6 +1,7 @@
 //! The options of iperf 2 and its command line.
 
 mod command_line;
+mod histogram;
 #[expect(
     clippy::module_inception,
     reason = "the file is named for its type, Options"
@@ -9,5 +10,6 @@ mod options;
 mod table;
 mod values;
 
+pub use histogram::{BinUnit, HistogramOptions};
 pub use options::Options;
 pub use table::absent_options;

@@ -1,5 +1,6 @@
 //! The options of iperf 2 and their defaults.
 
+use super::histogram::HistogramOptions;
 use super::values::{amount, invalid, split_device};
 use crate::iperf2::units::{self, UnitFormat};
 use crate::option_table::OptionArgument;
@@ -21,6 +22,16 @@ pub struct Options {
     pub rate: Option<u64>,
     /// The rate in datagrams a second, instead of [`Self::rate`].
     pub pps: Option<f64>,
+    /// The standard deviation of the rate, bit/s, where it varies.
+    pub rate_deviation: Option<u64>,
+    /// The time between datagrams, instead of a rate.
+    pub gap: Option<Duration>,
+    /// The length of the bursts that are sent, bytes.
+    pub burst_bytes: Option<u32>,
+    /// The time from burst to burst.
+    pub burst_period: Option<Duration>,
+    /// The histograms of one-way times.
+    pub histograms: Option<HistogramOptions>,
     /// `true` for more columns.
     pub enhanced: bool,
     /// The units of amounts and rates.
@@ -35,6 +46,10 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// The port of the server.
     pub port: u16,
+    /// The last port of the range that begins with [`Self::port`].
+    pub last_port: Option<u16>,
+    /// `true` when connections after the first count the server's port up.
+    pub successive_ports: bool,
     /// The duration; zero for no end.
     pub time: Option<Duration>,
     /// The payload of each connection, bytes.
@@ -111,6 +126,8 @@ pub struct Options {
     pub parallel: Option<u32>,
     /// The time to live of multicast.
     pub ttl: Option<u32>,
+    /// The key that a server asks its clients for.
+    pub permit_key: Option<String>,
     /// `true` to ask for the server's version.
     pub detect: bool,
     /// `true` to print the help.
@@ -129,6 +146,11 @@ impl Default for Options {
             udp: false,
             rate: None,
             pps: None,
+            rate_deviation: None,
+            gap: None,
+            burst_bytes: None,
+            burst_period: None,
+            histograms: None,
             enhanced: false,
             format: UnitFormat::AdaptiveBits,
             interval: None,
@@ -136,6 +158,8 @@ impl Default for Options {
             print_mss: false,
             output: None,
             port: caudal_wire::iperf2::PORT,
+            last_port: None,
+            successive_ports: false,
             time: None,
             bytes: None,
             window: None,
@@ -174,6 +198,7 @@ impl Default for Options {
             payload: None,
             parallel: None,
             ttl: None,
+            permit_key: None,
             detect: false,
             help: false,
             version: false,
@@ -198,6 +223,19 @@ impl Options {
         if self.bounceback.is_some() {
             self.check_bounceback()?;
         }
+        self.check_datagram_pace()?;
+        self.check_bursts()?;
+        self.check_ports()?;
+        if self.permit_key.is_some() && (self.udp || self.compatible || self.bounceback.is_some()) {
+            return Err("--permit-key is for TCP, without -C and --bounceback".to_owned());
+        }
+        let receives = matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex);
+        if self.histograms.is_some() && !self.server && !(receives && self.trip_times) {
+            return Err(
+                "--histograms counts what arrives: it takes -s, or --trip-times with -R or --full-duplex"
+                    .to_owned(),
+            );
+        }
         if self.server && matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex) {
             return Err("-R and --full-duplex are the client's".to_owned());
         }
@@ -215,6 +253,56 @@ impl Options {
             );
         }
         Ok(())
+    }
+
+    fn check_datagram_pace(&self) -> Result<(), String> {
+        let has_rate = self.rate.is_some() || self.pps.is_some();
+        let pace = match (self.gap, self.rate_deviation) {
+            (Some(_), _) if has_rate => return Err("--ipg and -b exclude each other".to_owned()),
+            (Some(_), _) => "--ipg",
+            (None, Some(_)) => "-b RATE,DEVIATION",
+            (None, None) => return Ok(()),
+        };
+        if !self.udp || self.server || self.mode == TestMode::Reverse {
+            return Err(format!("{pace} is for a client that sends over UDP (-u)"));
+        }
+        Ok(())
+    }
+
+    fn check_bursts(&self) -> Result<(), String> {
+        let has_bursts = self.burst_bytes.is_some() || self.burst_period.is_some();
+        let is_sender = matches!(self.mode, TestMode::Up | TestMode::FullDuplex);
+        if has_bursts && (self.server || self.udp || !is_sender || self.bounceback.is_some()) {
+            return Err(
+                "--burst-size and --burst-period are for a client that sends over TCP".to_owned(),
+            );
+        }
+        if has_bursts && (self.rate.is_some() || self.payload.is_some()) {
+            return Err("--burst-size and --burst-period exclude -b, -F and -I".to_owned());
+        }
+        let length = self.length.unwrap_or(0);
+        if self.burst_bytes.is_some_and(|bytes| bytes < length) {
+            return Err("--burst-size must be at least the length of writes (-l)".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_ports(&self) -> Result<(), String> {
+        if self.last_port.is_none() && !self.successive_ports {
+            return Ok(());
+        }
+        if self.is_connected_back() {
+            return Err("-p takes no range with -d and -r, nor --incr-dstport".to_owned());
+        }
+        let connections = self.parallel.unwrap_or(1).max(1);
+        if !self.server && u32::from(self.port) + connections - 1 > u32::from(u16::MAX) {
+            return Err("-P connections from -p on reach beyond port 65535".to_owned());
+        }
+        Ok(())
+    }
+
+    const fn is_connected_back(&self) -> bool {
+        matches!(self.mode, TestMode::Dual | TestMode::Tradeoff)
     }
 
     fn check_bounceback(&self) -> Result<(), String> {
@@ -239,11 +327,19 @@ impl Options {
             let expected = "a number of packets a second";
             self.pps = Some(pps.ok_or_else(|| invalid(argument, expected))?);
             self.rate = None;
-        } else if text.contains(',') {
-            let expected = "a rate; one that varies (rate,deviation) is not here";
-            return Err(invalid(argument, expected));
         } else {
-            self.rate = Some(amount(argument, "a rate, such as 50m")? as u64);
+            let expected =
+                "a rate, such as 50m, or with its standard deviation over UDP, such as 50m,5m";
+            let (rate, deviation) = match text.split_once(',') {
+                Some((rate, deviation)) => (rate, Some(deviation)),
+                None => (text, None),
+            };
+            let bits = |text: &str| {
+                let part = OptionArgument { text, ..*argument };
+                amount(&part, expected).map(|bits| bits as u64)
+            };
+            self.rate = Some(bits(rate)?);
+            self.rate_deviation = deviation.map(bits).transpose()?;
             self.pps = None;
         }
         Ok(())

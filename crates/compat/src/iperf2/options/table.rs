@@ -1,16 +1,20 @@
 //! The options of iperf 2, each with what it sets.
 
+use super::histogram::HistogramOptions;
 use super::options::Options;
 use super::values::{
-    amount, dscp, interval, invalid, message_bytes, port, seconds, split_device, time_until, tos,
-    within,
+    amount, dscp, interval, invalid, message_bytes, port, ports, seconds, split_device, time_until,
+    tos, within,
 };
 use crate::iperf2::units::UnitFormat;
 use crate::option_table::OptionEffect::{Argument, Flag, Ignored, Optional, Unsupported};
 use crate::option_table::{ArgumentKind, CommandOption, OptionArgument, OptionEffect};
-use caudal_wire::iperf2::TestMode;
+use caudal_wire::iperf2::{MAX_KEY_BYTES, TestMode};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The minimum length of a key, bytes: that of iperf 2.
+const MIN_KEY_BYTES: usize = 4;
 
 /// An option of iperf 2.
 pub(super) type Iperf2Option = CommandOption<Options>;
@@ -44,13 +48,13 @@ const fn argument(
     option(short, long, Argument(set))
 }
 
-/// An option that is not supported, with an argument or without.
-const fn unsupported(long: &'static [&'static str]) -> Iperf2Option {
-    option(None, long, Unsupported(ArgumentKind::Optional))
+/// An option that is not supported for a reason, with an argument or without.
+const fn unsupported(long: &'static [&'static str], reason: &'static str) -> Iperf2Option {
+    option(None, long, Unsupported(ArgumentKind::Optional, reason))
 }
 
 /// Every option. The one that is ignored is always in effect: connections are all made before the first write.
-pub(super) static TABLE: [Iperf2Option; 106] = [
+pub(super) static TABLE: [Iperf2Option; 105] = [
     argument(Some('b'), &["bandwidth"], |options, argument| {
         options.set_rate(argument)?;
         Ok(())
@@ -106,7 +110,7 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     argument(Some('p'), &["port"], |options, argument| {
-        options.port = port(argument)?;
+        (options.port, options.last_port) = ports(argument)?;
         Ok(())
     }),
     flag(Some('r'), &["tradeoff"], |options| {
@@ -265,10 +269,21 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         Ok(())
     }),
     flag(None, &["utc"], |options| options.utc = true),
-    option(Some('A'), &[], Unsupported(ArgumentKind::Optional)),
-    option(Some('z'), &[], Unsupported(ArgumentKind::Optional)),
-    unsupported(&["NUM_REPORT_STRUCTS"]),
-    unsupported(&["awdl"]),
+    option(
+        Some('A'),
+        &[],
+        Unsupported(ArgumentKind::Optional, "it is of macOS"),
+    ),
+    option(
+        Some('z'),
+        &[],
+        Unsupported(
+            ArgumentKind::Optional,
+            "threads have the scheduling of the process (`chrt` sets it)",
+        ),
+    ),
+    unsupported(&["NUM_REPORT_STRUCTS"], "readings are not queued in a ring"),
+    unsupported(&["awdl"], "it is of macOS"),
     option(
         None,
         &["bounceback"],
@@ -302,48 +317,171 @@ pub(super) static TABLE: [Iperf2Option; 106] = [
         options.bounceback_request = Some(message_bytes(argument)?);
         Ok(())
     }),
-    unsupported(&["bounceback-congest"]),
-    unsupported(&["bounceback-txdelay"]),
-    unsupported(&["burst-period"]),
-    unsupported(&["burst-size"]),
-    unsupported(&["connect-retries"]),
-    unsupported(&["connect-retry-time"]),
-    unsupported(&["connect-retry-timer"]),
-    unsupported(&["fq-rate-step"]),
-    unsupported(&["fq-rate-step-interval"]),
-    unsupported(&["histograms"]),
-    unsupported(&["ignore-shutdown"]),
-    unsupported(&["incr-dstip"]),
-    unsupported(&["incr-dstport"]),
-    unsupported(&["incr-srcip"]),
-    unsupported(&["incr-srcport"]),
-    unsupported(&["ipg"]),
-    unsupported(&["isochronous"]),
-    unsupported(&["jitter-histograms"]),
-    unsupported(&["l2checks"]),
-    unsupported(&["local-only"]),
-    unsupported(&["near-congestion"]),
-    unsupported(&["omit"]),
-    unsupported(&["permit-key"]),
-    unsupported(&["permit-key-timeout"]),
-    unsupported(&["realtime"]),
-    unsupported(&["send-delay"]),
-    unsupported(&["set-rand-seed"]),
-    unsupported(&["sum-dstip"]),
-    unsupported(&["sync-transfer-id"]),
-    unsupported(&["tap-dev"]),
-    unsupported(&["tcp-quickack"]),
-    unsupported(&["tcp-rx-window-clamp"]),
-    unsupported(&["tcp-write-prefetch"]),
-    unsupported(&["tcp-write-times"]),
-    unsupported(&["test-exchange-timeout"]),
-    unsupported(&["tos-override"]),
-    unsupported(&["tun-dev"]),
-    unsupported(&["udp-histogram"]),
-    unsupported(&["udp-l4s"]),
-    unsupported(&["udp-l4s-video"]),
-    unsupported(&["working-load"]),
-    unsupported(&["working-load-cca"]),
+    unsupported(
+        &["bounceback-congest"],
+        "a test has no other traffic beside it",
+    ),
+    unsupported(
+        &["bounceback-txdelay"],
+        "a test has no other traffic beside it",
+    ),
+    argument(None, &["burst-period"], |options, argument| {
+        let period: f64 = within(
+            argument,
+            0.001..=3600.0,
+            "a number of seconds from 0.001 to 3600",
+        )?;
+        options.burst_period = Some(Duration::from_secs_f64(period));
+        options.enhanced = true;
+        Ok(())
+    }),
+    argument(None, &["burst-size"], |options, argument| {
+        let expected = "a number of bytes between 92 and 64M";
+        let bytes = amount(argument, expected)?.min(f64::from(u32::MAX)) as u32;
+        if !(92..=64 << 20).contains(&bytes) {
+            return Err(invalid(argument, expected));
+        }
+        options.burst_bytes = Some(bytes);
+        options.enhanced = true;
+        Ok(())
+    }),
+    unsupported(
+        &["connect-retries"],
+        "a connection that is refused is an error at once",
+    ),
+    unsupported(
+        &["connect-retry-time"],
+        "a connection that is refused is an error at once",
+    ),
+    unsupported(
+        &["connect-retry-timer"],
+        "a connection that is refused is an error at once",
+    ),
+    unsupported(&["fq-rate-step"], "the rate of a test is one (`--fq-rate`)"),
+    unsupported(
+        &["fq-rate-step-interval"],
+        "the rate of a test is one (`--fq-rate`)",
+    ),
+    option(
+        None,
+        &["histograms", "udp-histograms"],
+        Optional(|options, argument| {
+            let histograms = argument.map(|argument| HistogramOptions::parse(argument));
+            options.histograms = Some(histograms.transpose()?.unwrap_or_default());
+            options.enhanced = true;
+            Ok(())
+        }),
+    ),
+    unsupported(
+        &["ignore-shutdown"],
+        "the time of a test always includes the arrival of its last byte",
+    ),
+    unsupported(
+        &["incr-dstip"],
+        "the connections of a test go to one address; `-p FIRST-LAST` and `--incr-dstport` spread them over ports",
+    ),
+    flag(None, &["incr-dstport"], |options| {
+        options.successive_ports = true;
+    }),
+    unsupported(
+        &["incr-srcip"],
+        "the connections of a test leave from one address",
+    ),
+    unsupported(
+        &["incr-srcport"],
+        "with `-B ADDRESS:PORT` source ports count up in any case",
+    ),
+    argument(None, &["ipg"], |options, argument| {
+        let what = "a number of milliseconds between datagrams up to 60000";
+        let gap: f64 = within(argument, 0.0..=60_000.0, what)?;
+        options.gap = Some(Duration::from_secs_f64(gap / 1e3));
+        Ok(())
+    }),
+    unsupported(
+        &["isochronous"],
+        "this end generates no frames of video; it receives those of others as payload",
+    ),
+    unsupported(
+        &["jitter-histograms"],
+        "histograms are of one-way times (`--histograms`)",
+    ),
+    unsupported(
+        &["l2checks"],
+        "lengths are not compared with those of frames",
+    ),
+    unsupported(&["local-only"], "routes are the kernel's"),
+    unsupported(
+        &["near-congestion"],
+        "the pauses of a sender follow a rate (`-b`), not the round-trip time",
+    ),
+    unsupported(
+        &["omit"],
+        "the whole test is shown; `caudal tcp --omit` leaves its beginning out",
+    ),
+    option(
+        None,
+        &["permit-key"],
+        Optional(|options, argument| {
+            let argument =
+                argument.ok_or("option --permit-key: give the key, as --permit-key=KEY")?;
+            if !(MIN_KEY_BYTES..=MAX_KEY_BYTES).contains(&argument.text.len()) {
+                return Err(invalid(argument, "a key of 4 to 128 bytes"));
+            }
+            options.permit_key = Some(argument.text.to_owned());
+            Ok(())
+        }),
+    ),
+    unsupported(
+        &["permit-key-timeout"],
+        "a key is valid as long as its server runs",
+    ),
+    unsupported(
+        &["realtime"],
+        "threads have the scheduling of the process (`chrt` sets it)",
+    ),
+    unsupported(&["send-delay"], "delay is added by `caudal lab` or `tc`"),
+    unsupported(&["set-rand-seed"], "random numbers are the kernel's"),
+    unsupported(
+        &["sum-dstip"],
+        "sums are over the connections of one client",
+    ),
+    unsupported(
+        &["sync-transfer-id"],
+        "each end counts its connections from 1",
+    ),
+    unsupported(&["tap-dev"], "payload is received from sockets only"),
+    unsupported(
+        &["tcp-quickack"],
+        "acknowledgements are the kernel's; those of `--bounceback` are not delayed",
+    ),
+    unsupported(
+        &["tcp-rx-window-clamp"],
+        "the receive window follows the buffer (`-w`)",
+    ),
+    unsupported(
+        &["tcp-write-prefetch"],
+        "the limit on unsent data is the kernel's",
+    ),
+    unsupported(
+        &["tcp-write-times"],
+        "writes are counted, not timed one by one",
+    ),
+    unsupported(&["test-exchange-timeout"], "a header may take 10 s"),
+    unsupported(
+        &["tos-override"],
+        "a server sends with the TOS byte that its client asks for",
+    ),
+    unsupported(&["tun-dev"], "payload is received from sockets only"),
+    unsupported(&["udp-l4s"], "UDP is sent without a congestion control"),
+    unsupported(
+        &["udp-l4s-video"],
+        "UDP is sent without a congestion control",
+    ),
+    unsupported(&["working-load"], "a test has no other traffic beside it"),
+    unsupported(
+        &["working-load-cca"],
+        "a test has no other traffic beside it",
+    ),
 ];
 
 /// The options that have no effect here, as the section of a document.

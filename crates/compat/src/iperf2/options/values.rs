@@ -6,6 +6,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+/// The maximum number of ports in a range.
+const MAX_PORTS: u16 = 1024;
+
 /// The error for an argument that is not `expected`.
 pub(super) fn invalid(argument: &OptionArgument<'_>, expected: &str) -> String {
     let OptionArgument { name, text, .. } = argument;
@@ -33,8 +36,23 @@ pub(super) fn within<T: FromStr + PartialOrd>(
 
 /// A port.
 pub(super) fn port(argument: &OptionArgument<'_>) -> Result<u16, String> {
-    let expected = "a port between 1 and 65535; ranges of ports are not here";
-    within(argument, 1..=65_535, expected)
+    within(argument, 1..=65_535, "a port between 1 and 65535")
+}
+
+/// A port, or the first and the last of a range.
+pub(super) fn ports(argument: &OptionArgument<'_>) -> Result<(u16, Option<u16>), String> {
+    let Some((first, last)) = argument.text.split_once('-') else {
+        return Ok((port(argument)?, None));
+    };
+    let expected =
+        "a port between 1 and 65535, or a range of at most 1024 of them, such as 5001-5004";
+    let read = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+    match (read(first), read(last)) {
+        (Some(first), Some(last)) if first <= last && last - first < MAX_PORTS => {
+            Ok((first, Some(last)))
+        }
+        _ => Err(invalid(argument, expected)),
+    }
 }
 
 /// The length of a request or a reply of a test of response times, bytes.

@@ -18,12 +18,13 @@ const fn protocol_name(transport: Transport) -> &'static str {
 /// The settings of a server that listens; `pid` is the number of this process.
 pub(super) fn server_banner(options: &Options, pid: u32, socket: &ListeningSocket) -> String {
     let is_udp = socket.transport == Transport::Udp;
-    let mut text = format!(
-        "{RULE}\nServer listening on {} port {}",
-        protocol_name(socket.transport),
-        socket.port
-    );
-    if options.enhanced {
+    let ports = match options.last_port.filter(|_| options.server) {
+        Some(last) => format!("ports {}-{last}", options.port),
+        None => format!("port {}", socket.port),
+    };
+    let protocol = protocol_name(socket.transport);
+    let mut text = format!("{RULE}\nServer listening on {protocol} {ports}");
+    if options.enhanced || options.last_port.is_some() {
         let _ = write!(text, " with pid {pid}");
     }
     text.push('\n');
@@ -45,6 +46,14 @@ pub(super) fn server_banner(options: &Options, pid: u32, socket: &ListeningSocke
             "Read buffer size: {} (Dist bin width={})",
             bytes(length, UnitFormat::AdaptiveBytes),
             bytes((length / 8.0).floor(), UnitFormat::AdaptiveBytes)
+        );
+    }
+    if let Some(histograms) = options.histograms {
+        let _ = writeln!(
+            text,
+            "Enabled receive histograms bin-width={:.3} ms, bins={} (clients should use --trip-times)",
+            histograms.bins.width.as_secs_f64() * 1e3,
+            histograms.bins.count
         );
     }
     if options.print_mss && !is_udp {
@@ -115,6 +124,17 @@ fn enhanced_settings(options: &Options, socket: &ConnectingSocket) -> String {
         );
     } else if socket.transport == Transport::Tcp {
         let _ = writeln!(text, "Write buffer size: {} Byte", socket.length);
+        if options.burst_bytes.is_some() || options.burst_period.is_some() {
+            let burst = options.burst_bytes.unwrap_or(socket.length);
+            let _ = writeln!(
+                text,
+                "Bursting: {} every {:.2} second(s)",
+                bytes(f64::from(burst), UnitFormat::AdaptiveBytes),
+                options
+                    .burst_period
+                    .map_or(1.0, |period| period.as_secs_f64())
+            );
+        }
     }
     let nagle = if options.no_delay {
         " and nodelay (Nagle off)"

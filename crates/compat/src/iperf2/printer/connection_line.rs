@@ -30,7 +30,7 @@ pub(super) fn connection_line(
         flow.peer.port()
     );
     line.push_str(&mode_notes(options, flow));
-    if options.enhanced {
+    if flow.is_enhanced(options) {
         let _ = write!(line, " (sock={})", flow.descriptor);
         if let Some(version) = &flow.version {
             let _ = write!(line, " (peer {version})");
@@ -51,7 +51,7 @@ pub(super) fn connection_line(
             opening.rtt_us
         );
     }
-    if options.enhanced || options.connect_only {
+    if flow.is_enhanced(options) || options.connect_only {
         line.push_str(&time_notes(options, flow, opened_at));
     }
     line
@@ -89,8 +89,9 @@ fn time_notes(options: &Options, flow: &ShownFlow, opened_at: Option<&LocalTime>
     if let Some(connect_us) = flow.connect_us {
         let _ = write!(notes, " (ct={:.2} ms)", connect_us / 1e3);
     }
-    let is_reverse_server = options.server && flow.mode == TestMode::Reverse;
-    if let Some(at) = opened_at.filter(|_| !is_reverse_server) {
+    let is_sending_server =
+        options.server && matches!(flow.mode, TestMode::Reverse | TestMode::FullDuplex);
+    if let Some(at) = opened_at.filter(|_| !is_sending_server) {
         let _ = write!(
             notes,
             " on {:04}-{:02}-{:02} {:02}:{:02}:{:02} ({})",

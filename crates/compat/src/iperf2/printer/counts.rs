@@ -42,8 +42,8 @@ pub(super) struct SpanCounts {
     pub(super) reads: [u64; 8],
     /// The account of datagrams (UDP receiver).
     pub(super) received: Option<DatagramCounts>,
-    /// Response times (the client of a bounceback test).
-    pub(super) responses: TransitTimes,
+    /// Response times (the client of a bounceback test), or the one-way times of bursts (TCP receiver).
+    pub(super) transit: TransitTimes,
 }
 
 /// The counters of a flow at a time.
@@ -145,7 +145,7 @@ impl SpanCounts {
                 out_of_order: out_of_order(later).saturating_sub(out_of_order(earlier)),
                 transit,
             }),
-            responses: transit,
+            transit,
             ..self
         }
     }

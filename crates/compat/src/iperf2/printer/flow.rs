@@ -1,5 +1,6 @@
 //! A flow as it is shown: one direction of one connection.
 
+use crate::iperf2::options::Options;
 use caudal_core::event::DataConnection;
 use caudal_core::plan::Transport;
 use caudal_core::sample::Role;
@@ -106,6 +107,12 @@ impl ShownFlow {
     /// `true` over UDP.
     pub(super) fn is_udp(&self) -> bool {
         self.transport == Transport::Udp
+    }
+
+    /// `true` when its lines have the enhanced columns: by option, or where one-way times are measured by an end that receives.
+    pub(super) fn is_enhanced(&self, options: &Options) -> bool {
+        let is_client_that_receives = matches!(self.mode, TestMode::Reverse | TestMode::FullDuplex);
+        options.enhanced || self.trip_times && (options.server || is_client_that_receives)
     }
 
     /// Its number as the first column shows it.

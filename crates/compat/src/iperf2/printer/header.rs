@@ -9,6 +9,7 @@ pub(super) enum ColumnHeader {
     SumOnly,
     TcpWrite,
     TcpRead,
+    TcpBursts,
     UdpWrite,
     UdpRead,
     Bounceback,
@@ -27,6 +28,9 @@ impl ColumnHeader {
                 "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry     Cwnd/RTT(var)        NetPwr\n"
             }
             Self::TcpRead => "[ ID] Interval            Transfer    Bandwidth       Reads=Dist\n",
+            Self::TcpBursts => {
+                "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist\n"
+            }
             Self::UdpWrite => {
                 "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS\n"
             }
@@ -40,25 +44,26 @@ impl ColumnHeader {
     }
 }
 
-/// Text in columns, with a header above the first line of each kind.
+/// Text in columns, with a header above the first line of each kind since a connection was shown.
 #[derive(Debug, Default)]
 pub(super) struct HeadedText {
     text: String,
-    header: Option<ColumnHeader>,
+    /// The headers that were shown.
+    shown: Vec<ColumnHeader>,
 }
 
 impl HeadedText {
-    /// Puts this header above the next lines, unless it is above the latest.
+    /// Puts this header above the next lines, unless it was shown.
     pub(super) fn head(&mut self, header: ColumnHeader) {
-        if self.header != Some(header) {
-            self.header = Some(header);
+        if !self.shown.contains(&header) {
+            self.shown.push(header);
             self.text.push_str(header.text());
         }
     }
 
-    /// Puts a header above the next lines, whatever is above the latest.
-    pub(super) const fn forget_header(&mut self) {
-        self.header = None;
+    /// Has headers shown again above the next lines.
+    pub(super) fn forget_headers(&mut self) {
+        self.shown.clear();
     }
 
     /// Appends a line.

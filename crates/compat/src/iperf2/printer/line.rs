@@ -4,7 +4,7 @@ use super::counts::{DatagramCounts, SpanCounts};
 use super::flow::ShownFlow;
 use super::header::{ColumnHeader, HeadedText};
 use crate::iperf2::options::Options;
-use crate::iperf2::units::{bytes, percent, rate};
+use crate::iperf2::units::{UnitFormat, bytes, percent, rate};
 use caudal_core::sample::Role;
 
 /// Appends the line of a flow.
@@ -18,13 +18,13 @@ pub(super) fn write_line(
     // One-way times are shown where there are any: a server reports them, or does not.
     let is_enhanced = match counts.received {
         Some(received) if options.host.is_some() && !flow.is_starred => received.transit.count > 0,
-        // A client that measures trip times has its server show them.
-        _ => options.enhanced || flow.trip_times && options.server && flow.is_udp(),
+        _ => flow.is_enhanced(options),
     };
     if flow.bounceback.is_some() {
         text.head(ColumnHeader::Bounceback);
         return text.line(&format!("{columns}    {}", response_columns(counts)));
     }
+    let has_bursts = counts.transit.count > 0;
     let (header, more) = match (flow.is_udp(), flow.role, counts.received) {
         (true, Role::Receiver, Some(received)) if is_enhanced => {
             (ColumnHeader::UdpRead, udp_read_columns(counts, &received))
@@ -33,6 +33,9 @@ pub(super) fn write_line(
         (true, ..) if is_enhanced => (ColumnHeader::UdpWrite, udp_write_columns(counts)),
         (false, Role::Sender, _) if is_enhanced => {
             (ColumnHeader::TcpWrite, tcp_write_columns(counts))
+        }
+        (false, Role::Receiver, _) if is_enhanced && flow.trip_times && has_bursts => {
+            (ColumnHeader::TcpBursts, burst_columns(counts))
         }
         (false, Role::Receiver, _) if is_enhanced => (ColumnHeader::TcpRead, read_columns(counts)),
         _ => {
@@ -67,7 +70,7 @@ pub(super) fn write_out_of_order(text: &mut HeadedText, id: &str, counts: &SpanC
 
 /// The response times of a bounceback test, and how many requests a second they allow.
 fn response_columns(counts: &SpanCounts) -> String {
-    let times = counts.responses;
+    let times = counts.transit;
     let rate = if times.mean_s > 0.0 {
         1.0 / times.mean_s
     } else {
@@ -138,6 +141,32 @@ pub(super) fn read_columns(counts: &SpanCounts) -> String {
     let total: u64 = counts.reads.iter().sum();
     let histogram: Vec<String> = counts.reads.iter().map(ToString::to_string).collect();
     format!("{total}={}", histogram.join(":"))
+}
+
+/// The one-way times of bursts, what is in flight with them, and the reads of a TCP receiver.
+fn burst_columns(counts: &SpanCounts) -> String {
+    let times = counts.transit;
+    // One time has no range.
+    let (min_s, max_s) = match times.count {
+        0 | 1 => (0.0, 0.0),
+        _ => (times.min_s, times.max_s),
+    };
+    let bytes_per_s = counts.bytes as f64 / counts.elapsed_s();
+    format!(
+        "{:.3}/{:.3}/{:.3}/{:.3} ms ({}/{}) {} {}  {}",
+        times.mean_s * 1e3,
+        min_s * 1e3,
+        max_s * 1e3,
+        times.deviation_s() * 1e3,
+        times.count,
+        counts.bytes / times.count.max(1),
+        bytes(
+            (bytes_per_s * times.mean_s).max(0.0),
+            UnitFormat::AdaptiveBytes
+        ),
+        network_power(bytes_per_s, times.mean_s),
+        read_columns(counts)
+    )
 }
 
 /// The throughput over the delay, which iperf 2 calls network power: bytes a second over seconds, in millions.

@@ -6,7 +6,9 @@ mod connection_line;
 mod counts;
 mod csv;
 mod flow;
+mod group_sums;
 mod header;
+mod histogram;
 mod line;
 mod mtu;
 #[expect(

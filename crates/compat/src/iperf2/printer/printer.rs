@@ -5,7 +5,9 @@ use super::connection_line::connection_line;
 use super::counts::{FlowReading, SpanCounts};
 use super::csv::{CsvSubject, csv_line};
 use super::flow::ShownFlow;
+use super::group_sums::GroupSums;
 use super::header::HeadedText;
+use super::histogram::{histogram_between, histogram_line};
 use super::line::{write_line, write_out_of_order};
 use super::mtu::mtu_from_mss;
 use super::sum::GroupSum;
@@ -16,7 +18,7 @@ use caudal_core::event::{
 };
 use caudal_core::plan::Transport;
 use caudal_core::sample::{Role, Sample};
-use caudal_engine::peer::iperf2::Iperf2Session;
+use caudal_engine::peer::iperf2::{HistogramCounts, Iperf2Session};
 use caudal_sys::clock::LocalTime;
 use caudal_wire::iperf2::TestMode;
 use std::collections::BTreeMap;
@@ -33,29 +35,37 @@ struct PrintedFlow {
     last: FlowReading,
     /// The segments retransmitted, when the kernel last said.
     retransmits: u64,
+    /// The histogram of one-way times at the last reading.
+    histogram: HistogramCounts,
 }
 
 /// The part of a flow that was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Span {
     Interval,
+    /// What follows the last whole interval.
+    LastInterval,
     WholeTest,
 }
+
+/// The minimum part of an interval that the last one is shown for.
+const MIN_LAST_INTERVAL: f64 = 0.25;
 
 /// Prints events as iperf 2 does.
 pub struct Iperf2Printer {
     options: Options,
     text: HeadedText,
     flows: BTreeMap<FlowKey, PrintedFlow>,
-    /// The sums of intervals that are not complete: by group, and by the end of the interval in ms.
-    interval_sums: BTreeMap<(u64, u64), GroupSum>,
-    final_sums: BTreeMap<u64, GroupSum>,
-    /// The number of flows in each group.
-    group_sizes: BTreeMap<u64, u32>,
+    /// The sums over the flows of each client.
+    group_sums: GroupSums,
+    /// The sums over the two directions of each connection.
+    connection_sums: GroupSums,
     /// The maximum segment sizes that are still to be printed, by connection.
     mss: BTreeMap<u32, u32>,
     /// The connect times of a client's connections, µs.
     connect_times_us: Vec<f64>,
+    /// The histogram of one-way times of the flow of the next event.
+    histogram: Option<HistogramCounts>,
     pid: u32,
     device: fn(SocketAddr) -> Option<String>,
     now: fn() -> u64,
@@ -105,11 +115,11 @@ impl Iperf2Printer {
             options: options.clone(),
             text: HeadedText::default(),
             flows: BTreeMap::new(),
-            interval_sums: BTreeMap::new(),
-            final_sums: BTreeMap::new(),
-            group_sizes: BTreeMap::new(),
+            group_sums: GroupSums::default(),
+            connection_sums: GroupSums::default(),
             mss: BTreeMap::new(),
             connect_times_us: Vec::new(),
+            histogram: None,
             pid,
             device,
             now,
@@ -119,6 +129,11 @@ impl Iperf2Printer {
     /// Takes the options once their defaults are known.
     pub fn set_options(&mut self, options: &Options) {
         self.options = options.clone();
+    }
+
+    /// Takes the histogram of one-way times of the flow of the next event, where they are counted.
+    pub fn set_histogram(&mut self, histogram: Option<HistogramCounts>) {
+        self.histogram = histogram;
     }
 
     /// The view of a session.
@@ -171,6 +186,7 @@ impl Iperf2Printer {
             flow: Rc::clone(&flow),
             last: FlowReading::default(),
             retransmits: 0,
+            histogram: HistogramCounts::default(),
         };
         self.flows
             .insert((session.number, connection.flow.id), open);
@@ -182,25 +198,28 @@ impl Iperf2Printer {
             self.mss.insert(flow.number, opening.mss);
         }
         let flows = match flow.mode {
+            // The sum over one connection is all there is.
+            TestMode::FullDuplex if flow.members == 1 && self.shows_connection_sums(&flow) => 1,
             TestMode::FullDuplex => 2,
             // The sum has the connection with which this server connects back.
             TestMode::Dual if self.options.server => 2,
             _ => 1,
         };
-        let size = self.group_sizes.entry(flow.group).or_insert(0);
-        *size = (*size).max(flow.members * flows);
+        self.group_sums.expect(flow.group, flow.members * flows);
+        if self.shows_connection_sums(&flow) {
+            self.connection_sums.expect(u64::from(flow.number), 2);
+        }
         if self.options.csv || !self.shows('C') || self.options.sum_only {
             return;
         }
-        let device = self
-            .options
-            .enhanced
+        let device = flow
+            .is_enhanced(&self.options)
             .then(|| (self.device)(flow.local))
             .flatten();
         let opened_at = self.local_time();
         let line = connection_line(&self.options, &flow, device.as_deref(), opened_at.as_ref());
         self.text.line(&line);
-        self.text.forget_header();
+        self.text.forget_headers();
     }
 
     fn sampled(&mut self, session: &Iperf2Session, sample: &Sample) {
@@ -212,11 +231,11 @@ impl Iperf2Printer {
             at_s,
             counters: Some(sample.counters),
         };
-        self.interval((session.number, sample.flow), reading);
+        self.interval((session.number, sample.flow), reading, Span::Interval);
     }
 
     /// Prints the interval of a flow that ends with this reading.
-    fn interval(&mut self, key: FlowKey, reading: FlowReading) {
+    fn interval(&mut self, key: FlowKey, reading: FlowReading, span: Span) {
         let Some(open) = self.flows.get_mut(&key) else {
             return;
         };
@@ -224,7 +243,12 @@ impl Iperf2Printer {
         open.last = reading;
         open.retransmits = reading.retransmits().unwrap_or(open.retransmits);
         let flow = Rc::clone(&open.flow);
-        self.counted(&flow, &counts, Span::Interval);
+        let histogram = self.histogram.as_ref().map(|latest| {
+            let histogram = histogram_between(&open.histogram, latest);
+            open.histogram = latest.clone();
+            histogram
+        });
+        self.counted(&flow, &counts, span, histogram.as_ref());
     }
 
     fn ended(&mut self, session: &Iperf2Session, ended: &EndedFlow) {
@@ -236,9 +260,8 @@ impl Iperf2Printer {
         let Some(open) = self.flows.get(&key) else {
             return;
         };
-        let is_rest = open.last.counters.is_some() && reading.bytes() > open.last.bytes();
-        if is_rest && open.flow.role == Role::Receiver {
-            self.interval(key, reading);
+        if self.is_last_interval(open, &reading) {
+            self.interval(key, reading, Span::LastInterval);
         }
         let Some(open) = self.flows.get(&key) else {
             return;
@@ -246,7 +269,8 @@ impl Iperf2Printer {
         let flow = Rc::clone(&open.flow);
         let mut counts = SpanCounts::between(&FlowReading::default(), &reading, flow.is_udp());
         counts.retransmits = reading.retransmits().unwrap_or(open.retransmits);
-        self.counted(&flow, &counts, Span::WholeTest);
+        let histogram = self.histogram.take();
+        self.counted(&flow, &counts, Span::WholeTest, histogram.as_ref());
         // A sender of datagrams may still be reported on.
         let awaits_report = flow.is_udp() && flow.role == Role::Sender && !flow.no_udp_fin;
         if !awaits_report {
@@ -254,64 +278,112 @@ impl Iperf2Printer {
         }
     }
 
-    /// Adds the counts of a flow to the sum of its group: the sum, when it is complete and over more than one flow.
-    fn add_to_sum(
+    /// `true` when what a flow carried after its last interval, up to its end, has a line of its own: a sender of datagrams has
+    /// none.
+    fn is_last_interval(&self, open: &PrintedFlow, end: &FlowReading) -> bool {
+        let is_sender_of_datagrams = open.flow.is_udp() && open.flow.role == Role::Sender;
+        !is_sender_of_datagrams
+            && end.bytes() > open.last.bytes()
+            && self.is_long_enough(end.at_s - open.last.at_s)
+    }
+
+    /// `true` when a time after the last interval is long enough for a line of its own: a quarter of an interval.
+    fn is_long_enough(&self, seconds: f64) -> bool {
+        let interval = self.options.interval;
+        interval.is_some_and(|interval| seconds > MIN_LAST_INTERVAL * interval.as_secs_f64())
+    }
+
+    /// Prints the counts of a flow, and the sums that are complete with them.
+    fn counted(
         &mut self,
         flow: &ShownFlow,
         counts: &SpanCounts,
         span: Span,
-    ) -> Option<GroupSum> {
-        let group = flow.group;
-        let size = self.group_sizes.get(&group).copied().unwrap_or(1);
-        let end_ms = (counts.end_s * 1000.0).round() as u64;
-        let sum = match span {
-            Span::Interval => self.interval_sums.entry((group, end_ms)).or_default(),
-            Span::WholeTest => self.final_sums.entry(group).or_default(),
-        };
-        sum.add(flow, counts);
-        let complete = (sum.flows >= size && size > 1).then(|| sum.clone());
-        if complete.is_some() || size == 1 {
-            match span {
-                Span::Interval => {
-                    self.interval_sums.remove(&(group, end_ms));
+        histogram: Option<&HistogramCounts>,
+    ) {
+        if self.shows('D') && !self.options.sum_only {
+            if self.options.csv {
+                self.csv(flow, counts, CsvSubject::Flow);
+            } else {
+                write_line(&mut self.text, &self.options, flow, counts);
+                if let (Some(histogram), Some(options)) = (histogram, &self.options.histograms) {
+                    let is_final = span == Span::WholeTest;
+                    let line = histogram_line(options, flow, counts, histogram, is_final);
+                    self.text.line(&line);
                 }
-                Span::WholeTest => {
-                    self.final_sums.remove(&group);
-                    self.group_sizes.remove(&group);
-                    self.interval_sums.retain(|(of, _), _| *of != group);
+                if span == Span::WholeTest {
+                    self.write_totals(flow, counts);
                 }
             }
         }
-        complete
+        self.connection_sum(flow, counts, span);
+        match span {
+            Span::Interval => {
+                let sum = self.group_sums.add_interval(flow.group, flow, counts);
+                self.group_sum(flow, sum, Span::Interval);
+            }
+            Span::LastInterval => {}
+            Span::WholeTest => {
+                let Some(sum) = self.group_sums.add_total(flow.group, flow, counts) else {
+                    return;
+                };
+                let has_rest = !flow.is_udp() && self.has_rest(&sum.rest);
+                self.group_sum(flow, has_rest.then_some(sum.rest), Span::LastInterval);
+                self.group_sum(flow, Some(sum.total), Span::WholeTest);
+            }
+        }
     }
 
-    /// Prints the counts of a flow, and the sum of its group when it is complete with them.
-    fn counted(&mut self, flow: &ShownFlow, counts: &SpanCounts, span: Span) {
-        let sum = self.add_to_sum(flow, counts, span);
-        if !self.shows('D') {
+    fn has_rest(&self, rest: &GroupSum) -> bool {
+        let counts = rest.counts();
+        counts.bytes > 0 && self.is_long_enough(counts.end_s - counts.start_s)
+    }
+
+    /// Prints the sum over the flows of a client, where it is complete.
+    fn group_sum(&mut self, flow: &ShownFlow, sum: Option<GroupSum>, span: Span) {
+        let Some(sum) = sum.filter(|_| self.shows('D')) else {
             return;
-        }
+        };
         if self.options.csv {
-            if !self.options.sum_only {
-                self.csv(flow, counts, CsvSubject::Flow);
-            }
-            if let Some(sum) = sum {
-                self.csv(flow, &sum.counts(), CsvSubject::Sum);
-            }
+            return self.csv(flow, &sum.counts(), CsvSubject::Sum);
+        }
+        let is_final = span == Span::WholeTest;
+        sum.write(&mut self.text, &self.options, is_final);
+        if is_final && self.options.enhanced && self.options.host.is_some() {
+            self.text.lines(&connect_times(&self.connect_times_us));
+        }
+    }
+
+    /// `true` when the two directions of a flow's connection have a sum.
+    fn shows_connection_sums(&self, flow: &ShownFlow) -> bool {
+        let options = &self.options;
+        flow.mode == TestMode::FullDuplex
+            && flow.is_enhanced(options)
+            && self.shows('D')
+            && !options.csv
+            && !options.sum_only
+    }
+
+    /// Prints the sums over the two directions of a flow's connection that are complete with these counts.
+    fn connection_sum(&mut self, flow: &ShownFlow, counts: &SpanCounts, span: Span) {
+        if !self.shows_connection_sums(flow) {
             return;
         }
-        if !self.options.sum_only {
-            write_line(&mut self.text, &self.options, flow, counts);
-            if span == Span::WholeTest {
-                self.write_totals(flow, counts);
-            }
-        }
-        if let Some(sum) = sum {
-            let is_final = span == Span::WholeTest;
-            sum.write(&mut self.text, &self.options, is_final);
-            if is_final && self.options.enhanced && self.options.host.is_some() {
-                self.text.lines(&connect_times(&self.connect_times_us));
-            }
+        let connection = u64::from(flow.number);
+        let sums = &mut self.connection_sums;
+        let sums = match span {
+            Span::Interval => [sums.add_interval(connection, flow, counts), None],
+            Span::LastInterval => [None, None],
+            Span::WholeTest => match sums.add_total(connection, flow, counts) {
+                Some(sum) => [
+                    self.has_rest(&sum.rest).then_some(sum.rest),
+                    Some(sum.total),
+                ],
+                None => [None, None],
+            },
+        };
+        for sum in sums.into_iter().flatten() {
+            sum.write_connection(&mut self.text, &self.options, flow);
         }
     }
 
@@ -363,7 +435,7 @@ impl Iperf2Printer {
         let line = format!("[{:>3}] Server Report:", flow.number);
         self.text.line(&line);
         if !self.options.enhanced {
-            self.text.forget_header();
+            self.text.forget_headers();
         }
         write_line(&mut self.text, &self.options, &flow, &counts);
         if let Some(received) = counts.received {

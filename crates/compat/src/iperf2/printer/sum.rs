@@ -9,7 +9,7 @@ use crate::iperf2::units::percent;
 use caudal_core::sample::Role;
 
 /// The sum over some flows of a group.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GroupSum {
     /// Flows that were added.
     pub(super) flows: u32,
@@ -49,6 +49,70 @@ impl GroupSum {
         }
     }
 
+    /// Adds the sum over the interval that follows.
+    pub(super) fn extend(&mut self, later: &Self) {
+        let sum = &mut self.counts;
+        sum.end_s = later.counts.end_s;
+        sum.bytes += later.counts.bytes;
+        sum.calls += later.counts.calls;
+        sum.errors += later.counts.errors;
+        sum.retransmits += later.counts.retransmits;
+        sum.datagrams += later.counts.datagrams;
+        for (all, one) in sum.reads.iter_mut().zip(later.counts.reads) {
+            *all += one;
+        }
+        self.received.lost += later.received.lost;
+        self.received.total += later.received.total;
+        self.received.out_of_order += later.received.out_of_order;
+    }
+
+    /// The sum over the time from the end of `earlier`, which began with this one, to the end of this one.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let (all, before) = (&self.counts, &earlier.counts);
+        let mut reads = all.reads;
+        for (all, before) in reads.iter_mut().zip(before.reads) {
+            *all = all.saturating_sub(before);
+        }
+        let (received, received_before) = (self.received, earlier.received);
+        Self {
+            counts: SpanCounts {
+                start_s: before.end_s,
+                bytes: all.bytes.saturating_sub(before.bytes),
+                calls: all.calls.saturating_sub(before.calls),
+                errors: all.errors.saturating_sub(before.errors),
+                retransmits: all.retransmits.saturating_sub(before.retransmits),
+                datagrams: all.datagrams.saturating_sub(before.datagrams),
+                reads,
+                ..*all
+            },
+            received: DatagramCounts {
+                lost: received.lost - received_before.lost,
+                total: received.total.saturating_sub(received_before.total),
+                out_of_order: received
+                    .out_of_order
+                    .saturating_sub(received_before.out_of_order),
+                ..received
+            },
+            ..*self
+        }
+    }
+
+    /// Appends the line of the two directions of a connection.
+    pub(super) fn write_connection(
+        &self,
+        text: &mut HeadedText,
+        options: &Options,
+        flow: &ShownFlow,
+    ) {
+        let id = format!("[FD{}]", flow.number);
+        let columns = span_columns(options, &id, &self.counts);
+        if flow.is_udp() {
+            return self.write_both_directions(text, &columns);
+        }
+        text.head(ColumnHeader::Plain);
+        text.line(&columns);
+    }
+
     /// The counts, as those of one flow.
     pub(super) fn counts(&self) -> SpanCounts {
         SpanCounts {
@@ -70,8 +134,7 @@ impl GroupSum {
         if has_received && self.senders > 0 {
             self.write_both_directions(text, &columns);
         } else if has_received {
-            if !options.sum_only && is_final {
-                text.forget_header();
+            if !options.sum_only {
                 text.head(ColumnHeader::Plain);
             }
             self.write_received(text, &columns);
@@ -92,7 +155,7 @@ impl GroupSum {
         let arrived = self.received.total - self.received.lost.max(0) as u64;
         let all = self.counts.datagrams + arrived;
         let pps = all as f64 / self.counts.elapsed_s();
-        text.line(&format!("{columns} {all:<7} {pps:.0} pps"));
+        text.line(&format!("{columns} {all}{pps:8.0} pps"));
     }
 
     fn write_received(&self, text: &mut HeadedText, columns: &str) {

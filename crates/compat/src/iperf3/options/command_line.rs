@@ -59,7 +59,9 @@ fn apply(
     let written = &given.written;
     given.apply(draft).map_err(|error| match error {
         EffectError::Argument(error) => error,
-        EffectError::Unsupported => format!("{written} is not available in caudal iperf3"),
+        EffectError::Unsupported(reason) => {
+            format!("{written} is not available in caudal iperf3: {reason}")
+        }
     })
 }
 

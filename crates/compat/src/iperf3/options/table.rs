@@ -246,18 +246,23 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
         Ok(())
     }),
     flag(Client, Some('u'), &["udp"], |draft| draft.udp = true),
-    option(Client, None, &["sctp"], Unsupported(ArgumentKind::Absent)),
+    option(
+        Client,
+        None,
+        &["sctp"],
+        Unsupported(ArgumentKind::Absent, "tests are over TCP and UDP"),
+    ),
     option(
         Client,
         Some('X'),
         &["xbind"],
-        Unsupported(ArgumentKind::Required),
+        Unsupported(ArgumentKind::Required, "tests are over TCP and UDP"),
     ),
     option(
         Client,
         None,
         &["nstreams"],
-        Unsupported(ArgumentKind::Required),
+        Unsupported(ArgumentKind::Required, "tests are over TCP and UDP"),
     ),
     argument(Client, None, &["connect-timeout"], |draft, argument| {
         let timeout = milliseconds(argument)?;

@@ -6,6 +6,7 @@ use super::end_reports::send_reports;
 use super::request::{Iperf2Request, LATE};
 use super::server::Iperf2Server;
 use super::server_options::Iperf2Options;
+use super::session_numbers::SessionNumbers;
 use super::tcp::CLOSE_TIMEOUT;
 use crate::admission::Admission;
 use crate::error::RunError;
@@ -184,7 +185,7 @@ impl<'a> Iperf2Client<'a> {
             // This end has chosen its server.
             trusted: allowed,
             count_reads: request.count_reads,
-            first_number: request.parallel,
+            numbers: SessionNumbers::after(request.parallel),
             views: request.views.clone(),
             ..Iperf2Options::default()
         };

@@ -1,6 +1,7 @@
 //! The flows of a client of iperf 2.
 
 use super::bounceback::request_task;
+use super::burst_reader::BurstReader;
 use super::client_sockets::ClientConnection;
 use super::datagram_format::Iperf2Format;
 use super::datagram_reader::Iperf2Reader;
@@ -17,7 +18,7 @@ use crate::options::LocalOptions;
 use crate::socket::{DataSocket, granted_batched_udp, granted_tcp};
 use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::Role;
-use caudal_wire::iperf2::{HeaderLayout, TestMode};
+use caudal_wire::iperf2::{HeaderLayout, TestMode, add_permit_key};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -58,7 +59,7 @@ impl ClientFlows<'_> {
                 self.add(&mut set, connection, flow, Role::Sender, task)?;
             }
             if let Some(flow) = connection.down {
-                let task = self.receiver(&connection.socket, turn);
+                let task = self.receiver(flow, &connection.socket, turn);
                 self.add(&mut set, connection, flow, Role::Receiver, task)?;
             }
         }
@@ -91,7 +92,10 @@ impl ClientFlows<'_> {
     /// Sends the test header over a TCP connection: its length.
     fn send_header(&self, mut stream: &TcpStream) -> Result<u64, RunError> {
         let header = self.request.header();
-        let header = header.map_or_else(Vec::new, |header| header.encode_tcp(wall_clock()));
+        let mut header = header.map_or_else(Vec::new, |header| header.encode_tcp(wall_clock()));
+        if let Some(key) = &self.request.permit_key {
+            add_permit_key(&mut header, key);
+        }
         stream.write_all(&header).map_err(|cause| RunError::Lost {
             doing: "asking for a test",
             cause,
@@ -110,7 +114,11 @@ impl ClientFlows<'_> {
         if let DataSocket::Udp(_) = socket {
             return self.datagram_sender(flow, turn);
         }
-        let length = request.block_length() as usize;
+        // A burst is sent whole, and a later one follows at once where its time has come.
+        let (length, rate) = match request.burst {
+            Some(burst) => (burst.bytes as usize, Some(burst.rate())),
+            None => (request.block_length() as usize, request.rate),
+        };
         let payload = match &request.payload {
             Some(path) => Payload::open(path, length).map_err(|cause| opening(path, cause))?,
             None => pattern_payload(length, request.trip_times),
@@ -123,24 +131,37 @@ impl ClientFlows<'_> {
         let bytes = request
             .bytes
             .map(|bytes| bytes.saturating_sub(header_bytes));
-        let mut sender = tcp_sender(payload, length, request.rate, bytes, close);
+        let mut sender = tcp_sender(payload, length, rate, bytes, close);
         sender.bytes_before = header_bytes;
         Ok(sender.into_task())
     }
 
-    fn receiver(&self, socket: &DataSocket, turn: Option<OpeningTurn>) -> FlowWork {
+    fn receiver(
+        &self,
+        flow: PlannedFlow,
+        socket: &DataSocket,
+        turn: Option<OpeningTurn>,
+    ) -> FlowWork {
         let request = self.request;
+        let histograms = request.histograms.as_ref();
+        let histogram = histograms.and_then(|histograms| histograms.of(flow.id));
         if let DataSocket::Udp(_) = socket {
-            return DatagramReceiver::new(self.datagram_reader(turn)).into_task();
+            let mut reader = self.datagram_reader(turn);
+            reader.histogram = histogram;
+            return DatagramReceiver::new(reader).into_task();
         }
         if let Some(test) = request.bounceback {
             return request_task(test, request.time);
         }
         let options = ReadOptions {
-            count_reads: request.count_reads,
+            count_reads: request.count_reads || request.trip_times && !request.discard,
             discard: request.discard,
         };
-        tcp_receiver(request.block_length() as usize, options).into_task()
+        let mut receiver = tcp_receiver(request.block_length() as usize, options);
+        if request.trip_times {
+            receiver.observer = Some(Box::new(BurstReader::before_header(histogram)));
+        }
+        receiver.into_task()
     }
 
     fn datagram_length(&self) -> u32 {
@@ -203,7 +224,8 @@ impl ClientFlows<'_> {
         )
         .with_opening(opening)
         .with_turn(turn)
-        .with_pacing(request.pacing);
+        .with_pacing(request.pacing)
+        .with_pace(request.pace());
         Ok(sender.into_task())
     }
 

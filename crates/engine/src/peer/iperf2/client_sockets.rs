@@ -42,7 +42,8 @@ fn connect(
 ) -> Result<ClientConnection, RunError> {
     let began_ns = monotonic_ns();
     let socket = open(request, nth)?;
-    let (peer, address) = (request.peer, SockAddr::from(request.peer));
+    let peer = request.peer_of(nth);
+    let address = SockAddr::from(peer);
     if request.is_udp() {
         socket.connect(&address)
     } else {

@@ -1,6 +1,7 @@
 //! The receiving end of a UDP flow: numbers, one-way times, the last datagram and the answer to it.
 
 use super::opening_turns::OpeningTurn;
+use super::transit_histogram::TransitHistogram;
 use super::wall_clock::seconds_and_micros;
 use crate::address_validation::AntiAmplificationLimit;
 use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
@@ -59,6 +60,8 @@ pub(super) struct Iperf2Reader {
     pub(super) turn: Option<OpeningTurn>,
     /// The maximum length of a flow that its sender need not announce the end of, ns.
     pub(super) max_ns: Option<u64>,
+    /// The histogram of one-way times.
+    pub(super) histogram: Option<Arc<TransitHistogram>>,
     progress: ReaderProgress,
 }
 
@@ -93,6 +96,7 @@ impl Iperf2Reader {
             request: None,
             turn: None,
             max_ns: None,
+            histogram: None,
             progress: ReaderProgress {
                 start_ns: monotonic_ns(),
                 ..ReaderProgress::default()
@@ -226,16 +230,20 @@ impl DatagramReader for Iperf2Reader {
     const LATE_COUNTS: bool = true;
 
     #[inline]
-    fn read(&mut self, datagram: &[u8], due: u64, _arrived_ns: u64) -> Option<Stamp> {
+    fn read(&mut self, datagram: &[u8], due: u64, arrived_ns: u64) -> Option<Stamp> {
         self.progress.bytes += datagram.len() as u64;
         let header = Iperf2Datagram::read(datagram, self.layout, self.is_wide)?;
         if header.id < 0 {
             return self.take_last(header, due);
         }
-        let sequence = header.id.checked_sub(self.first)?;
+        let sequence = u64::try_from(header.id.checked_sub(self.first)?).ok()?;
+        let sent_ns = header.sent_ns();
+        if let Some(histogram) = &self.histogram {
+            histogram.record(arrived_ns as i64 - sent_ns as i64);
+        }
         Some(Stamp {
-            sequence: u64::try_from(sequence).ok()?,
-            sent_ns: Some(header.sent_ns()),
+            sequence,
+            sent_ns: Some(sent_ns),
         })
     }
 

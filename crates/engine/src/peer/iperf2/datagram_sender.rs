@@ -122,6 +122,12 @@ impl Iperf2DatagramSender {
         self
     }
 
+    /// This sender with another pace, where one is given.
+    pub(super) fn with_pace(mut self, pace: Option<DatagramPace>) -> Self {
+        self.sender.pace = pace.unwrap_or(self.sender.pace);
+        self
+    }
+
     /// This sender with a limit: the other end's address is not validated.
     pub(super) fn with_limit(mut self, limit: DatagramLimit) -> Self {
         self.sender.limit = limit;

@@ -2,10 +2,13 @@
 
 use super::bounceback::BouncebackTest;
 use super::session_view::Iperf2Session;
+use super::transit_histogram::FlowHistograms;
+use crate::flow::DatagramPace;
 use crate::server::{SessionEventSender, SessionViews};
 use crate::socket::CONNECT_TIMEOUT;
 use crate::target::LocalBinding;
 use caudal_core::plan::{Direction, Pacing, PlannedFlow, Transport};
+use caudal_core::units::BitRate;
 use caudal_wire::iperf2::{
     ExtensionLayout, HeaderExtension, TestAmount, TestHeader, TestMode, VERSION,
 };
@@ -17,6 +20,31 @@ use std::time::Duration;
 pub(super) const LATE: Duration = Duration::from_secs(2);
 /// The maximum value of the header's 31-bit fields.
 const MAX_31_BITS: u32 = 0x7fff_ffff;
+
+/// Bursts on a schedule: each is one write (TCP).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodicBurst {
+    /// The length of a burst, bytes.
+    pub bytes: u32,
+    /// The time from the beginning of one burst to that of the next; above zero.
+    pub period: Duration,
+}
+
+impl PeriodicBurst {
+    /// The rate that the bursts amount to, bit/s.
+    pub(super) fn rate(&self) -> u64 {
+        (f64::from(self.bytes) * 8.0 / self.period.as_secs_f64()).round() as u64
+    }
+}
+
+/// The ports that the connections of a test go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerPorts {
+    /// All go to the server's port.
+    Same,
+    /// Those after the first count it up.
+    Successive,
+}
 
 /// A test that a client of iperf 2 asks a server for.
 #[derive(Debug, Clone)]
@@ -39,6 +67,12 @@ pub struct Iperf2Request {
     pub bytes: Option<u64>,
     /// The rate of each connection, bit/s; `None` for as fast as possible.
     pub rate: Option<u64>,
+    /// The standard deviation of the rate, bit/s, where it varies (UDP).
+    pub rate_deviation: Option<u64>,
+    /// The time between datagrams, instead of a rate (UDP).
+    pub gap: Option<Duration>,
+    /// The bursts in which this end sends, instead of blocks at a rate (TCP).
+    pub burst: Option<PeriodicBurst>,
     /// The way UDP flows with a rate wait for the next departure.
     pub pacing: Pacing,
     /// The socket buffers, bytes.
@@ -59,6 +93,8 @@ pub struct Iperf2Request {
     pub interval: Option<Duration>,
     /// `true` to send no test header.
     pub omit_header: bool,
+    /// The key that the server asks for (TCP).
+    pub permit_key: Option<String>,
     /// `true` to ask for the server's version.
     pub detect: bool,
     /// `true` to write the time of departure into what is sent.
@@ -77,6 +113,10 @@ pub struct Iperf2Request {
     pub start_delay: Option<Duration>,
     /// The test of response times, instead of one of throughput (TCP).
     pub bounceback: Option<BouncebackTest>,
+    /// The histograms of one-way times of the flows, by their numbers, where they are counted.
+    pub histograms: Option<FlowHistograms>,
+    /// The ports that connections go to.
+    pub ports: ServerPorts,
     /// `true` to make the TCP connections only.
     pub connect_only: bool,
     /// The time a server may take to accept a connection.
@@ -101,6 +141,9 @@ impl Iperf2Request {
             time: Some(Duration::from_secs(10)),
             bytes: None,
             rate: None,
+            rate_deviation: None,
+            gap: None,
+            burst: None,
             pacing: Pacing::Balanced,
             window: None,
             mss: None,
@@ -111,6 +154,7 @@ impl Iperf2Request {
             listen_port: peer.port(),
             interval: None,
             omit_header: false,
+            permit_key: None,
             detect: false,
             trip_times: false,
             no_udp_fin: false,
@@ -120,11 +164,36 @@ impl Iperf2Request {
             kernel_rate: None,
             start_delay: None,
             bounceback: None,
+            histograms: None,
+            ports: ServerPorts::Same,
             connect_only: false,
             connect_timeout: CONNECT_TIMEOUT,
             views: None,
             session_events: SessionEventSender::default(),
         }
+    }
+
+    /// The pace of its datagrams, where it is no constant rate.
+    pub(super) fn pace(&self) -> Option<DatagramPace> {
+        let rate = self.rate.filter(|rate| *rate > 0).map(BitRate::from_bps);
+        match (self.gap, rate, self.rate_deviation) {
+            (Some(Duration::ZERO), ..) => Some(DatagramPace::Max),
+            (Some(gap), ..) => Some(DatagramPace::Gap(gap.as_nanos() as u64)),
+            (None, Some(mean), Some(deviation)) => Some(DatagramPace::Varying {
+                mean,
+                deviation: BitRate::from_bps(deviation),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The address that the connection at position `nth` goes to.
+    pub(super) fn peer_of(&self, nth: u32) -> SocketAddr {
+        let mut peer = self.peer;
+        if self.ports == ServerPorts::Successive {
+            peer.set_port(peer.port().saturating_add(nth as u16));
+        }
+        peer
     }
 
     /// `true` over UDP.
@@ -186,6 +255,7 @@ impl Iperf2Request {
             trip_times: self.trip_times,
             tos: self.tos.unwrap_or(0),
             bounceback: self.bounceback,
+            histograms: self.histograms.clone(),
         }
     }
 

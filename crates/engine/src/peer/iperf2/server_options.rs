@@ -1,6 +1,8 @@
 //! The settings of a server of iperf 2.
 
+use super::session_numbers::SessionNumbers;
 use super::session_view::Iperf2Session;
+use super::transit_histogram::HistogramBins;
 use crate::network::Network;
 use crate::server::SessionViews;
 use crate::session_limits::SessionLimits;
@@ -63,8 +65,12 @@ pub struct Iperf2Options {
     pub is_serial: bool,
     /// `true` to let the kernel drop received payload.
     pub discard: bool,
-    /// The number before that of the first connection.
-    pub first_number: u32,
+    /// The key that TCP clients must know; `None` to serve all.
+    pub permit_key: Option<String>,
+    /// The numbers of the sessions, which several servers may share.
+    pub numbers: SessionNumbers,
+    /// The bins of the one-way times of clients that measure trip times; `None` to count none.
+    pub histogram_bins: Option<HistogramBins>,
     /// The views of the sessions.
     pub views: Option<SessionViews<Iperf2Session>>,
 }
@@ -94,7 +100,9 @@ impl Default for Iperf2Options {
             count_reads: false,
             is_serial: false,
             discard: false,
-            first_number: 0,
+            permit_key: None,
+            numbers: SessionNumbers::default(),
+            histogram_bins: None,
             views: None,
         }
     }

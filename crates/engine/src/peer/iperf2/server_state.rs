@@ -2,7 +2,6 @@
 
 use super::handshakes::Handshakes;
 use super::server_options::{Iperf2Options, OwnMachine};
-use super::session_groups::SessionGroups;
 use crate::address_validation::AddressProof;
 use crate::admission::{Admission, PlaceLimits, Places};
 use crate::flow::PlannedEnd;
@@ -18,7 +17,6 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// The maximum length of a block that a client may ask for, bytes.
@@ -39,12 +37,10 @@ pub(super) struct Iperf2State {
     pub(super) options: Iperf2Options,
     pub(super) admission: Admission,
     pub(super) stop: StopSignal,
-    pub(super) groups: SessionGroups,
     pub(super) handshakes: Handshakes,
     /// Connections that have not sent their header.
     pub(super) pending: Arc<Places>,
     events: SessionEventSender,
-    last_number: AtomicU32,
 }
 
 impl Iperf2State {
@@ -54,11 +50,9 @@ impl Iperf2State {
         events: SessionEventSender,
     ) -> io::Result<Self> {
         Ok(Self {
-            last_number: AtomicU32::new(options.first_number),
             options,
             admission,
             stop: StopSignal::new()?,
-            groups: SessionGroups::default(),
             handshakes: Handshakes::default(),
             pending: Places::new(PlaceLimits::PENDING),
             events,
@@ -67,7 +61,7 @@ impl Iperf2State {
 
     /// The number of the next connection.
     pub(super) fn next_number(&self) -> u32 {
-        self.last_number.fetch_add(1, Relaxed) + 1
+        self.options.numbers.next()
     }
 
     pub(super) fn is_stopping(&self) -> bool {

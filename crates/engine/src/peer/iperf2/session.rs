@@ -4,6 +4,7 @@ use super::datagram_sender::EndAnswer;
 use super::end_reports::send_reports;
 use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
+use super::transit_histogram::{FlowHistograms, TransitHistogram};
 use crate::admission::ClientSlot;
 use crate::error::RunError;
 use crate::flow::{FlowSet, FlowWork, NewFlow, PlannedEnd, StopAction, TestLimit};
@@ -59,9 +60,13 @@ impl<'a> Iperf2ServerSession<'a> {
     ) -> Self {
         let extended = header.and_then(|header| header.extended);
         let threads = header.map_or(1, |header| header.threads);
-        let group = state
-            .groups
-            .join(peer.ip(), transport, threads, monotonic_ns());
+        let group =
+            state
+                .options
+                .numbers
+                .groups()
+                .join(peer.ip(), transport, threads, monotonic_ns());
+        let trip_times = extended.is_some_and(|extended| extended.trip_times);
         let (answers, arrived_answers) = channel();
         Self {
             state,
@@ -78,13 +83,18 @@ impl<'a> Iperf2ServerSession<'a> {
                     .and_then(|extended| extended.version_text())
                     .map(Into::into),
                 no_udp_fin: false,
-                trip_times: extended.is_some_and(|extended| extended.trip_times),
+                trip_times,
                 tos: extended
                     .map(|extended| extended.tos as u8)
                     .filter(|tos| *tos != 0)
                     .or(state.options.tos)
                     .unwrap_or(0),
                 bounceback: None,
+                histograms: state
+                    .options
+                    .histogram_bins
+                    .filter(|_| trip_times)
+                    .map(|bins| FlowHistograms::new(bins, 1)),
             },
             answers,
             arrived_answers,
@@ -108,6 +118,11 @@ impl<'a> Iperf2ServerSession<'a> {
     /// The part of the header that only versions since 2.1 send.
     pub(super) fn extension(&self) -> Option<HeaderExtension> {
         self.header.and_then(|header| header.extended)
+    }
+
+    /// The histogram of a flow's one-way times, where they are counted.
+    pub(super) fn histogram(&self, flow: u32) -> Option<Arc<TransitHistogram>> {
+        self.test.histograms.as_ref()?.of(flow)
     }
 
     /// The rate the client asks for, bit/s.

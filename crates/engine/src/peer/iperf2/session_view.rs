@@ -1,6 +1,7 @@
 //! The parameters of a test, for the view that shows it.
 
 use super::bounceback::BouncebackTest;
+use super::transit_histogram::FlowHistograms;
 use caudal_core::text::ExternalText;
 use caudal_wire::iperf2::TestMode;
 use std::net::SocketAddr;
@@ -29,4 +30,6 @@ pub struct Iperf2Session {
     pub tos: u8,
     /// The test of response times, at its client.
     pub bounceback: Option<BouncebackTest>,
+    /// The histograms of one-way times of its flows, where they are counted.
+    pub histograms: Option<FlowHistograms>,
 }

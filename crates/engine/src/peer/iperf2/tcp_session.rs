@@ -1,6 +1,7 @@
 //! A session over TCP.
 
 use super::bounceback::bounce_task;
+use super::burst_reader::BurstReader;
 use super::connect_back::BackTransport;
 use super::server_state::{Iperf2State, MAX_BLOCK, TCP_LENGTH};
 use super::session::Iperf2ServerSession;
@@ -14,7 +15,9 @@ use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::options;
 use caudal_sys::poll::poll_readable;
-use caudal_wire::iperf2::{MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION};
+use caudal_wire::iperf2::{
+    MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION, permit_key,
+};
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -43,6 +46,9 @@ pub(super) fn serve(
     let Some((opening, bytes)) = opening? else {
         return Ok(());
     };
+    if !is_permitted(state.options.permit_key.as_deref(), &bytes) {
+        return Err("its permit key is missing or not the one of this server".to_owned());
+    }
     let slot = state.admission.admit_patiently(peer.ip(), &stream)?;
     slot.count_test();
     let _handshake = state.handshakes.open(peer.ip());
@@ -69,6 +75,19 @@ pub(super) fn serve(
     };
     let result = test.run();
     slot.given_up().map_or(result, Err)
+}
+
+/// `true` for a client whose header has the key of the server, where that has one.
+fn is_permitted(key: Option<&str>, header: &[u8]) -> bool {
+    let Some(key) = key else {
+        return true;
+    };
+    let is_equal = |theirs: &[u8]| {
+        // In a time that does not tell where they differ.
+        let differences = key.bytes().zip(theirs).map(|(ours, theirs)| ours ^ theirs);
+        theirs.len() == key.len() && differences.fold(0, |all, difference| all | difference) == 0
+    };
+    permit_key(header).is_some_and(is_equal)
 }
 
 /// Reads the first bytes of a connection; `None` when it ended without any, or the server is being stopped.
@@ -203,11 +222,17 @@ impl TcpTest<'_> {
     fn receiver(&self) -> FlowWork {
         let options = &self.session.state.options;
         let length = options.length.unwrap_or(TCP_LENGTH) as usize;
+        let trip_times = self.session.test.trip_times;
         let read = ReadOptions {
-            count_reads: options.count_reads,
+            count_reads: options.count_reads
+                || trip_times && options.views.is_some() && !options.discard,
             discard: options.discard,
         };
         let mut receiver = tcp_receiver(length, read);
+        if trip_times {
+            let histogram = self.session.histogram(0);
+            receiver.observer = Some(Box::new(BurstReader::behind_header(histogram)));
+        }
         receiver.bytes_before = self.bytes.len() as u64;
         receiver.into_task()
     }

@@ -212,6 +212,7 @@ impl UdpTest<'_> {
             let mut reader = self.reader();
             reader.strays = strays.take();
             let flow = self.session.next_flow(Role::Receiver);
+            reader.histogram = self.session.histogram(flow.id);
             self.add(&mut set, flow, DatagramReceiver::new(reader).into_task())?;
         }
         if matches!(mode, TestMode::Reverse | TestMode::FullDuplex) {

@@ -1,5 +1,8 @@
 //! Every text below is what iperf 2.1.8 printed for the same counts.
 
+mod intervals;
+mod one_way_times;
+
 use super::Iperf2Printer;
 use crate::iperf2::options::Options;
 use caudal_core::event::{
@@ -198,31 +201,6 @@ TCP window size: 16.0 KByte (default)
 [  1] 0.0000-0.5000 sec  3.00 MBytes  50.3 Mbits/sec
 [  1] 0.5000-1.0000 sec  3.00 MBytes  50.3 Mbits/sec
 [  1] 0.0000-1.0107 sec  6.13 MBytes  50.8 Mbits/sec
-"
-    );
-}
-
-#[test]
-fn a_receiver_has_one_more_interval_for_what_arrived_after_the_last_reading() {
-    let out = show(
-        &mut printer("-c 127.0.0.1 -R -i 0.5 -x CS"),
-        &Iperf2Session {
-            mode: TestMode::Reverse,
-            ..client()
-        },
-        &[
-            Event::Opened(opened(Role::Receiver, 1)),
-            sampled(0, 1, received(3_145_728)),
-            ended(0, 600_000_000, received(4_194_304)),
-        ],
-    );
-    assert_eq!(
-        out,
-        "\
-[ ID] Interval       Transfer     Bandwidth
-[ *1] 0.0000-0.5000 sec  3.00 MBytes  50.3 Mbits/sec
-[ *1] 0.5000-0.6000 sec  1.00 MBytes  83.9 Mbits/sec
-[ *1] 0.0000-0.6000 sec  4.00 MBytes  55.9 Mbits/sec
 "
     );
 }
