@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """How evenly UDP leaves at a rate, and what that costs: iperf3, caudal precise and caudal balanced in turn.
 
-    bench/pacing.py [--rounds 3] [--seconds 5] [RATE …]     by default 10M 100M 1G
+    bench/pacing.py [--rounds 3] [--seconds 5] [--awake] [RATE …]     by default 10M 100M 1G
 
 Spacing is that of the datagrams as the kernel stamps them on loopback: |gap − scheduled gap| of every two that follow one
 another, where the datagrams of one segmented send have the same time. Processor time is that of client and server together
 (getrusage of each), in runs without a capture; the client's own stands beside it. Medians over the rounds.
+
+An idle processor of a virtual machine may take a millisecond to run a thread that has slept, whoever sends: --awake keeps them
+from going idle, with a thread of SCHED_IDLE each, which every other thread displaces.
 
 Needs iperf3 and, as root, tcpdump. CAUDAL names the binary.
 """
@@ -120,7 +123,24 @@ def main():
     parser.add_argument("rates", nargs="*", default=["10M", "100M", "1G"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--awake", action="store_true", help="keep the processors from going idle")
     options = parser.parse_args()
+    keepers = [keep_awake() for _ in range(os.cpu_count() or 1)] if options.awake else []
+    try:
+        return compare(options)
+    finally:
+        for keeper in keepers:
+            keeper.kill()
+            keeper.wait()
+
+
+def keep_awake():
+    """A process that runs whenever no other does."""
+    return subprocess.Popen(["chrt", "-i", "0", sys.executable, "-c", "while True: pass"])
+
+
+def compare(options):
+    """Measures every sender at every rate: 1 when a goal is missed."""
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.2f}; {options.rounds} rounds of {options.seconds} s")
     print(f"{'rate':<6} {'sender':<9} {'p50 µs':>8} {'p99 µs':>8} {'both s':>7} {'client s':>8}   ratios to iperf3")
     missed = 0

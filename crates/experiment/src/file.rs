@@ -140,7 +140,7 @@ pub struct RepeatFile {
     /// The confidence of all intervals. Default 0.95.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The maximum number of times a trial is repeated in which the emulator stalled. Default 3.
+    /// The maximum number of times a trial is repeated in which the emulator stalled. Default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u64>,
 }

@@ -8,7 +8,7 @@ use crate::event::{CutShort, EndReport, EndedFlow, Event, FlowTotals, ReportingE
 use crate::host::Host;
 use crate::interval::{Interval, TcpInterval, UdpInterval};
 use crate::loss::{ImplausibleLoss, Loss};
-use crate::plan::{Direction, Plan, PlanRecord, PlannedFlow};
+use crate::plan::{Direction, Plan, PlanRecord, PlannedFlow, Transport};
 use crate::sample::{
     Counters, DelaySummary, ReceiverCounters, Role, Sample, SenderCounters, TcpSnapshot,
 };
@@ -135,11 +135,17 @@ impl RunRecorder {
     }
 
     fn take_report(&mut self, report: &EndReport) {
+        let is_tcp = self.plan.transport == Some(Transport::Tcp);
         for totals in &report.flows {
             let flow = self.flows.entry(totals.flow).or_default();
+            let totals = if is_tcp {
+                without_datagrams(*totals)
+            } else {
+                *totals
+            };
             match report.end {
-                ReportingEnd::Local => flow.local = Some(*totals),
-                ReportingEnd::Peer => flow.peer = Some(*totals),
+                ReportingEnd::Local => flow.local = Some(totals),
+                ReportingEnd::Peer => flow.peer = Some(totals),
             }
         }
     }
@@ -163,6 +169,17 @@ impl View for RunRecorder {
             Event::Ended(ended) => self.cut_short.clone_from(&ended.cut_short),
             _ => {}
         }
+    }
+}
+
+/// The totals of a TCP flow: protocols with one form of report for both transports have zeros for its datagrams.
+const fn without_datagrams(totals: FlowTotals) -> FlowTotals {
+    FlowTotals {
+        datagrams: None,
+        lost: None,
+        reordered: None,
+        jitter_s: None,
+        ..totals
     }
 }
 
@@ -585,6 +602,30 @@ mod tests {
         let direction = &run.directions()[0];
         assert_eq!(direction.sent_bps, Some(24_000.0));
         assert_eq!(direction.goodput_mean(), Some(20_000.0));
+    }
+
+    #[test]
+    fn a_tcp_flow_has_no_datagrams_whatever_its_peer_reports() {
+        let mut recorder = RunRecorder::new(PlanRecord {
+            transport: Some(Transport::Tcp),
+            ..PlanRecord::default()
+        });
+        recorder.event(&Event::Reported(EndReport {
+            end: ReportingEnd::Peer,
+            flows: vec![FlowTotals {
+                role: Role::Receiver,
+                datagrams: Some(0),
+                lost: Some(0),
+                jitter_s: Some(0.0),
+                ..totals_between(0, 1.0, &sent(0, 0).counters, &sent(1, 2500).counters)
+            }],
+            cpu: None,
+            congestion: None,
+            output: None,
+        }));
+        let run = recorder.into_run(header(), Host::default()).unwrap();
+        let direction = &run.directions()[0];
+        assert_eq!((&direction.loss, direction.delay.is_some()), (&None, false));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Campaign {
         };
         let excluded = exclusions(&experiment, &locations)?;
         let rule = stop_rule(&experiment, &locations)?;
-        let retries = experiment.repeat.retries.unwrap_or(3);
+        let retries = experiment.repeat.retries.unwrap_or(10);
         if retries > 1000 {
             return Err(ExperimentError::new(
                 locations.repeat("retries"),
