@@ -95,6 +95,12 @@ fn the_extension_of_2_0_13_has_a_fixed_length_and_is_answered() {
         let extended = first.header.unwrap().extended.unwrap();
         assert_eq!(extended.rate, 2_000_000);
     }
+    // The largest length and rate of packets that a header can hold.
+    let mut largest = bytes(UDP_2013[1]);
+    largest[28..32].fill(0xff);
+    largest[64..68].fill(0xff);
+    let header = FirstDatagram::read(&largest).unwrap().header.unwrap();
+    assert_eq!(header.extended.unwrap().rate, u64::MAX);
     let first = FirstDatagram::read(&bytes(UDP_218[0].0)).unwrap();
     assert!(!first.is_opening() && !first.header.unwrap().is_answered_over_udp());
 }

@@ -8,8 +8,6 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-// Nobody there, or somebody else.
-
 #[test]
 fn an_unknown_host_is_named() {
     for kind in ["tcp", "udp"] {

@@ -6,8 +6,6 @@ use crate::{FAILED, PEER, client_of};
 use std::thread;
 use std::time::Duration;
 
-// Cut in the middle.
-
 #[test]
 fn a_server_killed_in_the_middle_leaves_the_intervals_and_code_3() {
     for words in [

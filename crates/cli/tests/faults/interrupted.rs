@@ -119,8 +119,6 @@ fn a_server_that_is_stopped_lets_both_ends_report() {
     }
 }
 
-// What a server limits.
-
 #[test]
 fn one_off_ends_after_one_visit() {
     let server = Serve::start("--one-off");

@@ -6,8 +6,6 @@ use crate::{DONE, FAILED, PEER, client_of};
 use std::thread;
 use std::time::{Duration, Instant};
 
-// A peer that misbehaves.
-
 #[test]
 fn a_server_that_misbehaves_at_any_step_costs_its_client_a_bounded_time() {
     let ways = [

@@ -14,8 +14,6 @@ fn two_servers_do_not_share_a_port() {
     server.still_serves();
 }
 
-// Nowhere to write.
-
 #[test]
 fn a_full_disk_costs_the_file_and_not_the_result() {
     for words in [
@@ -137,5 +135,3 @@ fn no_row_is_wider_than_80_columns() {
         }
     }
 }
-
-// Told to stop.

@@ -3,8 +3,6 @@
 use crate::support::{Serve, run_caudal, warnings};
 use crate::{NOT_PERMITTED, PEER, USAGE};
 
-// Asked for what cannot be.
-
 #[test]
 fn numbers_beyond_their_ranges_are_bad_usage_before_anybody_is_bothered() {
     let cases = [

@@ -479,7 +479,7 @@ fn decode_fixed(bytes: &[u8], length: u32) -> Option<HeaderExtension> {
         version: (word(bytes, 36)?, word(bytes, 40)?),
         rate: match half(bytes, 34)? & UNITS_PPS {
             0 => rate,
-            _ => rate * u64::from(length) * 8,
+            _ => rate.saturating_mul(u64::from(length) * 8),
         },
         ..HeaderExtension::default()
     })
