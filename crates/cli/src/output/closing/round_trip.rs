@@ -10,7 +10,7 @@ const MIN_QUEUE_US: f64 = 1_000.0;
 const MIN_QUEUE_PART: f64 = 0.2;
 /// The minimum rise that is called bufferbloat, where it is also more than the idle round-trip time, µs: a queue that is longer than a
 /// round trip is more than any sender needs to keep a link busy.
-const MIN_BUFFERBLOAT_US: f64 = 5_000.0;
+const MIN_BUFFERBLOAT_US: f64 = 30_000.0;
 
 /// The round-trip time without load and under it, and how much of it is queueing.
 pub(super) fn rtt_line(run: &Run, summary: &DirectionSummary) -> Option<String> {
