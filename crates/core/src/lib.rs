@@ -4,6 +4,7 @@
 pub mod bottleneck;
 pub mod date;
 pub mod delay;
+pub mod dscp;
 pub mod echo;
 pub mod event;
 pub mod framing;

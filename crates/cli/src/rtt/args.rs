@@ -1,6 +1,7 @@
 //! The flags of `caudal rtt`.
 
 use crate::args::{OutputArgs, ProtocolArg, StartTime, TargetArgs, start_time};
+use caudal_core::dscp::Dscp;
 use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use std::path::PathBuf;
@@ -99,14 +100,14 @@ pub struct RttArgs {
         allow_hyphen_values = true
     )]
     pub window: Option<ByteCount>,
-    /// The DSCP to send with, 0 to 63
+    /// The DSCP to send with: a name such as EF, AF41 or CS5, or 0 to 63
     #[arg(
         long,
-        value_name = "N",
+        value_name = "NAME|N",
         help_heading = "Test",
         allow_negative_numbers = true
     )]
-    pub dscp: Option<u8>,
+    pub dscp: Option<Dscp>,
     /// Pin the connections' threads of this end to processors, as 0,2, in turn
     #[arg(
         short = 'A',

@@ -4,6 +4,7 @@ use super::args::RttArgs;
 use crate::args::ProtocolArg;
 use crate::exit::Failure;
 use crate::plan_failure::plan_failure;
+use caudal_core::dscp::Dscp;
 use caudal_core::plan::{
     EchoPlan, EchoSchedule, MAX_DATAGRAM, MAX_ECHO_VALUES, MAX_MESSAGES, Transport,
 };
@@ -76,7 +77,7 @@ pub(super) fn plan(args: &RttArgs) -> Result<(EchoPlan, Vec<u32>), Failure> {
         timeout,
         no_delay: !args.nagle,
         congestion: args.congestion.clone(),
-        dscp: args.dscp,
+        dscp: args.dscp.map(Dscp::get),
         window: args.window,
     };
     plan.check().map_err(|error| plan_failure(&error))?;

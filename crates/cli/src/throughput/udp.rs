@@ -2,7 +2,7 @@
 
 use super::find_rate::{TRIAL, find_rate};
 use super::measure::measure;
-use super::plan::{Settings, bulk_plan, check, check_local, length};
+use super::plan::{Settings, bulk_plan, check, check_local, is_endless, length};
 use crate::args::UdpArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
@@ -27,6 +27,12 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     check_local(&args.traffic)?;
     if let (Some(at), None) = (args.traffic.at, args.find_rate) {
         at.approach(interrupt)?;
+    }
+    if args.find_rate.is_some() && is_endless(&args.traffic) {
+        return Err(Failure::usage(
+            "--time 0 is a test until ^C, and each trial of --find-rate has to end",
+            "give --time 2s, or leave it out",
+        ));
     }
     let asked = args.length.map(length).transpose()?;
     let mut plan = UdpPlan {
