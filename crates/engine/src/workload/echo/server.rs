@@ -217,7 +217,10 @@ impl ServerHalf for EchoServerHalf {
         });
         let bytes = bytes.sum();
         FinishedServer {
-            report: FinalReport { flows },
+            report: FinalReport {
+                flows,
+                arrivals: None,
+            },
             received_bytes: bytes,
             sent_bytes: bytes,
         }
