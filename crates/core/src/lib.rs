@@ -3,6 +3,7 @@
 
 pub mod arrivals;
 pub mod bottleneck;
+mod datagram_span;
 pub mod date;
 pub mod delay;
 pub mod dscp;
