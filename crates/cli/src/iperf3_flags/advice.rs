@@ -12,6 +12,16 @@ pub(crate) fn advice(written: &str, line: &[String]) -> Option<String> {
     let command = line.first().map_or("", String::as_str);
     let bare = written.split('=').next().unwrap_or(written);
     match (option, command) {
+        ("bytes", "rtt") => {
+            return Some(format!(
+                "{bare} is an amount of payload; round trips are counted with --count N"
+            ));
+        }
+        ("client", "rtt")
+            if value_of(bare, line).is_some_and(|value| value.parse::<u64>().is_ok()) =>
+        {
+            return Some(format!("ping's {bare} is --count here"));
+        }
         ("client", _) => return Some(client_advice(bare, line)),
         ("server", _) => return Some(format!("iperf3's {bare} is `caudal serve` here")),
         ("udp", "rtt") => return Some(format!("iperf3's {bare} is --proto udp here")),
@@ -128,6 +138,9 @@ mod tests {
             ("-s -p 5202", "`caudal serve`"),
             ("tcp -u far", "`caudal udp HOST`"),
             ("rtt -u far", "--proto udp"),
+            ("rtt far -n 5", "--count N"),
+            ("rtt far -c 5", "--count"),
+            ("rtt -c far", "`caudal rtt far`"),
             ("tcp -S 184 far", "-S 184 is --dscp EF"),
             ("tcp -S 0x10 far", "--dscp 4"),
             (

@@ -95,7 +95,7 @@ pub const EQUIVALENTS: [Iperf3Equivalent; 71] = [
         Nothing,
         "a silent peer is given up after a fixed time",
     ),
-    row("cntl-ka", Nothing, "control connections are kept alive"),
+    row("cntl-ka", Nothing, "readings cross the control connection throughout a test"),
     row("mptcp", Flag("--mptcp"), ""),
     row("debug", Flag("-v"), ""),
     row("version", Flag("caudal --version"), "`-v` shows more"),
@@ -158,7 +158,7 @@ pub const EQUIVALENTS: [Iperf3Equivalent; 71] = [
     row(
         "no-fq-socket-pacing",
         Nothing,
-        "the kernel paces only what `-b` asks for",
+        "the program paces; the kernel does where its congestion control does",
     ),
     row(
         "time",

@@ -182,6 +182,7 @@ struct TextView {
     table: Option<IntervalTable>,
     progress: Option<Progress>,
     has_search_header: bool,
+    has_live_header: bool,
     /// The closing block, once it was shown.
     result: String,
 }
@@ -194,6 +195,7 @@ impl TextView {
             table: None,
             progress: None,
             has_search_header: false,
+            has_live_header: false,
             result: String::new(),
         }
     }
@@ -242,8 +244,8 @@ impl View for TextView {
             Event::Agreed(agreement) => {
                 self.end_rewriting();
                 match Plan::try_from(&agreement.plan) {
-                    Ok(Plan::Echo(plan)) if self.sink.is_terminal() => {
-                        self.progress = Some(Progress::new(plan.sizes.len(), plan.clients));
+                    Ok(Plan::Echo(plan)) if plan.sizes.len() > 1 && self.sink.is_terminal() => {
+                        self.progress = Some(Progress::new(&plan));
                     }
                     Ok(plan) if plan.bulk().is_some() => {
                         self.table = Some(IntervalTable::new(&self.sink, &plan, self.form.detail));
@@ -258,6 +260,12 @@ impl View for TextView {
                     };
                     table.row(&mut self.sink, &row);
                 }
+            }
+            Event::RoundTrips(interval) => {
+                if !std::mem::replace(&mut self.has_live_header, true) {
+                    self.sink.line(&round_trips::live_header());
+                }
+                self.sink.line(&round_trips::live_row(interval));
             }
             Event::Size(progress) => {
                 if let Some(bar) = &mut self.progress {

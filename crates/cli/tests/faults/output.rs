@@ -123,7 +123,8 @@ fn no_row_is_wider_than_80_columns() {
         "tcp -t 0.4 -i 0.1 --omit 0.2 --bidir -P 2",
         "udp -t 0.4 -i 0.1 --omit 0.2 -b 10M",
         "udp --find-rate 1% -b 5M -t 0.3",
-        "rtt --count 20",
+        "rtt --count 20 --sweep",
+        "rtt -t 0.3 -i 0.1",
     ] {
         let ended = run_caudal(words);
         for line in ended.stdout.lines() {
