@@ -95,7 +95,11 @@ pub const EQUIVALENTS: [Iperf3Equivalent; 71] = [
         Nothing,
         "a silent peer is given up after a fixed time",
     ),
-    row("cntl-ka", Nothing, "readings cross the control connection throughout a test"),
+    row(
+        "cntl-ka",
+        Nothing,
+        "readings cross the control connection throughout a test",
+    ),
     row("mptcp", Flag("--mptcp"), ""),
     row("debug", Flag("-v"), ""),
     row("version", Flag("caudal --version"), "`-v` shows more"),

@@ -134,6 +134,14 @@ impl EchoClientHalf {
         }
     }
 
+    /// Ends the live view: what arrives from now on is in the result alone.
+    fn end_live(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
+        self.live_due_ns = None;
+        if let Some(mut live) = self.live.take() {
+            live.finish(now_ns, events);
+        }
+    }
+
     fn stop_connections(&mut self) {
         self.connections.iter().for_each(ConnectionThread::stop);
         self.leave_barrier();
@@ -211,6 +219,7 @@ impl ClientHalf for EchoClientHalf {
         if self.end_ns.is_some_and(|end| now_ns >= end) {
             // The test ends as it was asked to: nothing is cut short.
             let is_first = !self.time_over.swap(true, Relaxed);
+            self.end_live(now_ns, events);
             if is_first && self.timestamps_missing.is_none() {
                 self.end_ns = Some(now_ns.saturating_add(TIMESTAMPING_NS));
             } else {
@@ -224,10 +233,7 @@ impl ClientHalf for EchoClientHalf {
             if self.time_over.load(Relaxed) {
                 self.stop_connections();
             }
-            self.live_due_ns = None;
-            if let Some(mut live) = self.live.take() {
-                live.finish(now_ns, events);
-            }
+            self.end_live(now_ns, events);
         }
     }
 
