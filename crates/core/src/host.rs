@@ -37,7 +37,7 @@ pub struct Host {
     pub driver: Option<ExternalText>,
     /// The link of a lab behind it, where it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lab_link: Option<LabLink>,
+    pub lab_link: Option<Box<LabLink>>,
     /// Its queueing discipline.
     pub qdisc: Option<ExternalText>,
     /// Its offloads that are enabled.

@@ -167,12 +167,12 @@ mod tests {
         use crate::lab_link::LabLink;
         let host = |lab: &str, out_bps, in_bps| Host {
             driver: Some(ExternalText::from("tun")),
-            lab_link: Some(LabLink {
+            lab_link: Some(Box::new(LabLink {
                 lab: lab.into(),
                 link: 1,
                 out_bps,
                 in_bps,
-            }),
+            })),
             ..Host::default()
         };
         let client = host("a", Some(5_000_000), Some(20_000_000));
