@@ -38,7 +38,7 @@ pub enum Command {
     Tcp(TcpArgs),
     /// Bulk UDP: goodput, loss and its location, delay variation, reordering
     Udp(UdpArgs),
-    /// Round-trip time by message size, stop-and-wait or on a schedule
+    /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
     Rtt(crate::rtt::RttArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true)]

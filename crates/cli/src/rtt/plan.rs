@@ -57,6 +57,17 @@ fn time(args: &RttArgs) -> Option<Duration> {
     args.time.or((!ends_with_messages).then_some(TIME))
 }
 
+/// Checks the time between rows.
+fn check_interval(args: &RttArgs) -> Result<(), Failure> {
+    if args.interval >= MIN_INTERVAL {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("--interval is {}", format_duration(args.interval)),
+        format!("it must be at least {}", format_duration(MIN_INTERVAL)),
+    ))
+}
+
 /// The test the flags ask for.
 pub(super) fn echo_test(args: &RttArgs) -> Result<EchoTest, Failure> {
     let transport = match args.proto {
@@ -94,12 +105,7 @@ pub(super) fn echo_test(args: &RttArgs) -> Result<EchoTest, Failure> {
         Transport::Tcp => TCP_TIMEOUT,
         Transport::Udp => UDP_TIMEOUT,
     });
-    if args.interval < MIN_INTERVAL {
-        return Err(Failure::usage(
-            format!("--interval is {}", format_duration(args.interval)),
-            format!("it must be at least {}", format_duration(MIN_INTERVAL)),
-        ));
-    }
+    check_interval(args)?;
     let time = time(args);
     let count = count(args, time, sizes.len())?;
     let plan = EchoPlan {

@@ -65,27 +65,37 @@ pub(super) fn over_tcp(
         }
     }
     if probe.takes_timestamps {
-        // After the others and not among them, so that timestamps slow none of them down.
-        let count = timestamped_messages(probe.plan.count, series);
-        let is_announced = (series.replies.len() as u64) < probe.plan.count;
-        if !is_announced {
-            announce(
-                stream,
-                Announcement {
-                    size: series.size,
-                    count,
-                },
-                &probe.plan,
-            )?;
-        }
-        timestamps::enable(stream)?;
-        thread::sleep(BEFORE_TIMESTAMPS);
-        for _ in 0..count {
-            series.stamped.extend(tcp_stamped(stream, message, reply)?);
-        }
-        timestamps::disable(stream)?;
+        tcp_timestamps(probe, stream, series)?;
     }
     Ok(())
+}
+
+/// Sends some more messages that the kernel timestamps: after the others and not among them, so that timestamps slow none of
+/// them down.
+fn tcp_timestamps(
+    probe: &mut Probe,
+    stream: &TcpStream,
+    series: &mut EchoSeries,
+) -> io::Result<()> {
+    let count = timestamped_messages(probe.plan.count, series);
+    if series.replies.len() as u64 >= probe.plan.count {
+        announce(
+            stream,
+            Announcement {
+                size: series.size,
+                count,
+            },
+            &probe.plan,
+        )?;
+    }
+    let size = series.size as usize;
+    timestamps::enable(stream)?;
+    thread::sleep(BEFORE_TIMESTAMPS);
+    for _ in 0..count {
+        let (message, reply) = (&probe.message[..size], &mut probe.reply[..size]);
+        series.stamped.extend(tcp_stamped(stream, message, reply)?);
+    }
+    timestamps::disable(stream)
 }
 
 pub(super) fn over_udp(
