@@ -23,6 +23,7 @@ mod style;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod terminal;
 mod text;
 
 pub use axis::{Axis, Scale};
@@ -31,3 +32,4 @@ pub use layer::{Bar, FiveNumbers, IntervalPoint, Layer};
 pub use quantity::AxisQuantity;
 pub use style::{COLOURS, STYLE_SHEET};
 pub use svg::escaped;
+pub use terminal::{TerminalLine, terminal_svg};
