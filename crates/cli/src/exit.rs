@@ -5,6 +5,7 @@ use caudal_core::text::on_one_line;
 use caudal_engine::{RunError, Unsupported};
 use caudal_wire::message::Refusal;
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The outcome of a command, as its exit code reports it.
@@ -98,6 +99,12 @@ impl Failure {
             exit,
             notice: Notice::LineAndResult,
         }
+    }
+
+    /// Prints it as a line on standard error.
+    pub(crate) fn print(&self) {
+        let line = format!("{self}\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
     }
 
     /// A failure because the command line is invalid.

@@ -5,7 +5,6 @@ use crate::exit::{Exit, Failure, Notice};
 use crate::output::sink::Sink;
 use caudal_core::text::on_one_line;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// The name and version of the document.
@@ -104,18 +103,12 @@ impl ResultForm {
     }
 }
 
-/// Prints a failure as a line on standard error.
-pub(crate) fn complain(failure: &Failure) {
-    let line = format!("{failure}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-}
-
 /// Reports a failure.
 pub(crate) fn report(failure: &Failure, form: &ResultForm) {
     if failure.notice == Notice::Nowhere {
         return;
     }
-    complain(failure);
+    failure.print();
     if failure.notice != Notice::LineAndResult {
         return;
     }

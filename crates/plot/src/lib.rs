@@ -21,9 +21,9 @@ mod quantity;
 mod series;
 mod style;
 mod svg;
+mod terminal;
 #[cfg(test)]
 mod tests;
-mod terminal;
 mod text;
 
 pub use axis::{Axis, Scale};

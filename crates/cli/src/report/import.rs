@@ -1,7 +1,6 @@
 //! `caudal report import`: logs of other tools become recorded runs.
 
 use crate::exit::{Exit, Failure};
-use crate::failure_report::complain;
 use crate::output::sink::Sink;
 use crate::recording::short;
 use caudal_report::import::{ImportError, ImportedRun, MAX_LOG_BYTES, read};
@@ -74,7 +73,7 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
     // All files were tried; the command ends with the last failure.
     let last = failures.pop();
     for failure in failures {
-        complain(&failure);
+        failure.print();
     }
     last.map_or(Ok(()), Err)
 }
