@@ -7,6 +7,7 @@ mod flag;
 mod foreign_servers;
 mod invocation;
 pub mod lab;
+mod metrics;
 pub mod output;
 pub mod peer;
 mod plan_failure;

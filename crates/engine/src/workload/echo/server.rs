@@ -12,6 +12,7 @@ use crate::socket::{DataSocket, granted_tcp, granted_udp};
 use crate::wakeup::{Waker, Wakeup};
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
+use caudal_core::event::EndedTest;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_sys::clock::monotonic_ns;
@@ -218,8 +219,11 @@ impl ServerHalf for EchoServerHalf {
         let bytes = bytes.sum();
         FinishedServer {
             report: FinalReport { flows },
-            received_bytes: bytes,
-            sent_bytes: bytes,
+            ended: EndedTest {
+                received_bytes: bytes,
+                sent_bytes: bytes,
+                ..EndedTest::default()
+            },
         }
     }
 }
