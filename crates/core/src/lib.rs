@@ -1,6 +1,7 @@
 //! Values and arithmetic: units, plans, samples, intervals, summaries, warnings, runs. Pure.
 #![forbid(unsafe_code)]
 
+pub mod arrivals;
 pub mod bottleneck;
 pub mod date;
 pub mod delay;

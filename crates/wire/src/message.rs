@@ -1,6 +1,7 @@
 //! The control messages of both directions. Unknown fields are ignored; unknown messages are refused.
 
 use crate::authentication::{Nonce, TokenProof};
+use caudal_core::arrivals::ArrivalSeries;
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
 use caudal_core::sample::{FlowEnd, Sample};
@@ -200,6 +201,9 @@ pub enum ToClient {
 pub struct FinalReport {
     /// The final report of each flow's end at the server.
     pub flows: Vec<FlowEnd>,
+    /// The payload that arrived at the server over time; absent where it received none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalSeries>,
 }
 
 #[cfg(test)]

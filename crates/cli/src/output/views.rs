@@ -1,6 +1,6 @@
 //! The views of a command: text for people, and beside it JSON, JSON lines or CSV where asked for.
 
-use super::closing::closing_lines;
+use super::closing::{ClosingLine, closing_lines};
 use super::csv::CsvRows;
 use super::interval_table::Detail;
 use super::json_lines::JsonLines;
@@ -209,15 +209,23 @@ impl TextView {
 
     fn finished(&mut self, run: &Run) {
         self.end_rewriting();
-        let lines = match run.kind() {
-            _ if run.search.is_some() => search_table::closing_lines(run),
-            Some(PlanKind::Rtt) => round_trips::result_lines(run, self.form),
-            _ => closing_lines(run),
+        let text = |lines: Vec<String>| lines.into_iter().map(ClosingLine::Text).collect();
+        let lines: Vec<ClosingLine> = match run.kind() {
+            _ if run.search.is_some() => text(search_table::closing_lines(run)),
+            Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
+            _ => closing_lines(run, self.form),
         };
         for line in &lines {
-            self.sink.line(line);
+            match line {
+                ClosingLine::Headline(headline) if self.sink.is_terminal() => {
+                    self.sink
+                        .write_with_controls(&format!("{}\n", headline.with_emphasis()));
+                }
+                line => self.sink.line(&line.text()),
+            }
         }
-        self.result = lines.join("\n");
+        let texts: Vec<String> = lines.iter().map(ClosingLine::text).collect();
+        self.result = texts.join("\n");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::answer::AnswerArgs;
 use super::list;
 use crate::exit::Failure;
-use crate::output::closing;
+use crate::output::closing::{self, ClosingLine};
 use crate::output::interval_table::Detail;
 use crate::output::round_trips;
 use crate::output::search_table;
@@ -132,17 +132,18 @@ fn run_lines(run: &StoredRun, document: &RunDocument, tags: &[ExternalText]) -> 
 
 /// The result of a run as its command closed with it, its flows and its warnings.
 fn result_lines(run: &Run) -> Vec<String> {
-    let mut lines = match run.kind() {
+    let form = |detail| TextForm {
+        quiet: false,
+        detail,
+        size_columns: false,
+    };
+    let mut lines: Vec<String> = match run.kind() {
         _ if run.search.is_some() => return search_table::closing_lines(run),
-        Some(PlanKind::Rtt) => {
-            let form = TextForm {
-                quiet: false,
-                detail: Detail::Usual,
-                size_columns: false,
-            };
-            return round_trips::result_lines(run, form);
-        }
-        _ => closing::result_lines(run),
+        Some(PlanKind::Rtt) => return round_trips::result_lines(run, form(Detail::Usual)),
+        _ => closing::result_lines(run, form(Detail::Every))
+            .iter()
+            .map(ClosingLine::text)
+            .collect(),
     };
     let flows = run.flows();
     if flows.len() > 1 {

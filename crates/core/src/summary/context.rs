@@ -1,5 +1,6 @@
 //! The measurements a summary is made from.
 
+use crate::arrivals::ArrivalSeries;
 use crate::framing::IpVersion;
 use crate::host::{Host, Usage};
 use crate::interval::Interval;
@@ -20,6 +21,8 @@ pub struct Context<'a> {
     pub records: &'a [FlowRecord],
     /// The readings.
     pub timeline: &'a Timeline,
+    /// What arrived in each direction over time, where its receiver recorded it.
+    pub arrivals: &'a [ArrivalSeries],
     /// The client's machine.
     pub client: &'a Host,
     /// The server's machine.
@@ -61,6 +64,24 @@ impl<'a> Context<'a> {
     /// `true` when the plan asks for Multipath TCP.
     pub(super) const fn wants_mptcp(&self) -> bool {
         matches!(self.plan, Plan::Tcp(plan) if plan.mptcp)
+    }
+
+    /// What arrived in a direction over time, where that agrees with the `bytes` of its receivers.
+    pub(super) fn arrivals_of(
+        &self,
+        direction: Direction,
+        bytes: Option<u64>,
+    ) -> Option<&'a ArrivalSeries> {
+        let of_direction = |series: &&ArrivalSeries| series.direction() == direction;
+        let totals = self.records.iter().filter_map(|record| {
+            let received = record.received()?.bytes;
+            (record.flow.direction == direction).then_some(received)
+        });
+        let received = totals.sum::<u64>().max(bytes.unwrap_or(0));
+        self.arrivals
+            .iter()
+            .find(of_direction)
+            .filter(|series| series.is_plausible(received))
     }
 
     /// The flows of one direction.

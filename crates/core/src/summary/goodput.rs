@@ -1,12 +1,14 @@
 //! The goodput of a direction: its rates over time, their mean and its interval.
 
 use super::context::Context;
+use crate::arrivals::ArrivalSeries;
 use crate::interval::Interval;
 use crate::plan::Direction;
 use crate::warning::{Warning, WarningCode};
 use caudal_stats::{Estimate, batch_means, mann_kendall, mser};
 
-/// All flows of a direction between the same two ticks.
+/// All flows of a direction between the same two readings.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct RateSample {
     start_s: f64,
     pub(super) end_s: f64,
@@ -31,6 +33,26 @@ pub(super) fn rate_samples(intervals: &[Vec<Interval>]) -> Vec<RateSample> {
             })
         })
         .collect()
+}
+
+/// The rates of a direction between the readings of what arrived, from `from_s` to `until_s`, where they are finer than its intervals.
+pub(super) fn finer_samples(
+    arrivals: Option<&ArrivalSeries>,
+    intervals: &[RateSample],
+    (from_s, until_s): (f64, f64),
+) -> Option<Vec<RateSample>> {
+    let rates = arrivals?.rates(from_s, until_s);
+    (rates.len() > intervals.len()).then(|| {
+        rates
+            .iter()
+            .map(|rate| RateSample {
+                start_s: rate.start_s,
+                end_s: rate.end_s,
+                bytes: rate.bytes,
+                bps: rate.bps(),
+            })
+            .collect()
+    })
 }
 
 /// The number of intervals that MSER finds to be warm-up.
@@ -93,16 +115,10 @@ pub(super) fn goodput(
         .filter(|sum| sum.end_s - sum.start_s >= 0.8 * usual)
         .map(|sum| sum.bps)
         .collect();
-    let Some(found) = batch_means(&rates, context.confidence) else {
+    let Some((estimate, trusted)) = estimate(&rates, mean, context.confidence) else {
         return (Some(Estimate::single(mean)), false);
     };
-    let half = found.estimate.half_width();
-    let estimate = Estimate {
-        mean,
-        low: (mean - half).max(0.0),
-        high: mean + half,
-        ..found.estimate
-    };
+    let half = estimate.half_width();
     if rates.len() >= 10
         && let Some(trend) = mann_kendall(&rates)
         && trend.p < 0.001
@@ -118,5 +134,73 @@ pub(super) fn goodput(
             ),
         ));
     }
-    (Some(estimate), found.trusted)
+    (Some(estimate), trusted)
+}
+
+/// The `mean` of a direction with an interval from its `rates`, and `true` when that can be relied on; `None` for fewer than two rates.
+///
+/// The rates at the beginning, in which a transport finds out what the path carries, are no sample of the rates that follow. Where
+/// MSER tells them apart, the interval is that of the others by batch means, widened to the mean of both: it covers the rate with its
+/// start and without.
+fn estimate(rates: &[f64], mean: f64, confidence: f64) -> Option<(Estimate, bool)> {
+    let start = mser(rates)
+        .filter(|found| !found.rejected)
+        .map_or(0, |found| found.drop);
+    let found = batch_means(&rates[start..], confidence)?;
+    let half = found.estimate.half_width();
+    let steady = if start == 0 {
+        mean
+    } else {
+        found.estimate.mean
+    };
+    let estimate = Estimate {
+        mean,
+        low: (mean.min(steady) - half).max(0.0),
+        high: mean.max(steady) + half,
+        ..found.estimate
+    };
+    Some((estimate, found.trusted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rates of a link of 10 Mbit/s in steps of 100 ms, each a packet more or less than the last.
+    fn steady(n: usize) -> Vec<f64> {
+        (0..n)
+            .map(|nth| 9.28e6 + if nth % 3 == 0 { 1.2e5 } else { -0.6e5 })
+            .collect()
+    }
+
+    #[test]
+    fn ten_seconds_of_a_steady_link_are_enough() {
+        let (estimate, trusted) = estimate(&steady(100), 9.28e6, 0.95).unwrap();
+        assert!(trusted);
+        assert!(
+            estimate.low > 9.2e6 && estimate.high < 9.36e6,
+            "{estimate:?}"
+        );
+    }
+
+    #[test]
+    fn a_slow_start_widens_the_interval_to_the_rate_with_it_and_without() {
+        let mut rates = vec![0.0, 1.0e6, 3.0e6, 7.0e6];
+        rates.extend(steady(96));
+        let mean = rates.iter().sum::<f64>() / 100.0;
+        let (estimate, trusted) = estimate(&rates, mean, 0.95).unwrap();
+        assert!(trusted);
+        assert!(
+            estimate.low < mean && estimate.high > 9.28e6,
+            "{estimate:?}"
+        );
+        assert!(estimate.half_width() < 0.25e6, "{estimate:?}");
+    }
+
+    #[test]
+    fn two_rates_have_an_interval_that_is_not_relied_on() {
+        let (_, trusted) = estimate(&steady(2), 9.28e6, 0.95).unwrap();
+        assert!(!trusted);
+        assert!(estimate(&steady(1), 9.28e6, 0.95).is_none());
+    }
 }

@@ -4,7 +4,7 @@ use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
 use super::datagrams::loss;
 use super::direction::{DirectionSummary, TcpSummary};
-use super::goodput::{goodput, rate_samples, warm_up_intervals};
+use super::goodput::{finer_samples, goodput, rate_samples, warm_up_intervals};
 use super::limits::limited_by;
 use super::warnings::{direction_warnings, general_warnings};
 use crate::plan::{Direction, Omit, Transport};
@@ -52,12 +52,15 @@ fn summarise_direction(
     warnings: &mut Vec<Warning>,
 ) -> DirectionSummary {
     let flows = context.flows_of(direction);
-    let samples = rate_samples(&flows.intervals);
+    let mut part = measured_part(context, &flows);
+    let measured_s = (part.omitted_s, part.omitted_s + part.elapsed_s);
+    let intervals = rate_samples(&flows.intervals);
+    let arrivals = context.arrivals_of(direction, part.bytes);
+    let samples = finer_samples(arrivals, &intervals, measured_s).unwrap_or(intervals);
     let skip = match context.bulk.omit {
         Omit::Auto => warm_up_intervals(&samples, warnings),
         Omit::Nothing | Omit::Time(_) => 0,
     };
-    let mut part = measured_part(context, &flows);
     if let Some(last) = skip.checked_sub(1).and_then(|last| samples.get(last)) {
         part.omitted_s = last.end_s;
         part.elapsed_s -= last.end_s;

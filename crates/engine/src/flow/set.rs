@@ -267,6 +267,13 @@ impl FlowSet {
             .sum()
     }
 
+    /// Payload bytes received so far, over all flows.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.with_role(Role::Receiver)
+            .map(|flow| flow.context.counters.bytes.load(Relaxed))
+            .sum()
+    }
+
     /// Ends the flows in which this end sends; the others go on.
     pub(crate) fn stop_senders(&self) {
         for flow in self.with_role(Role::Sender) {

@@ -320,6 +320,7 @@ impl<'a> Iperf2TestRecord<'a> {
             changed: Vec::new(),
             flows,
             samples: self.samples,
+            arrivals: Vec::new(),
             client_usage,
             server_usage: None,
             cut_short: match reason {

@@ -214,6 +214,7 @@ impl TestRecord {
             plan: self.plan,
             changed: Vec::new(),
             samples: self.samples,
+            arrivals: Vec::new(),
             client_usage: outcome.usage,
             server_usage: None,
             cut_short: None,
@@ -268,6 +269,7 @@ impl TestRecord {
             plan: self.plan,
             changed: Vec::new(),
             samples: self.samples,
+            arrivals: Vec::new(),
             client_usage: Usage::default(),
             server_usage: None,
             cut_short: Some(match error {

@@ -260,6 +260,7 @@ impl NttcpTestRecord<'_> {
             changed: Vec::new(),
             flows: flow_records(&[client_flow(request)], &ends),
             samples: self.samples,
+            arrivals: Vec::new(),
             client_usage,
             server_usage: None,
             cut_short: is_stopped.then_some(CutShort::Interrupted),

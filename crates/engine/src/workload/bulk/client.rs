@@ -1,10 +1,12 @@
 //! The client's half of a bulk transfer.
 
+use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
 use super::outcome::{BulkOutcome, flow_records};
 use crate::error::RunError;
 use crate::workload::outcome::Outcome;
 use crate::workload::workload::{ClientHalf, EndedDialogue};
+use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::event::{CutShort, Event};
 use caudal_core::plan::{BulkPlan, Direction, Plan, PlannedFlow, Ticks};
 use caudal_core::sample::{FlowEnd, Sample};
@@ -17,6 +19,8 @@ struct DirectionHalf {
     flows: BulkFlows,
     /// The number of the next reading.
     tick: u64,
+    /// What arrives; `None` where this end sends.
+    arrivals: Option<ArrivalRecorder>,
 }
 
 /// The client's half of a bulk transfer.
@@ -40,9 +44,12 @@ impl BulkClientHalf {
         trailing_ns: u64,
     ) -> Self {
         let ticks = bulk.ticks();
-        let directions = directions
-            .into_iter()
-            .map(|flows| DirectionHalf { flows, tick: 0 });
+        let directions = directions.into_iter().map(|flows| DirectionHalf {
+            tick: 0,
+            arrivals: (flows.direction == Direction::Down)
+                .then(|| ArrivalRecorder::new(Direction::Down)),
+            flows,
+        });
         Self {
             planned: plan.flows(),
             directions: directions.collect(),
@@ -121,11 +128,18 @@ impl DirectionHalf {
         self.tick += 1;
     }
 
-    fn due_ns(&self, ticks: &Ticks) -> Option<u64> {
+    fn tick_due_ns(&self, ticks: &Ticks) -> Option<u64> {
         let at = ticks
             .at(self.tick)
             .filter(|_| self.flows.set.is_started())?;
         Some(self.flows.set.start_ns() + at.as_nanos() as u64)
+    }
+
+    /// The time of the next reading, ns of the monotonic clock.
+    fn due_ns(&self, ticks: &Ticks) -> Option<u64> {
+        let arrivals = self.arrivals.as_ref();
+        let arrivals_ns = arrivals.and_then(|arrivals| arrivals.due_ns(&self.flows.set));
+        self.tick_due_ns(ticks).into_iter().chain(arrivals_ns).min()
     }
 
     fn is_over(&self) -> bool {
@@ -196,7 +210,13 @@ impl ClientHalf for BulkClientHalf {
     fn advance(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
         for half in &mut self.directions {
             half.flows.set.reset_ended();
-            if half.due_ns(&self.ticks).is_some_and(|due| now_ns >= due) {
+            if let Some(arrivals) = &mut half.arrivals {
+                arrivals.advance(now_ns, &half.flows.set);
+            }
+            if half
+                .tick_due_ns(&self.ticks)
+                .is_some_and(|due| now_ns >= due)
+            {
                 half.read(&mut self.samples, events);
                 if self.ticks.at(half.tick).is_none() {
                     half.flows.set.stop_senders();
@@ -232,18 +252,25 @@ impl ClientHalf for BulkClientHalf {
     fn finish(self: Box<Self>, mut ended: EndedDialogue) -> Result<Outcome, RunError> {
         let has_progress = self.has_progress();
         let mut ends: Vec<FlowEnd> = Vec::new();
+        let mut arrivals: Vec<ArrivalSeries> = Vec::new();
         for half in self.directions {
             half.flows.set.stop_all();
             ends.extend(half.flows.set.finish());
+            arrivals.extend(half.arrivals.map(ArrivalRecorder::into_series));
         }
         let client_usage = ended.meter.read();
         let cut_short = Self::cut_short_without_report(&mut ended, has_progress)?;
-        ends.extend(ended.report.into_iter().flat_map(|report| report.flows));
+        if let Some(report) = ended.report {
+            let uploads = |series: &ArrivalSeries| series.direction() == Direction::Up;
+            arrivals.extend(report.arrivals.filter(uploads));
+            ends.extend(report.flows);
+        }
         Ok(Outcome::Bulk(Box::new(BulkOutcome {
             plan: self.plan,
             changed: ended.changed,
             flows: flow_records(&self.planned, &ends),
             samples: self.samples,
+            arrivals,
             client_usage,
             server_usage: ended.server_usage,
             cut_short,

@@ -1,5 +1,6 @@
 //! Bulk transfers: what TCP and UDP have in common.
 
+mod arrivals;
 mod client;
 mod flows;
 mod limit;

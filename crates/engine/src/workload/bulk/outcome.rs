@@ -1,5 +1,6 @@
 //! The measurements of a bulk transfer.
 
+use caudal_core::arrivals::ArrivalSeries;
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
@@ -17,6 +18,8 @@ pub struct BulkOutcome {
     pub flows: Vec<FlowRecord>,
     /// Every reading, of both ends.
     pub samples: Vec<Sample>,
+    /// What arrived in each direction over time, where its receiver recorded it.
+    pub arrivals: Vec<ArrivalSeries>,
     /// The resources this machine used.
     pub client_usage: Usage,
     /// The resources the server used; `None` when it did not report.

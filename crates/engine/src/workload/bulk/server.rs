@@ -1,11 +1,12 @@
 //! The server's half of a bulk transfer.
 
+use super::arrivals::ArrivalRecorder;
 use super::flows::BulkFlows;
 use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
 use caudal_core::event::EndedTest;
-use caudal_core::plan::Ticks;
+use caudal_core::plan::{Direction, Ticks};
 use caudal_core::sample::Role;
 use caudal_wire::message::{FinalReport, ToClient};
 use std::os::fd::BorrowedFd;
@@ -19,6 +20,8 @@ pub(crate) struct BulkServerHalf {
     ticks: Ticks,
     /// The number of the next reading.
     tick: u64,
+    /// The arrivals of uploads; `None` where there are none.
+    arrivals: Option<ArrivalRecorder>,
     /// `true` when the number of datagrams sent is reported to the client at the end.
     reports_sent: bool,
 }
@@ -26,12 +29,20 @@ pub(crate) struct BulkServerHalf {
 impl BulkServerHalf {
     /// The half whose flows have these threads; `is_udp` when the client needs the number of datagrams sent.
     pub(crate) fn new(flows: BulkFlows, is_udp: bool) -> Self {
+        let uploads = flows.bulk.directions.each().contains(&Direction::Up);
         Self {
             ticks: flows.bulk.ticks(),
             flows,
             tick: 0,
+            arrivals: uploads.then(|| ArrivalRecorder::new(Direction::Up)),
             reports_sent: is_udp,
         }
+    }
+
+    /// The time of the next reading, ns of the monotonic clock.
+    fn tick_due_ns(&self) -> Option<u64> {
+        let at = self.ticks.at(self.tick)?;
+        Some(self.flows.set.start_ns() + at.as_nanos() as u64)
     }
 
     fn samples(&self) -> ToClient {
@@ -47,8 +58,10 @@ impl ServerHalf for BulkServerHalf {
     }
 
     fn due_ns(&self) -> Option<u64> {
-        let at = self.ticks.at(self.tick)?;
-        Some(self.flows.set.start_ns() + at.as_nanos() as u64)
+        let tick_ns = self.tick_due_ns()?;
+        let arrivals = self.arrivals.as_ref();
+        let arrivals_ns = arrivals.and_then(|arrivals| arrivals.due_ns(&self.flows.set));
+        Some(arrivals_ns.map_or(tick_ns, |due_ns| due_ns.min(tick_ns)))
     }
 
     fn start(&mut self) {
@@ -74,7 +87,10 @@ impl ServerHalf for BulkServerHalf {
     fn advance(&mut self, now_ns: u64) -> Vec<ToClient> {
         self.flows.set.reset_ended();
         let mut messages = Vec::new();
-        if self.due_ns().is_some_and(|due| now_ns >= due) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.advance(now_ns, &self.flows.set);
+        }
+        if self.tick_due_ns().is_some_and(|due| now_ns >= due) {
             messages.push(self.samples());
             self.tick += 1;
             if self.ticks.at(self.tick).is_none() {
@@ -117,7 +133,10 @@ impl ServerHalf for BulkServerHalf {
         let counters = flows.iter().map(|flow| &flow.counters);
         FinishedServer {
             ended: EndedTest::from_counters(counters, 0.0, None),
-            report: FinalReport { flows },
+            report: FinalReport {
+                flows,
+                arrivals: self.arrivals.map(ArrivalRecorder::into_series),
+            },
         }
     }
 }

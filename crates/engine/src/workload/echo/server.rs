@@ -218,7 +218,10 @@ impl ServerHalf for EchoServerHalf {
         });
         let bytes = bytes.sum();
         FinishedServer {
-            report: FinalReport { flows },
+            report: FinalReport {
+                flows,
+                arrivals: None,
+            },
             ended: EndedTest {
                 received_bytes: bytes,
                 sent_bytes: bytes,

@@ -1,6 +1,6 @@
-//! The closing block of a throughput test, from its run.
+//! Everything that is known of a direction, a line for each thing.
 
-use super::text::{bits, bytes, fold, percent, time_us, warning};
+use crate::output::text::{bits, bytes, percent, time_us};
 use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
 use caudal_core::quantity::{EstimateInUnit, Unit};
@@ -8,55 +8,14 @@ use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
 use caudal_stats::IntervalMethod;
 
-/// The closing block of a throughput test: each direction, the result over several runs, and the warnings.
-#[must_use]
-pub fn closing_lines(run: &Run) -> Vec<String> {
-    let mut lines = result_lines(run);
-    lines.extend(run.warnings.iter().map(warning));
-    lines
-}
-
-/// The same without the warnings.
-#[must_use]
-pub fn result_lines(run: &Run) -> Vec<String> {
-    let mut lines = Vec::new();
-    let runs = run.repeats.len();
-    let is_complete = |repeat: &caudal_core::run::Repeat| repeat.cut_short.is_none();
-    let shown = run
-        .repeats
-        .iter()
-        .rposition(is_complete)
-        .map_or(runs, |at| at + 1);
-    for direction in run.directions() {
-        let name = direction.direction.name();
-        if shown < runs {
-            lines.push(format!("run {shown}, the last complete one, {name}:"));
-        } else if runs > 1 {
-            lines.push(format!("the last run, {name}:"));
-        }
-        lines.extend(direction_lines(run, direction));
-    }
-    for over in &run.over_repeats {
-        let result = over.goodput_bps.map_or_else(
-            || "no run was completed".to_owned(),
-            |goodput| EstimateInUnit::new(&goodput, Unit::BitPerSecond).to_string(),
-        );
-        let line = format!("over all runs, {}: {result}", over.direction.name());
-        lines.push(fold(&line, 4));
-    }
-    if shown < runs {
-        lines.push(format!("run {runs} was cut short and is not counted above"));
-    }
-    lines
-}
-
-/// The closing block of one direction: a line for each thing that is known.
-fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
+/// The lines on a direction.
+pub(super) fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
     let has_warm_up = summary.omitted_s.is_some_and(|omitted| omitted > 0.0005);
-    let mut lines = vec![goodput_line(summary)];
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(interval_line(summary));
     lines.extend(transferred_line(summary, has_warm_up));
     lines.extend(ceiling_line(summary));
-    lines.extend(prediction_lines(run, summary.direction));
+    lines.extend(prediction_lines(run, summary.direction, |_| true));
     lines.extend(
         summary
             .limited_by
@@ -72,32 +31,21 @@ fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<String> {
     lines.extend(pacing_line(summary));
     lines.extend(granted(run, summary.direction));
     lines.extend(cpu_line(summary));
-    lines.iter().map(|line| fold(line, 4)).collect()
+    lines
 }
 
-/// The goodput or, where it is unknown, the rate that the sender reports.
-fn goodput_line(summary: &DirectionSummary) -> String {
-    let name = match summary.direction {
-        Direction::Up => "upload",
-        Direction::Down => "download",
+/// The interval of the goodput, and the method it was found by.
+fn interval_line(summary: &DirectionSummary) -> Option<String> {
+    let goodput = summary.goodput_bps?;
+    let shown = EstimateInUnit::new(&goodput, Unit::BitPerSecond).to_string();
+    let doubt = if goodput.method == IntervalMethod::BatchMeansT
+        && summary.goodput_trusted == Some(false)
+    {
+        "; interval unreliable: too few independent samples"
+    } else {
+        ""
     };
-    match (&summary.goodput_bps, summary.sent_bps) {
-        (Some(goodput), _) => {
-            let doubt = if goodput.method == IntervalMethod::BatchMeansT
-                && summary.goodput_trusted == Some(false)
-            {
-                "; interval unreliable: too few independent samples"
-            } else {
-                ""
-            };
-            format!(
-                "{name}: {} of goodput{doubt}",
-                EstimateInUnit::new(goodput, Unit::BitPerSecond)
-            )
-        }
-        (None, Some(sent)) => format!("{name}: {} sent, as its sender reports", bits(sent)),
-        (None, None) => format!("{name}: no rate can be given"),
-    }
+    Some(format!("  goodput: {shown}{doubt}"))
 }
 
 /// The payload received, the time it took, and the warm-up before it.
@@ -135,12 +83,17 @@ fn ceiling_line(summary: &DirectionSummary) -> Option<String> {
     })
 }
 
-/// The predicted goodput and loss of a direction beside those observed.
-fn prediction_lines(run: &Run, direction: Direction) -> Vec<String> {
+/// The predicted goodput and loss of a direction beside those observed, of the predictions for which this is `true`, given whether
+/// they held.
+pub(super) fn prediction_lines(
+    run: &Run,
+    direction: Direction,
+    is_shown: impl Fn(bool) -> bool,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for compared in run.predictions() {
         let name = &compared.prediction.name;
-        if !name.ends_with(direction.name()) {
+        if !name.ends_with(direction.name()) || !is_shown(compared.holds) {
             continue;
         }
         if name.starts_with("goodput_") {
@@ -291,7 +244,7 @@ fn datagrams(loss: &Loss, warm_up: bool, push: &mut impl FnMut(String)) {
 }
 
 /// Pushes the line on the places at which datagrams were lost.
-fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
+pub(super) fn loss_location(location: &LossLocation, push: &mut impl FnMut(String)) {
     let count =
         |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
     let at_least = |bound: bool| if bound { "at least " } else { "" };
