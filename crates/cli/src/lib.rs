@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod completions;
 pub mod exit;
 mod flag;
 mod foreign_servers;
@@ -124,6 +125,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Report(args) => report::report(args, interrupt),
+        Command::Completions(args) => completions::completions(*args),
         // These have exit codes of their own.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }

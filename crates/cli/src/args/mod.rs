@@ -11,7 +11,7 @@ mod tcp;
 mod traffic;
 mod udp;
 
-pub use cli::{Cli, Command, ForeignArgs};
+pub use cli::{Cli, Command, CompletionsArgs, ForeignArgs};
 pub use output::{OutputArgs, confidence};
 pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;
