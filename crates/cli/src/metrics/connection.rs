@@ -153,28 +153,31 @@ fn answer(request: &[u8], metrics: &dyn Fn() -> String) -> Vec<u8> {
     let path = target.unwrap_or_default();
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     match (method, path) {
-        (Some("GET"), "/metrics") => with_body(&metrics(), Body::Sent),
-        (Some("HEAD"), "/metrics") => with_body(&metrics(), Body::Omitted),
+        (Some("GET"), "/metrics") => with_body(&metrics(), AnswerPart::Whole),
+        (Some("HEAD"), "/metrics") => with_body(&metrics(), AnswerPart::Header),
         (Some("GET" | "HEAD"), _) => plain(404, "Not Found", ""),
         _ => plain(405, "Method Not Allowed", "Allow: GET, HEAD\r\n"),
     }
 }
 
-/// Whether the body of an answer is sent.
-enum Body {
-    Sent,
-    Omitted,
+/// The part of an answer that is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AnswerPart {
+    /// The header and the text.
+    Whole,
+    /// The header alone.
+    Header,
 }
 
-fn with_body(text: &str, body: Body) -> Vec<u8> {
+fn with_body(text: &str, part: AnswerPart) -> Vec<u8> {
     let header = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
          Connection: close\r\n\r\n",
         text.len()
     );
-    match body {
-        Body::Sent => (header + text).into_bytes(),
-        Body::Omitted => header.into_bytes(),
+    match part {
+        AnswerPart::Whole => (header + text).into_bytes(),
+        AnswerPart::Header => header.into_bytes(),
     }
 }
 

@@ -31,7 +31,7 @@ struct MetricFamily {
 }
 
 /// A sample without labels beside the protocol.
-fn one(value: impl ToString) -> Vec<(&'static str, &'static str, String)> {
+fn one(value: &impl ToString) -> Vec<(&'static str, &'static str, String)> {
     vec![("", "", value.to_string())]
 }
 
@@ -42,14 +42,14 @@ const FAMILIES: [MetricFamily; 9] = [
         metric_type: MetricType::Gauge,
         unit: None,
         help: "Clients that are connected; of iperf 2, connections.",
-        samples: |counters| one(counters.clients),
+        samples: |counters| one(&counters.clients),
     },
     MetricFamily {
         name: "caudal_running_tests",
         metric_type: MetricType::Gauge,
         unit: None,
         help: "Tests that run.",
-        samples: |counters| one(counters.running),
+        samples: |counters| one(&counters.running),
     },
     MetricFamily {
         name: "caudal_tests",
@@ -68,35 +68,35 @@ const FAMILIES: [MetricFamily; 9] = [
         metric_type: MetricType::Counter,
         unit: Some("seconds"),
         help: "The time that tests took, added when a test ends.",
-        samples: |counters| one(counters.test_time.as_secs_f64()),
+        samples: |counters| one(&counters.test_time.as_secs_f64()),
     },
     MetricFamily {
         name: "caudal_received_bytes",
         metric_type: MetricType::Counter,
         unit: Some("bytes"),
         help: "Payload received from clients, added when a test ends.",
-        samples: |counters| one(counters.received_bytes),
+        samples: |counters| one(&counters.received_bytes),
     },
     MetricFamily {
         name: "caudal_sent_bytes",
         metric_type: MetricType::Counter,
         unit: Some("bytes"),
         help: "Payload sent to clients, added when a test ends.",
-        samples: |counters| one(counters.sent_bytes),
+        samples: |counters| one(&counters.sent_bytes),
     },
     MetricFamily {
         name: "caudal_received_datagrams",
         metric_type: MetricType::Counter,
         unit: Some("datagrams"),
         help: "UDP datagrams received from clients, added when a test ends.",
-        samples: |counters| one(counters.received_datagrams),
+        samples: |counters| one(&counters.received_datagrams),
     },
     MetricFamily {
         name: "caudal_lost_datagrams",
         metric_type: MetricType::Counter,
         unit: Some("datagrams"),
         help: "UDP datagrams of clients that were lost, added when a test ends.",
-        samples: |counters| one(counters.lost_datagrams),
+        samples: |counters| one(&counters.lost_datagrams),
     },
     MetricFamily {
         name: "caudal_refusals",
