@@ -134,10 +134,14 @@ fn is_installed(program: &str) -> bool {
 
 fn without_compiler(target: &str) -> String {
     let architecture = target.split('-').next().unwrap_or_default();
+    let own = if architecture == std::env::consts::ARCH {
+        "musl-gcc, which on Debian is in musl-tools, or "
+    } else {
+        ""
+    };
     let variable = target.replace('-', "_");
     format!(
-        "no C compiler for musl is found (musl-gcc or {architecture}-linux-musl-gcc; on Debian, apt-get install musl-tools); \
-         another is named in CC_{variable}"
+        "there is no C compiler for it ({own}{architecture}-linux-musl-gcc); another is named in CC_{variable}"
     )
 }
 
