@@ -60,12 +60,12 @@ pub(super) fn tar_gz(files: &[PackagedFile]) -> io::Result<Vec<u8>> {
             let directory = &file.path[..at];
             if directories.insert(directory) {
                 let mut header = header(EntryType::Directory, 0o755, 0, time);
-                builder.append_data(&mut header, format!("./{directory}/"), io::empty())?;
+                builder.append_data(&mut header, format!("{directory}/"), io::empty())?;
             }
         }
         let size = file.content.len() as u64;
         let mut header = header(EntryType::Regular, file.mode, size, time);
-        builder.append_data(&mut header, format!("./{}", file.path), &*file.content)?;
+        builder.append_data(&mut header, &file.path, &*file.content)?;
     }
     gz(&builder.into_inner()?)
 }
@@ -122,11 +122,11 @@ mod tests {
         assert_eq!(
             found,
             [
-                entry("./usr/", 0o755, ""),
-                entry("./usr/bin/", 0o755, ""),
-                entry("./usr/bin/a", 0o755, "one"),
-                entry("./usr/share/", 0o755, ""),
-                entry("./usr/share/b", 0o644, "two"),
+                entry("usr/", 0o755, ""),
+                entry("usr/bin/", 0o755, ""),
+                entry("usr/bin/a", 0o755, "one"),
+                entry("usr/share/", 0o755, ""),
+                entry("usr/share/b", 0o644, "two"),
             ]
         );
     }
