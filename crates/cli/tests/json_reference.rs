@@ -154,6 +154,13 @@ fn the_events_of_round_trips_are_what_the_reference_says() {
 }
 
 #[test]
+fn the_events_of_round_trips_of_one_size_are_what_the_reference_says() {
+    let events = ["agreed", "started", "round_trips", "size", "finished"];
+    let arguments = "rtt --time 0.3 --interval 0.1 --json-stream";
+    assert_events_documented(arguments, &RTT_TCP, &events);
+}
+
+#[test]
 fn round_trips_against_a_link_are_what_the_reference_says() {
     assert_documented(
         "rtt --count 50 --sizes 1,1024 --link-rate 1G --json",

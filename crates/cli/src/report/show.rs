@@ -2,6 +2,7 @@
 
 use super::answer::AnswerArgs;
 use super::list;
+use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::Failure;
 use crate::output::closing::{self, ClosingLine};
 use crate::output::interval_table::Detail;
@@ -37,7 +38,9 @@ pub struct ShowArgs {
 
 /// Shows a run or a study.
 pub(super) fn show(store: &Store, args: &ShowArgs) -> Result<(), Failure> {
-    let item = store.find(&args.id)?;
+    let item = store
+        .find(&args.id)
+        .map_err(|error| unknown_id(store, error, list_tagged))?;
     let tags = store.tags(item.id())?;
     let (lines, data) = match &item {
         StoredItem::Run(run) => {

@@ -39,7 +39,7 @@ impl FlowCommand {
                 Transport::Tcp => ("tcp", "--parallel"),
                 Transport::Udp => ("udp", "--parallel"),
             },
-            FlowTraffic::Echo(_) => ("rtt", "--clients"),
+            FlowTraffic::Echo(_) => ("rtt", "--parallel"),
         };
         let mut words = Self(vec![command.to_owned(), task.host.clone()]);
         words.add("--port", &task.port);
@@ -151,7 +151,7 @@ mod tests {
         }));
         assert_eq!(
             ThisProgram.flow(&echo).join(" "),
-            "rtt 10.0.0.2 --port 5201 --clients 2 --congestion cubic --proto udp --sizes 1..64 \
+            "rtt 10.0.0.2 --port 5201 --parallel 2 --congestion cubic --proto udp --sizes 1..64 \
              --every 10ms --count 50 --json --quiet --at 1.500000000 --raw /proc/self/fd/0"
         );
     }

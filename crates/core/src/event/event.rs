@@ -3,6 +3,7 @@
 use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
+use crate::echo::RoundTripInterval;
 use crate::interval::FlowInterval;
 use crate::loss::ImplausibleLoss;
 use crate::plan::{Plan, PlanRecord};
@@ -46,6 +47,8 @@ pub enum Event {
     },
     /// One message size of a round-trip test is complete for one client.
     Size(SizeProgress),
+    /// The round trips of an interval of a round-trip test of one size.
+    RoundTrips(RoundTripInterval),
     /// A trial of a search for the highest rate is complete.
     Trial {
         /// The trial.
