@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod completions;
 pub mod exit;
 mod failure_report;
 mod flag;
@@ -9,6 +10,7 @@ mod foreign_servers;
 mod invocation;
 pub mod iperf3_flags;
 pub mod lab;
+mod metrics;
 pub mod output;
 pub mod peer;
 mod plan_failure;
@@ -99,6 +101,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Report(args) => report::report(args, interrupt),
+        Command::Completions(args) => completions::completions(*args),
         // These have exit codes of their own.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }

@@ -320,7 +320,7 @@ fn assert_reported_by_foreign_server(
 
 #[test]
 fn what_a_server_of_iperf3_cannot_tell_is_absent() {
-    let server = support::Serve::start("--no-iperf2 --no-nttcp");
+    let server = support::Serve::start("");
     for words in [
         "tcp --as iperf3",
         "tcp --as iperf3 -R",
@@ -333,7 +333,7 @@ fn what_a_server_of_iperf3_cannot_tell_is_absent() {
 
 #[test]
 fn what_a_server_of_iperf2_cannot_tell_is_absent() {
-    let server = support::Serve::start("--iperf2-port 0 --no-nttcp");
+    let server = support::Serve::start("--iperf2-port 0");
     let line = server.running.line_with("iperf 2 on port ");
     let rest = line.split("iperf 2 on port ").nth(1).unwrap();
     let port = rest.split(',').next().unwrap().trim().parse().unwrap();

@@ -29,6 +29,11 @@ pub struct Cli {
     pub command: Command,
 }
 
+const EXAMPLES_COMPLETIONS: &str = "Examples:\n  \
+    caudal completions bash > ~/.local/share/bash-completion/completions/caudal\n  \
+    caudal completions zsh > ~/.zfunc/_caudal     where ~/.zfunc is in fpath, before compinit\n  \
+    caudal completions fish > ~/.config/fish/completions/caudal.fish";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -54,9 +59,20 @@ pub enum Command {
     Predict(crate::predict::PredictArgs),
     /// Recorded runs and studies: list, show, tag, replay, compare, import, export
     Report(crate::report::ReportArgs),
+    /// The completions of a shell, to be read by it
+    Completions(CompletionsArgs),
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
     #[command(disable_help_flag = true)]
     Iperf3(ForeignArgs),
+}
+
+/// `caudal completions`
+#[derive(Debug, Clone, Copy, Args)]
+#[command(after_help = EXAMPLES_COMPLETIONS)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// The command line of another program.

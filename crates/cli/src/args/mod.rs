@@ -12,7 +12,7 @@ mod tcp;
 mod traffic;
 mod udp;
 
-pub use cli::{Cli, Command, ForeignArgs};
+pub use cli::{Cli, Command, CompletionsArgs, ForeignArgs};
 pub use host::HostArg;
 pub use output::{OutputArgs, confidence};
 pub use protocol::{ProtocolArg, protocol_name};

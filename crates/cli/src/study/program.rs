@@ -15,13 +15,7 @@ impl ProgramCommands for ThisProgram {
     }
 
     fn server(&self) -> Vec<String> {
-        let words = [
-            "serve",
-            "--json-log",
-            "--no-iperf2",
-            "--no-nttcp",
-            "--no-iperf3",
-        ];
+        let words = ["serve", "--json-log", "--no-iperf3"];
         words.map(str::to_owned).to_vec()
     }
 

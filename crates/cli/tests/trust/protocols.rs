@@ -117,7 +117,7 @@ fn a_server_that_anybody_reaches_says_so_once() {
     let place = Place::new();
     let file = private_file(&place, "tokens", TOKEN);
     let said = |words: &str| {
-        let server = Serve::start(&format!("--no-iperf2 --no-nttcp {words}"));
+        let server = Serve::start(words);
         // What is logged at the start precedes the first client.
         let mut client = server.client("tcp -n 10K");
         run(&mut client, SOON);

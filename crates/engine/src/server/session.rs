@@ -33,7 +33,7 @@ pub(super) fn serve(
     let mut session = match Session::begin(state, stream, peer, number, slot) {
         Ok(session) => session,
         Err(error) => {
-            state.send_refused(Protocol::Native, peer, error.to_string());
+            state.send_refused(Protocol::Native, peer, error.into());
             return;
         }
     };
@@ -47,7 +47,7 @@ pub(super) fn serve(
                 ..
             },
         ) => {}
-        Err(error) => state.send_refused(Protocol::Native, peer, error.to_string()),
+        Err(error) => state.send_refused(Protocol::Native, peer, error.into()),
     }
     session.send_event(SessionEventKind::Left);
 }
@@ -265,10 +265,9 @@ impl<'a> Session<'a> {
             Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
-            received_bytes: finished.received_bytes,
-            sent_bytes: finished.sent_bytes,
             elapsed_s: (monotonic_ns() - start_ns) as f64 / 1e9,
             cut_short,
+            ..finished.ended.clone()
         }));
     }
 
