@@ -402,7 +402,7 @@ mod tests {
             "warnings": [{"code": "x", "message": "the log ends in the middle", "remedy": "copy all of it"}],
         }));
         for expected in [
-            "upload: 941 Mbit/s (one value: no interval) of goodput",
+            "upload: 941 Mbit/s",
             "transferred: 1 MB received",
             "100 sent, unknown received, 3 lost",
             "2 flows:",
