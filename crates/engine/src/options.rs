@@ -52,6 +52,8 @@ pub struct EchoLocalOptions {
     pub kernel_timestamps: bool,
     /// The time after which no more messages are sent; `None` until all were.
     pub time: Option<Duration>,
+    /// `true` when each reply on a schedule is an event.
+    pub report_replies: bool,
 }
 
 impl Default for EchoLocalOptions {
@@ -60,6 +62,7 @@ impl Default for EchoLocalOptions {
             seed: 0,
             kernel_timestamps: true,
             time: None,
+            report_replies: false,
         }
     }
 }

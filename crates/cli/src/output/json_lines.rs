@@ -29,6 +29,7 @@ impl View for JsonLines {
                 | Event::Interval { .. }
                 | Event::Size(_)
                 | Event::Trial { .. }
+                | Event::Quality { .. }
                 | Event::Finished { .. }
         );
         if !is_documented {

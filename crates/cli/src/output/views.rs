@@ -5,6 +5,7 @@ use super::csv::CsvRows;
 use super::interval_table::Detail;
 use super::json_lines::JsonLines;
 use super::progress::Progress;
+use super::quality::{self, QualityProgress};
 use super::round_trips;
 use super::search_table;
 use super::sink::{self, Sink, Sinks};
@@ -181,6 +182,7 @@ struct TextView {
     form: TextForm,
     table: Option<IntervalTable>,
     progress: Option<Progress>,
+    quality: Option<QualityProgress>,
     has_search_header: bool,
     /// The closing block, once it was shown.
     result: String,
@@ -193,6 +195,7 @@ impl TextView {
             form,
             table: None,
             progress: None,
+            quality: None,
             has_search_header: false,
             result: String::new(),
         }
@@ -205,6 +208,9 @@ impl TextView {
         if let Some(progress) = self.progress.take() {
             progress.end(&mut self.sink);
         }
+        if let Some(mut quality) = self.quality.take() {
+            quality.end(&mut self.sink);
+        }
     }
 
     fn finished(&mut self, run: &Run) {
@@ -212,6 +218,7 @@ impl TextView {
         let text = |lines: Vec<String>| lines.into_iter().map(ClosingLine::Text).collect();
         let lines: Vec<ClosingLine> = match run.kind() {
             _ if run.search.is_some() => text(search_table::closing_lines(run)),
+            Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
             Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
             _ => closing_lines(run, self.form),
         };
@@ -241,6 +248,10 @@ impl View for TextView {
         match event {
             Event::Agreed(agreement) => {
                 self.end_rewriting();
+                if agreement.plan.kind == Some(PlanKind::Quality) {
+                    self.quality = Some(QualityProgress::new(&self.sink, &agreement.plan));
+                    return;
+                }
                 match Plan::try_from(&agreement.plan) {
                     Ok(Plan::Echo(plan)) if self.sink.is_terminal() => {
                         self.progress = Some(Progress::new(plan.sizes.len(), plan.clients));
@@ -257,6 +268,11 @@ impl View for TextView {
                         flows: flows.clone(),
                     };
                     table.row(&mut self.sink, &row);
+                }
+            }
+            Event::Quality { interval } => {
+                if let Some(quality) = &mut self.quality {
+                    quality.interval(&mut self.sink, interval);
                 }
             }
             Event::Size(progress) => {

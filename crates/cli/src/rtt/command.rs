@@ -43,6 +43,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
             seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
             time: args.time,
             kernel_timestamps: args.time.is_none(),
+            report_replies: false,
         },
         ..LocalOptions::default()
     };

@@ -250,6 +250,15 @@ impl Acceptor {
                         .deliver(token, || Some(ArrivedSocket::Tcp(flow, stream)));
                 }))
             }
+            Ok(Purpose::Probe { token }) => {
+                if state.tests.answers_probes(token) {
+                    one.answer_probe();
+                } else {
+                    let message = "no running test here has this token".to_owned();
+                    one.refuse(&state, Refusal::Protocol, message);
+                }
+                Placement::Refused
+            }
             Err(PreambleError::Version(theirs)) => {
                 let message = format!(
                     "the client speaks protocol {theirs}, this server {PROTOCOL}; update the older one"

@@ -134,6 +134,7 @@ impl ServerHalf for BulkServerHalf {
             report: FinalReport {
                 flows,
                 arrivals: self.arrivals.map(ArrivalRecorder::into_series),
+                ..FinalReport::default()
             },
             received_bytes,
             sent_bytes,

@@ -73,7 +73,7 @@ impl EchoClientHalf {
         let plan = Arc::new(plan.clone());
         for open in flows {
             let client = open.flow.id;
-            let prober = Prober::new(
+            let mut prober = Prober::new(
                 client,
                 Arc::clone(&plan),
                 Arc::new(open.socket),
@@ -81,6 +81,9 @@ impl EchoClientHalf {
                 options.echo.seed,
                 half.timestamps_missing.is_none(),
             );
+            if options.echo.report_replies {
+                prober.report_replies(half.shared.events.clone());
+            }
             half.connections.push(ConnectionThread::spawn(
                 prober,
                 open.connect_time,

@@ -4,12 +4,14 @@ use super::kernel_account::KernelAccounts;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::Reply;
+use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub(super) struct Probe {
     pub(super) reply: Vec<u8>,
     /// The number of the next message.
     pub(super) number: u64,
+    /// Takes an event for each reply on a schedule, where that was asked for.
+    pub(super) events: Option<Sender<Event>>,
 }
 
 impl Probe {
@@ -60,6 +64,7 @@ impl Probe {
             message,
             reply: vec![0; max_size + SPARE_BYTES],
             number: 0,
+            events: None,
         }
     }
 }

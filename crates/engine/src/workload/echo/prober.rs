@@ -6,10 +6,11 @@ use super::stop_and_wait;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::EchoSeries;
-use caudal_core::event::SizeProgress;
+use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// One connection and the series it has measured.
 pub(super) struct Prober {
@@ -42,6 +43,11 @@ impl Prober {
                 ..Probe::new(client, plan, socket, tag, seed)
             },
         }
+    }
+
+    /// Makes each reply on a schedule an event.
+    pub(super) fn report_replies(&mut self, events: Sender<Event>) {
+        self.probe.events = Some(events);
     }
 
     pub(super) const fn client(&self) -> u32 {

@@ -1,0 +1,189 @@
+//! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
+
+use super::columns::{ms, rate, share};
+use crate::output::interval_table::Detail;
+use crate::output::text::{self, fold, indented};
+use crate::output::text_form::TextForm;
+use caudal_core::plan::Direction;
+use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
+use caudal_core::run::Run;
+
+/// The lines of the closing block.
+#[must_use]
+pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
+    let Some(report) = &run.quality else {
+        return Vec::new();
+    };
+    let mut lines = vec![grade_line(report)];
+    lines.extend(phase_table(report));
+    if form.quiet {
+        return lines;
+    }
+    lines.extend(report.phases.iter().flat_map(added_lines));
+    lines.extend(report.phases.iter().filter_map(responsiveness_line));
+    lines.extend(
+        report
+            .phases
+            .iter()
+            .flat_map(|phase| one_way_lines(phase, report)),
+    );
+    if form.detail == Detail::Every {
+        lines.extend(report.phases.iter().flat_map(probe_lines));
+    }
+    for advice in &report.advice {
+        lines.push(fold(&advice.finding, 4));
+        lines.extend(indented(&advice.remedy, "  → ", "    "));
+    }
+    lines.extend(run.warnings.iter().map(text::warning));
+    lines
+}
+
+/// The grade with what it was given for.
+fn grade_line(report: &QualityReport) -> String {
+    let Some(graded) = &report.grade else {
+        return fold(
+            "no grade: it takes a download, an upload and an idle phase",
+            4,
+        );
+    };
+    let each: Vec<String> = report
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let (added, grade) = (phase.added_rtt?, phase.grade?);
+            let (name, grade) = (phase.load.name(), grade.name());
+            Some(format!("{name} {} ms, {grade}", ms(Some(added.mean_us))))
+        })
+        .collect();
+    fold(
+        &format!(
+            "grade {}: load adds {} ms to the round-trip time on average ({})",
+            graded.grade.name(),
+            ms(Some(graded.increase_us)),
+            each.join("; ")
+        ),
+        4,
+    )
+}
+
+/// A row a phase: goodput, round-trip times of UDP probes, their loss.
+fn phase_table(report: &QualityReport) -> Vec<String> {
+    let header = format!(
+        "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
+        "RTT ms", "down", "up", "p50", "p95", "p99", "max", "lost"
+    );
+    let mut lines = vec![header];
+    for phase in &report.phases {
+        let goodput = |direction| phase.direction(direction)?.summary.goodput_mean();
+        let udp = phase.probe(ProbeKind::Udp);
+        lines.push(format!(
+            "{:<8} {:>13} {:>13}  {:>7} {:>7} {:>7} {:>7} {:>7}",
+            phase.load.name(),
+            rate(goodput(Direction::Down)),
+            rate(goodput(Direction::Up)),
+            ms(udp.map(|udp| udp.p50_us)),
+            ms(udp.and_then(|udp| udp.p95_us)),
+            ms(udp.and_then(|udp| udp.p99_us)),
+            ms(udp.map(|udp| udp.max_us)),
+            share(udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64)),
+        ));
+    }
+    lines
+}
+
+/// The delay that load adds in each direction, and its queue.
+fn added_lines(phase: &PhaseReport) -> Vec<String> {
+    let each = phase.added.iter().map(|added| {
+        let queue = added.queue_max_bytes.map_or_else(String::new, |bytes| {
+            format!(", a queue of up to {}", text::bytes(bytes as u64))
+        });
+        let again = phase
+            .direction(added.direction)
+            .and_then(|load| load.retransmitted)
+            .map_or_else(String::new, |part| {
+                format!("; {} retransmitted", share(Some(part)))
+            });
+        let line = format!(
+            "{} adds, {}: mean {}, max {} ms{queue}{again}",
+            phase.load.name(),
+            added.direction.name(),
+            ms(Some(added.increase.mean_us)),
+            ms(Some(added.increase.max_us)),
+        );
+        fold(&line, 4)
+    });
+    each.collect()
+}
+
+fn responsiveness_line(phase: &PhaseReport) -> Option<String> {
+    let found = phase.responsiveness?;
+    let line = format!(
+        "responsiveness, {}: {:.0} RPM (handshake {}, request {}, loaded flows {} ms; {} confidence)",
+        phase.load.name(),
+        found.rpm,
+        ms(Some(found.tcp_f_us)),
+        ms(Some(found.http_f_us)),
+        ms(Some(found.http_l_us)),
+        found.confidence.name()
+    );
+    Some(fold(&line, 4))
+}
+
+/// The delay each way; where the clocks do not allow to tell it, why, once.
+fn one_way_lines(phase: &PhaseReport, report: &QualityReport) -> Vec<String> {
+    let is_first = report
+        .phases
+        .first()
+        .is_some_and(|first| first.load == phase.load);
+    let reasons = phase
+        .one_way
+        .iter()
+        .filter_map(|way| way.cannot_tell.as_ref());
+    if let Some(reason) = reasons.clone().next() {
+        return if is_first {
+            vec![fold(
+                &format!("delay each way: cannot tell, because {reason}"),
+                4,
+            )]
+        } else {
+            Vec::new()
+        };
+    }
+    let each: Vec<String> = phase
+        .one_way
+        .iter()
+        .map(|way| {
+            format!(
+                "{} p50 {} p95 {} max {}",
+                way.direction.name(),
+                ms(way.p50_us),
+                ms(way.p95_us),
+                ms(way.max_us)
+            )
+        })
+        .collect();
+    let line = format!(
+        "delay each way in ms, {}: {}",
+        phase.load.name(),
+        each.join(", ")
+    );
+    vec![fold(&line, 4)]
+}
+
+/// Every probe of a phase.
+fn probe_lines(phase: &PhaseReport) -> Vec<String> {
+    let each = phase.probes.iter().map(|probe| {
+        format!(
+            "  {:<8} {:<13} n {:>5} lost {:>3}  p50 {:>7} p95 {:>7} p99 {:>7} max {:>7}",
+            phase.load.name(),
+            probe.probe.title(),
+            probe.sent,
+            probe.lost,
+            ms(Some(probe.p50_us)),
+            ms(probe.p95_us),
+            ms(probe.p99_us),
+            ms(Some(probe.max_us)),
+        )
+    });
+    each.collect()
+}
