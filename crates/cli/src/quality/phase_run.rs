@@ -65,6 +65,7 @@ impl PhaseRunner<'_> {
                 if *test_start_ns == 0 {
                     *test_start_ns = now_ns;
                     *began_ns = Some(realtime_ns());
+                    views.event(&event);
                 }
                 live.begin((now_ns - *test_start_ns) as f64 / 1e9);
             }

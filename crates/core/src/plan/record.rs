@@ -238,6 +238,8 @@ impl PlanRecord {
             timeout_ns: Some(whole_nanoseconds(plan.timeout)),
             phases: Some(vec![plan.phase()]),
             stagger_ns: Some(whole_nanoseconds(plan.stagger)),
+            window: Some(None),
+            no_delay: Some(false),
             probes: Some(plan.probes),
             ..Self::default()
         }

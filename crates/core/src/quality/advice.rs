@@ -2,7 +2,7 @@
 
 use super::phase::PhaseReport;
 use crate::plan::{Direction, PhaseLoad};
-use crate::units::BitRate;
+use crate::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
             code: AdviceCode::ShortQueues,
             direction: None,
             finding: "load adds less than 5 ms on average in either direction".to_owned(),
-            remedy: "nothing to do".to_owned(),
+            remedy: "leave the queues as they are".to_owned(),
         });
     }
     all.extend(long);
@@ -131,12 +131,13 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
         Direction::Up => ("upload", "this host", "towards the server"),
         Direction::Down => ("download", "the server", "towards this host"),
     };
-    let queue = format!("{name} adds {delay}, {bytes:.0} B of payload at its goodput");
+    let bytes = ByteCount::new(bytes as u64);
+    let queue = format!("{name} adds {delay}: a queue of {bytes}");
     if own_us >= OWN_PART * added.increase.mean_us {
         return Some(Advice {
             code: AdviceCode::OwnQueue,
             direction: Some(direction),
-            finding: format!("{queue}; the queue is that of {sender}'s own interface"),
+            finding: format!("{queue}, that of {sender}'s own interface"),
             remedy: format!(
                 "use fq_codel or cake there (tc qdisc replace dev … root fq_codel) on {sender}"
             ),
@@ -151,7 +152,7 @@ fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
         },
         direction: Some(direction),
         finding: format!(
-            "{queue}{}; the queue is on the path {towards}, not in {sender}",
+            "{queue}{}, on the path {towards} and not in {sender}",
             if is_alone {
                 ""
             } else {
@@ -239,7 +240,7 @@ mod tests {
             advice[0].remedy
         );
         assert!(
-            advice[0].finding.contains("125000 B"),
+            advice[0].finding.contains("125.0 kB"),
             "{}",
             advice[0].finding
         );

@@ -19,15 +19,12 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
     if form.quiet {
         return lines;
     }
-    lines.extend(report.phases.iter().flat_map(added_lines));
-    lines.extend(report.phases.iter().filter_map(responsiveness_line));
-    lines.extend(
-        report
-            .phases
-            .iter()
-            .flat_map(|phase| one_way_lines(phase, report)),
-    );
+    lines.extend(responsiveness_line(report));
+    lines.extend(one_way_line(report));
     if form.detail == Detail::Every {
+        lines.extend(report.phases.iter().flat_map(added_lines));
+        lines.extend(report.phases.iter().filter_map(responsiveness_parts));
+        lines.extend(report.phases.iter().filter_map(one_way_percentiles));
         lines.extend(report.phases.iter().flat_map(probe_lines));
     }
     for advice in &report.advice {
@@ -115,59 +112,76 @@ fn added_lines(phase: &PhaseReport) -> Vec<String> {
     each.collect()
 }
 
-fn responsiveness_line(phase: &PhaseReport) -> Option<String> {
+/// The responsiveness of each phase with load.
+fn responsiveness_line(report: &QualityReport) -> Option<String> {
+    let each: Vec<String> = report
+        .phases
+        .iter()
+        .filter_map(|phase| {
+            let found = phase.responsiveness?;
+            let (name, confidence) = (phase.load.name(), found.confidence.name());
+            Some(format!(
+                "{name} {:.0} RPM ({confidence} confidence)",
+                found.rpm
+            ))
+        })
+        .collect();
+    (!each.is_empty()).then(|| fold(&format!("responsiveness: {}", each.join(", ")), 4))
+}
+
+/// The responsiveness of a phase with its parts.
+fn responsiveness_parts(phase: &PhaseReport) -> Option<String> {
     let found = phase.responsiveness?;
     let line = format!(
-        "responsiveness, {}: {:.0} RPM (handshake {}, request {}, loaded flows {} ms; {} confidence)",
+        "responsiveness, {}: new connections {:.0} RPM (handshake {} ms, request {} ms), loaded flows {:.0} RPM ({} ms)",
         phase.load.name(),
-        found.rpm,
+        found.foreign_rpm,
         ms(Some(found.tcp_f_us)),
         ms(Some(found.http_f_us)),
+        found.loaded_rpm,
         ms(Some(found.http_l_us)),
-        found.confidence.name()
     );
     Some(fold(&line, 4))
 }
 
-/// The delay each way; where the clocks do not allow to tell it, why, once.
-fn one_way_lines(phase: &PhaseReport, report: &QualityReport) -> Vec<String> {
-    let is_first = report
-        .phases
-        .first()
-        .is_some_and(|first| first.load == phase.load);
-    let reasons = phase
-        .one_way
-        .iter()
-        .filter_map(|way| way.cannot_tell.as_ref());
-    if let Some(reason) = reasons.clone().next() {
-        return if is_first {
-            vec![fold(
-                &format!("delay each way: cannot tell, because {reason}"),
-                4,
-            )]
-        } else {
-            Vec::new()
-        };
+/// The median delay each way in each phase; where the clocks do not allow to tell it, why.
+fn one_way_line(report: &QualityReport) -> Option<String> {
+    let ways = || report.phases.iter().flat_map(|phase| &phase.one_way);
+    if let Some(reason) = ways().find_map(|way| way.cannot_tell.as_ref()) {
+        let line = format!("delay each way: cannot tell, because {reason}");
+        return Some(fold(&line, 4));
     }
-    let each: Vec<String> = phase
-        .one_way
-        .iter()
+    let each = report.phases.iter().map(|phase| {
+        let ways: Vec<String> = phase
+            .one_way
+            .iter()
+            .map(|way| format!("{} {}", way.direction.name(), ms(way.p50_us)))
+            .collect();
+        format!("{} {}", phase.load.name(), ways.join(" "))
+    });
+    let each: Vec<String> = each.collect();
+    let line = format!("delay each way, median in ms: {}", each.join("; "));
+    (!each.is_empty()).then(|| fold(&line, 4))
+}
+
+/// The percentiles of the delay each way in a phase; `None` where they cannot be told.
+fn one_way_percentiles(phase: &PhaseReport) -> Option<String> {
+    let told = phase.one_way.iter().filter(|way| way.cannot_tell.is_none());
+    let each: Vec<String> = told
         .map(|way| {
             format!(
-                "{} p50 {} p95 {} max {}",
+                "{} p50 {} p95 {} p99 {} max {}",
                 way.direction.name(),
                 ms(way.p50_us),
                 ms(way.p95_us),
+                ms(way.p99_us),
                 ms(way.max_us)
             )
         })
         .collect();
-    let line = format!(
-        "delay each way in ms, {}: {}",
-        phase.load.name(),
-        each.join(", ")
-    );
-    vec![fold(&line, 4)]
+    let name = phase.load.name();
+    let line = format!("delay each way in ms, {name}: {}", each.join(", "));
+    (!each.is_empty()).then(|| fold(&line, 4))
 }
 
 /// Every probe of a phase.
