@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The time between two readings at the beginning of a test.
-const FIRST_STEP: Duration = Duration::from_millis(100);
+const FIRST_STEP: Duration = Duration::from_millis(50);
 /// The maximum number of readings kept. When there are more, every other one is dropped and the time between them doubles.
 const MAX_READINGS: usize = 1000;
 
@@ -18,8 +18,8 @@ pub struct ArrivalReading {
     pub bytes: u64,
 }
 
-/// Readings of the payload that arrived in one direction, over all its flows: one every 100 ms, and in tests of more than
-/// 100 s correspondingly fewer.
+/// Readings of the payload that arrived in one direction, over all its flows: one every 50 ms, and in tests of more than
+/// 50 s correspondingly fewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivalSeries {
     /// The direction.
@@ -124,12 +124,12 @@ impl ArrivalRate {
 mod tests {
     use super::*;
 
-    /// A series of readings 100 ms apart, each with 1000 bytes more.
+    /// A series of readings 50 ms apart, each with 1000 bytes more.
     fn series(readings: u64) -> ArrivalSeries {
         let mut series = ArrivalSeries::new(Direction::Up);
         for nth in 1..=readings {
             series.record(ArrivalReading {
-                at_ns: nth * 100_000_000,
+                at_ns: nth * 50_000_000,
                 bytes: nth * 1000,
             });
         }
@@ -137,11 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn ten_seconds_have_a_hundred_rates() {
-        let rates = series(100).rates(0.0, 10.0);
+    fn five_seconds_have_a_hundred_rates() {
+        let rates = series(100).rates(0.0, 5.0);
         assert_eq!(rates.len(), 100);
-        assert!(rates.iter().all(|rate| (rate.bps() - 80_000.0).abs() < 1.0));
-        assert_eq!(series(100).rates(1.0, 9.0).len(), 80);
+        assert!(
+            rates
+                .iter()
+                .all(|rate| (rate.bps() - 160_000.0).abs() < 1.0)
+        );
+        assert_eq!(series(100).rates(0.5, 4.5).len(), 80);
     }
 
     #[test]
@@ -150,11 +154,15 @@ mod tests {
             let series = series(readings);
             assert!((500..=MAX_READINGS).contains(&series.readings.len()));
             let rates = series.rates(0.0, f64::INFINITY);
-            assert!(rates.iter().all(|rate| (rate.bps() - 80_000.0).abs() < 1.0));
+            assert!(
+                rates
+                    .iter()
+                    .all(|rate| (rate.bps() - 160_000.0).abs() < 1.0)
+            );
             let bytes: u64 = rates.iter().map(|rate| rate.bytes).sum();
             let last = series.readings.last().unwrap();
             assert_eq!(bytes, last.bytes);
-            assert!(last.at_ns + series.step_ns > readings * 100_000_000);
+            assert!(last.at_ns + series.step_ns > readings * 50_000_000);
             assert!(series.is_plausible(readings * 1000));
         }
     }
@@ -163,12 +171,12 @@ mod tests {
     fn a_reading_that_is_late_does_not_delay_those_after_it() {
         let mut series = series(1);
         series.record(ArrivalReading {
-            at_ns: 570_000_000,
+            at_ns: 520_000_000,
             bytes: 5000,
         });
-        assert_eq!(series.due_ns(), 600_000_000);
+        assert_eq!(series.due_ns(), 550_000_000);
         series.record(ArrivalReading {
-            at_ns: 580_000_000,
+            at_ns: 540_000_000,
             bytes: 5100,
         });
         assert_eq!(series.readings.len(), 3);

@@ -1,5 +1,6 @@
 //! The host at one end of a test, and the resources that end used.
 
+use crate::lab_link::LabLink;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct Host {
     pub speed_mbps: Option<u32>,
     /// Its driver.
     pub driver: Option<ExternalText>,
+    /// The link of a lab behind it, where it belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lab_link: Option<Box<LabLink>>,
     /// Its queueing discipline.
     pub qdisc: Option<ExternalText>,
     /// Its offloads that are enabled.

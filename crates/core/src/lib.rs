@@ -10,6 +10,7 @@ pub mod event;
 pub mod framing;
 pub mod host;
 pub mod interval;
+pub mod lab_link;
 pub mod link;
 pub mod loss;
 pub mod plan;

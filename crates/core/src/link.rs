@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::host::Host;
+use crate::plan::Direction;
 use crate::units::BitRate;
 
 /// The drivers of interfaces without a physical link.
@@ -17,6 +18,8 @@ pub enum LinkRateSource {
     Given,
     /// The speed that the slower interface reports.
     Interface,
+    /// The lab whose link connects the two hosts.
+    Lab,
 }
 
 impl LinkRateSource {
@@ -26,6 +29,7 @@ impl LinkRateSource {
         match self {
             Self::Given => "given",
             Self::Interface => "the interface's speed",
+            Self::Lab => "the lab's link",
         }
     }
 }
@@ -63,8 +67,9 @@ impl UnknownLinkRate {
 
 /// The rate of the link between two hosts with its source, or the reason why it is unknown.
 ///
-/// A `given` rate precedes the speeds of the interfaces, of which the lower one counts. A virtual interface has no speed of
-/// its own: veth reports 10 Gbit/s whatever its rate is.
+/// A `given` rate precedes all others. A link of a lab that connects the two hosts has the rate of the `direction`. Otherwise it is
+/// the speed of the interfaces, of which the lower one counts. A virtual interface has no speed of its own: veth reports 10 Gbit/s
+/// whatever its rate is.
 ///
 /// # Errors
 ///
@@ -74,12 +79,19 @@ pub fn link_rate(
     client: &Host,
     server: &Host,
     loopback: bool,
+    direction: Direction,
 ) -> Result<(BitRate, LinkRateSource), UnknownLinkRate> {
     if let Some(rate) = given {
         return Ok((rate, LinkRateSource::Given));
     }
     if loopback {
         return Err(UnknownLinkRate::Loopback);
+    }
+    if let (Some(here), Some(there)) = (&client.lab_link, &server.lab_link)
+        && here.is_same_link(there)
+        && let Some(rate) = here.rate(direction)
+    {
+        return Ok((rate, LinkRateSource::Lab));
     }
     let is_virtual = |host: &Host| {
         host.driver
@@ -133,20 +145,47 @@ mod tests {
             ..Host::default()
         };
         let (fast, slow) = (host(Some(10_000), None), host(Some(100), None));
-        let rate =
-            |given, loopback| link_rate(given, &fast, &slow, loopback).map(|(rate, _)| rate.bps());
+        let rate = |given, loopback| {
+            link_rate(given, &fast, &slow, loopback, Direction::Up).map(|(rate, _)| rate.bps())
+        };
         assert_eq!(rate(None, false), Ok(100_000_000));
         assert_eq!(rate(Some(BitRate::from_bps(7)), true), Ok(7));
         assert_eq!(rate(None, true), Err(UnknownLinkRate::Loopback));
         let veth = host(Some(10_000), Some("veth"));
         assert_eq!(
-            link_rate(None, &veth, &slow, false),
+            link_rate(None, &veth, &slow, false, Direction::Up),
             Err(UnknownLinkRate::Virtual)
         );
         let no_speed = host(None, None);
         assert_eq!(
-            link_rate(None, &no_speed, &no_speed, false),
+            link_rate(None, &no_speed, &no_speed, false, Direction::Up),
             Err(UnknownLinkRate::NotReported)
+        );
+    }
+    #[test]
+    fn the_link_of_a_lab_counts_where_it_connects_the_two_hosts() {
+        use crate::lab_link::LabLink;
+        let host = |lab: &str, out_bps, in_bps| Host {
+            driver: Some(ExternalText::from("tun")),
+            lab_link: Some(Box::new(LabLink {
+                lab: lab.into(),
+                link: 1,
+                out_bps,
+                in_bps,
+            })),
+            ..Host::default()
+        };
+        let client = host("a", Some(5_000_000), Some(20_000_000));
+        let server = host("a", Some(20_000_000), Some(5_000_000));
+        let rate = |server, direction| {
+            link_rate(None, &client, server, false, direction).map(|(rate, _)| rate.bps())
+        };
+        assert_eq!(rate(&server, Direction::Up), Ok(5_000_000));
+        assert_eq!(rate(&server, Direction::Down), Ok(20_000_000));
+        let elsewhere = host("b", Some(20_000_000), Some(5_000_000));
+        assert_eq!(
+            rate(&elsewhere, Direction::Up),
+            Err(UnknownLinkRate::Virtual)
         );
     }
 }

@@ -219,6 +219,12 @@ impl PredictionCheck {
         Self::new(prediction, observed)
     }
 
+    /// `true` when the prediction is compared as an upper bound, which says nothing of how far below it an observation lies.
+    #[must_use]
+    pub fn is_upper_bound(&self) -> bool {
+        self.prediction.tolerance.below >= 1.0
+    }
+
     /// The same with the reason of a difference beyond the tolerance; `why` is called only for one.
     #[must_use]
     pub fn because(mut self, why: impl FnOnce(&Self) -> String) -> Self {
@@ -236,11 +242,19 @@ impl fmt::Display for PredictionCheck {
             detail,
             ..
         } = &self.prediction;
-        write!(f, "{}", self.prediction.unit_value())?;
+        let at_most = if self.is_upper_bound() {
+            "at most "
+        } else {
+            ""
+        };
+        write!(f, "{at_most}{}", self.prediction.unit_value())?;
         if !detail.is_empty() {
             write!(f, ", {detail}")?;
         }
         write!(f, "; observed {}", UnitValue::new(self.observed, *unit))?;
+        if self.is_upper_bound() && self.holds {
+            return f.write_str(", which is below that");
+        }
         if let Some(difference) = self.difference {
             write!(f, ", {}", RelativeDifference(difference))?;
         }
@@ -315,7 +329,12 @@ mod tests {
 
     #[test]
     fn an_observation_below_an_upper_bound_agrees_with_it() {
-        assert!(PredictionCheck::with_upper_bound(prediction(1e7), 1.0).holds);
+        let below = PredictionCheck::with_upper_bound(prediction(1e7), 1e6);
+        assert!(below.holds);
+        assert_eq!(
+            below.to_string(),
+            "at most 10 Mbit/s, bound by the wire; observed 1 Mbit/s, which is below that"
+        );
         assert!(!PredictionCheck::with_upper_bound(prediction(1e7), 1.1e7).holds);
     }
 

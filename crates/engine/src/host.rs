@@ -40,6 +40,10 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
             .as_ref()
             .and_then(|device| device.driver.clone())
             .map(Into::into),
+        lab_link: device
+            .as_ref()
+            .and_then(|device| device.alias.as_ref()?.parse().ok())
+            .map(Box::new),
         qdisc: device
             .as_ref()
             .and_then(|device| device.qdisc.clone())

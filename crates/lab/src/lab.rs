@@ -23,6 +23,7 @@ use crate::processes;
 #[derive(Debug)]
 pub struct Lab {
     pub(crate) name: String,
+    pub(crate) id: String,
     pub(crate) topology: Topology,
     /// The namespace of each node; `None` for switches and hubs.
     pub(crate) hosts: Vec<Option<HostNamespace>>,
@@ -60,6 +61,7 @@ impl Lab {
         })?;
         let mut lab = Self {
             name: identity.name.to_owned(),
+            id: identity.id.to_owned(),
             topology: topology.clone(),
             hosts: Vec::with_capacity(topology.nodes.len()),
             emulator: None,
@@ -79,6 +81,9 @@ impl Lab {
                     lab.create_emulated_interfaces(link, &mut devices)?;
                 }
             }
+        }
+        for link in 0..topology.links.len() {
+            lab.write_aliases(link);
         }
         lab.assign_addresses()?;
         lab.add_routes()?;

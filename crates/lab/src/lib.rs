@@ -16,6 +16,7 @@ mod emulator;
 mod error;
 mod host;
 mod identity;
+mod interface_alias;
 mod kernel_link;
 mod lab;
 mod lateness;

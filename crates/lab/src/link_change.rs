@@ -43,6 +43,7 @@ impl Lab {
                     Setting::Delay(delay) => changed.delay = Some(delay),
                     Setting::Loss(loss) => changed.loss = Some(loss),
                 }
+                self.write_aliases(from.link);
             }
         }
         Ok(())

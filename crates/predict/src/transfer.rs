@@ -334,10 +334,10 @@ mod tests {
             (6, 630)
         );
         assert_eq!(format!("{:.1} ms", time_taken.rest_s * 1e3), "7.5 ms");
-        assert_eq!(format!("{:.4} s", time_taken.total_s), "0.2875 s");
+        assert_eq!(format!("{:.4} s", time_taken.total_s), "287.5 ms");
         let all = predict_transfer(&parameters());
         let of = |name: &str| all.iter().find(|one| one.name == name).unwrap();
-        assert_eq!(of("tcp_time").unit_value().to_string(), "0.2875 s");
+        assert_eq!(of("tcp_time").unit_value().to_string(), "287.5 ms");
         assert_eq!(of("tcp_time").binding.as_deref(), Some("slow_start"));
         assert_eq!(format!("{:.1}", of("tcp_mean_goodput").value / 1e6), "27.8");
         assert!(of("tcp_time").explanation[1].contains("630 of 691 segments"));

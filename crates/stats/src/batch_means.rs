@@ -77,6 +77,13 @@ pub struct BatchMeans {
 /// and autoregression-adjusted batch-means procedure for simulation analysis", 2011.
 #[must_use]
 pub fn batch_means(values: &[f64], confidence: f64) -> Option<BatchMeans> {
+    batch_means_from(values, 1, confidence)
+}
+
+/// The same, of a series in which values closer together than `min_batch` are known to make up for one another. There are at least ten
+/// batches, or three in a series of fewer than 40 values, however large `min_batch` is.
+#[must_use]
+pub fn batch_means_from(values: &[f64], min_batch: usize, confidence: f64) -> Option<BatchMeans> {
     const MAX_CORRELATION: f64 = 0.2;
     const MIN_BATCHES: usize = 10;
     const MIN_EFFECTIVE_SIZE: f64 = 40.0;
@@ -89,7 +96,7 @@ pub fn batch_means(values: &[f64], confidence: f64) -> Option<BatchMeans> {
         None => MIN_EFFECTIVE_SIZE,
     };
     let mut widest: Option<BatchMeans> = None;
-    let mut batch_size = 1;
+    let mut batch_size = min_batch.min(n / min_batches).max(1);
     while n / batch_size >= min_batches {
         let batches = n / batch_size;
         let lag1 = lag1(&all.means(batches));

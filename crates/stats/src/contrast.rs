@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::critical::two_sided_t;
 use crate::drift::{Drift, TimedValue};
 use crate::estimate::Estimate;
-use crate::mean::mean_interval;
+use crate::mean::mean_of_trials;
 use crate::special::student_two_sided;
 use crate::two_sample::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, welch};
 use crate::welford::Welford;
@@ -39,7 +39,7 @@ impl SideSummary {
         let mean = statistics.mean()?;
         Some(Self {
             n: statistics.n(),
-            mean: mean_interval(&values, confidence).unwrap_or_else(|| Estimate::single(mean)),
+            mean: mean_of_trials(&values, confidence).unwrap_or_else(|| Estimate::single(mean)),
             sd: statistics.sd(),
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),

@@ -19,6 +19,8 @@ pub enum IntervalMethod {
     RatioT,
     /// Wilson's score interval for a proportion.
     Wilson,
+    /// The minimum and the maximum of fewer than five trials, too few for an interval, at confidence zero.
+    Range,
     /// A single value, which has no interval: low and high are the value, at confidence zero.
     SingleValue,
 }

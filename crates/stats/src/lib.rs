@@ -24,7 +24,8 @@ pub mod warm_up;
 pub mod welford;
 
 pub use batch_means::{
-    BatchMeans, batch_means, effective_sample_size, fixed_batch_means, interval_inflation, lag1,
+    BatchMeans, batch_means, batch_means_from, effective_sample_size, fixed_batch_means,
+    interval_inflation, lag1,
 };
 pub use clock::{ClockEstimate, OffsetAndRtt, offset_and_rtt};
 pub use contrast::{
@@ -35,7 +36,9 @@ pub use critical::{normal_quantile, student_t_quantile};
 pub use drift::{Drift, RunOrder, TimedValue};
 pub use estimate::{Estimate, IntervalMethod};
 pub use histogram::{HistogramBucket, LatencyHistogram};
-pub use mean::{mean_interval, prediction_interval, runs_needed};
+pub use mean::{
+    MIN_TRIALS_OF_INTERVAL, mean_interval, mean_of_trials, prediction_interval, runs_needed,
+};
 pub use proportion::{exact_upper, wilson};
 pub use quantile::{
     DistributionSummary, QuantileRanks, correct_coordinated_omission, nearest_rank, quantile_ranks,

@@ -19,6 +19,31 @@ pub fn mean_interval(results: &[f64], confidence: f64) -> Option<Estimate> {
     )
 }
 
+/// The number of trials below which their minimum and maximum are given instead of an interval: with one to three degrees of freedom
+/// Student's t is 12.7 to 3.2, and the interval says more about t than about the results.
+pub const MIN_TRIALS_OF_INTERVAL: usize = 5;
+
+/// The mean of independent trials: with its interval at `confidence` of five or more, with the minimum and the maximum of fewer, and
+/// alone of one. `None` without trials, or when one is not finite.
+#[must_use]
+pub fn mean_of_trials(results: &[f64], confidence: f64) -> Option<Estimate> {
+    let statistics: Welford = results.iter().collect();
+    let mean = statistics.mean().filter(|mean| mean.is_finite())?;
+    match results.len() {
+        0 => None,
+        1 => Some(Estimate::single(mean)),
+        n if n < MIN_TRIALS_OF_INTERVAL => Some(Estimate {
+            mean,
+            low: results.iter().copied().fold(f64::INFINITY, f64::min),
+            high: results.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            confidence: 0.0,
+            n: n as u64,
+            method: IntervalMethod::Range,
+        }),
+        _ => mean_interval(results, confidence),
+    }
+}
+
 /// The mean of independent results with the interval in which the next result will lie, at `confidence`.
 ///
 /// `mean ± t(n-1) · s · √(1 + 1/n)`. `None` for fewer than two results or a confidence outside 0 to 1.
@@ -82,6 +107,20 @@ mod tests {
     use super::*;
     use crate::critical::normal_quantile;
     use proptest::prelude::*;
+
+    #[test]
+    fn fewer_than_five_trials_have_their_minimum_and_maximum() {
+        let few = mean_of_trials(&[2.0, 4.0, 3.0], 0.95).unwrap();
+        assert_eq!((few.mean, few.low, few.high), (3.0, 2.0, 4.0));
+        assert_eq!((few.confidence, few.n), (0.0, 3));
+        assert_eq!(few.method, IntervalMethod::Range);
+        let five = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(mean_of_trials(&five, 0.95), mean_interval(&five, 0.95));
+        let one = mean_of_trials(&[7.0], 0.95).unwrap();
+        assert_eq!(one, Estimate::single(7.0));
+        assert_eq!(mean_of_trials(&[], 0.95), None);
+        assert_eq!(mean_of_trials(&[1.0, f64::NAN], 0.95), None);
+    }
 
     #[test]
     fn an_interval_clamped_to_its_range_keeps_its_mean() {

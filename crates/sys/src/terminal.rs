@@ -1,8 +1,8 @@
-//! The echo of a terminal's input.
+//! Terminals: the echo of their input, and their width.
 
 use std::os::fd::AsFd;
 
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Calls `reading` with the terminal's echo off; just calls it where `terminal` is not a terminal.
 ///
@@ -19,6 +19,14 @@ pub fn without_echo<T>(terminal: impl AsFd, reading: impl FnOnce() -> T) -> T {
     read
 }
 
+/// The columns of a terminal; `None` where it is none, or does not know.
+///
+/// Source: ioctl_tty(2), `TIOCGWINSZ`.
+pub fn columns(terminal: impl AsFd) -> Option<u16> {
+    let size = tcgetwinsize(&terminal).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +36,11 @@ mod tests {
     fn input_that_is_not_a_terminal_is_read_too() {
         let (reader, _writer) = io::pipe().unwrap();
         assert_eq!(without_echo(&reader, || 7), 7);
+    }
+
+    #[test]
+    fn a_pipe_has_no_columns() {
+        let (reader, _writer) = io::pipe().unwrap();
+        assert_eq!(columns(&reader), None);
     }
 }

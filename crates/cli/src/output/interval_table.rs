@@ -1,7 +1,7 @@
 //! The rows of the interval table.
 
 use super::text::{bits, bytes, time_us};
-use caudal_core::interval::{FlowInterval, Interval, IntervalRow};
+use caudal_core::interval::{FlowInterval, Interval, IntervalRow, TcpInterval, UdpInterval};
 use caudal_core::plan::{Direction, Transport};
 
 /// The columns of the table.
@@ -87,7 +87,46 @@ pub fn sum(row: &IntervalRow, direction: Direction) -> Option<Interval> {
         bytes: Some(sum.bytes),
         goodput_bps: Some(sum.goodput_bps),
         omitted: first.omitted,
+        tcp: tcp_sum(row, direction),
+        udp: udp_sum(row, direction),
         ..Interval::default()
+    })
+}
+
+/// The TCP flows of a direction together: their windows and retransmissions, and the mean of their round-trip times. `None` for a value
+/// that one of them does not have.
+fn tcp_sum(row: &IntervalRow, direction: Direction) -> Option<TcpInterval> {
+    let flows = row.of_direction(direction);
+    let flows: Vec<TcpInterval> = flows.map(|one| one.interval.tcp).collect::<Option<_>>()?;
+    let sum = |value: fn(&TcpInterval) -> Option<u64>| flows.iter().map(value).sum::<Option<u64>>();
+    let rtts: Option<u64> = flows.iter().map(|tcp| tcp.rtt_us.map(u64::from)).sum();
+    let mean = |total: u64| u32::try_from(total / flows.len() as u64).ok();
+    Some(TcpInterval {
+        rtt_us: rtts.and_then(mean),
+        min_rtt_us: flows.iter().filter_map(|tcp| tcp.min_rtt_us).min(),
+        cwnd_bytes: sum(|tcp| tcp.cwnd_bytes),
+        retransmitted_bytes: sum(|tcp| tcp.retransmitted_bytes),
+        retransmits: sum(|tcp| tcp.retransmits),
+        delivery_rate_bps: sum(|tcp| tcp.delivery_rate_bps),
+        ..TcpInterval::default()
+    })
+}
+
+/// The datagrams of all flows of a direction, and the mean of their jitters. `None` for a value that one of them does not have.
+fn udp_sum(row: &IntervalRow, direction: Direction) -> Option<UdpInterval> {
+    let flows = row.of_direction(direction);
+    let flows: Vec<UdpInterval> = flows.map(|one| one.interval.udp).collect::<Option<_>>()?;
+    let sum = |value: fn(&UdpInterval) -> Option<u64>| flows.iter().map(value).sum::<Option<u64>>();
+    let jitter: Option<f64> = flows.iter().map(|udp| udp.jitter_rfc3550_us).sum();
+    Some(UdpInterval {
+        datagrams: sum(|udp| udp.datagrams),
+        lost: flows.iter().map(|udp| udp.lost).sum(),
+        duplicate: sum(|udp| udp.duplicate),
+        reordered: sum(|udp| udp.reordered),
+        late: sum(|udp| udp.late),
+        corrupt: sum(|udp| udp.corrupt),
+        socket_drops: sum(|udp| udp.socket_drops),
+        jitter_rfc3550_us: jitter.map(|total| total / flows.len() as f64),
     })
 }
 
@@ -226,5 +265,37 @@ mod tests {
                 assert!(line.contains(" *down"), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn the_sum_of_datagram_flows_has_their_losses_and_their_mean_jitter() {
+        use caudal_core::plan::PlannedFlow;
+        let flow = |id, lost, jitter_us| FlowInterval {
+            flow: PlannedFlow {
+                id,
+                direction: Direction::Up,
+            },
+            interval: Interval {
+                end_s: 1.0,
+                bytes: Some(1_000_000),
+                goodput_bps: Some(8e6),
+                udp: Some(UdpInterval {
+                    lost: Some(lost),
+                    reordered: Some(2),
+                    jitter_rfc3550_us: Some(jitter_us),
+                    ..UdpInterval::default()
+                }),
+                ..Interval::default()
+            },
+        };
+        let row = IntervalRow {
+            flows: vec![flow(0, 3, 10.0), flow(1, 4, 30.0)],
+        };
+        let sum = sum(&row, Direction::Up).unwrap().udp.unwrap();
+        assert_eq!((sum.lost, sum.reordered), (Some(7), Some(4)));
+        assert_eq!(sum.jitter_rfc3550_us, Some(20.0));
+        let lines = row_lines(&row, Detail::Usual, FlowRows::SumOnly);
+        assert!(lines[0].contains(" 7 "), "{lines:?}");
+        assert!(lines[0].ends_with("20 µs"), "{lines:?}");
     }
 }

@@ -1,5 +1,6 @@
-//! Quantities and lines as text for people, in at most 80 columns.
+//! Quantities and lines as text for people, folded to the width of the terminal.
 
+use super::width::{USUAL_WIDTH, columns};
 use caudal_core::quantity::Unit;
 use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
@@ -7,8 +8,8 @@ use std::borrow::Cow;
 use textwrap::{WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The width text is folded to.
-pub const WIDTH: usize = 80;
+/// The width that tables are fitted to.
+pub const WIDTH: usize = USUAL_WIDTH;
 
 /// The text of a rate in bit/s.
 #[must_use]
@@ -34,15 +35,21 @@ pub fn percent(share: f64) -> String {
     Unit::Share.show(share)
 }
 
-/// Folds a line to [`WIDTH`] columns at blanks, later lines indented by `indent`. A word longer than a line stays whole.
+/// Folds a line to the width of the terminal at blanks, later lines indented by `indent`; not at all in a pipe. A word longer than a
+/// line stays whole, and so do a value and its unit.
 #[must_use]
 pub fn fold(line: &str, indent: usize) -> String {
+    fold_to(columns().unwrap_or(usize::MAX), line, indent)
+}
+
+/// The same, to a width in columns.
+fn fold_to(width: usize, line: &str, indent: usize) -> String {
     let lead = " ".repeat(line.len() - line.trim_start().len());
     let indent = " ".repeat(indent);
-    let options = wrapping(WIDTH)
+    let options = wrapping(width)
         .initial_indent(&lead)
         .subsequent_indent(&indent);
-    textwrap::fill(&single_spaced(line), options)
+    textwrap::fill(&single_spaced(line), options).replace(NO_BREAK, " ")
 }
 
 /// The lines of a text, each of at most `width` columns unless a single word is longer.
@@ -51,7 +58,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let text = single_spaced(text);
     let lines = textwrap::wrap(&text, wrapping(width)).into_iter();
     lines
-        .map(Cow::into_owned)
+        .map(|line| line.replace(NO_BREAK, " "))
         .filter(|line| !line.is_empty())
         .collect()
 }
@@ -66,7 +73,9 @@ pub fn indented(text: &str, first: &str, others: &str) -> Vec<String> {
         .subsequent_indent(others)
         .break_words(true);
     let lines = textwrap::wrap(&text, options).into_iter();
-    lines.map(|line| line.trim_end().to_owned()).collect()
+    lines
+        .map(|line| line.trim_end().replace(NO_BREAK, " "))
+        .collect()
 }
 
 /// The text, truncated to `max` columns with an ellipsis at its end.
@@ -87,8 +96,50 @@ pub fn truncated(text: &str, max: usize) -> Cow<'_, str> {
     format!("{}…", text[..end].trim_end()).into()
 }
 
+/// A blank at which no line is broken, U+00A0.
+const NO_BREAK: &str = "\u{a0}";
+
+/// The words of a text with a blank between each two, and no break within a value and its unit.
 fn single_spaced(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut joined = String::with_capacity(text.len());
+    let mut before = "";
+    for word in text.split_whitespace() {
+        if !before.is_empty() {
+            joined += if is_value(before) && is_unit(word) {
+                NO_BREAK
+            } else {
+                " "
+            };
+        }
+        joined += word;
+        before = word;
+    }
+    joined
+}
+
+/// `true` for a word that ends in a number.
+fn is_value(word: &str) -> bool {
+    word.ends_with(|c: char| c.is_ascii_digit())
+}
+
+/// `true` for a unit, with the punctuation after it.
+fn is_unit(word: &str) -> bool {
+    const UNITS: [&str; 11] = [
+        "%",
+        "B",
+        "s",
+        "ns",
+        "µs",
+        "ms",
+        "min",
+        "h",
+        "bit/s",
+        "datagrams",
+        "segments",
+    ];
+    let word = word.trim_end_matches([',', ';', '.', ':', ')']);
+    let without_prefix = word.strip_prefix(['k', 'M', 'G', 'T']).unwrap_or(word);
+    UNITS.contains(&word) || matches!(without_prefix, "B" | "bit/s" | "iB")
 }
 
 /// Lines are filled one after another and broken at blanks only.
@@ -115,14 +166,28 @@ mod tests {
 
     #[test]
     fn long_lines_are_folded_at_words() {
-        let folded = fold(&"word ".repeat(40), 4);
-        assert!(folded.lines().all(|line| line.chars().count() <= WIDTH));
+        let folded = fold_to(80, &"word ".repeat(40), 4);
+        assert!(folded.lines().all(|line| line.chars().count() <= 80));
         assert!(
             folded
                 .lines()
                 .skip(1)
                 .all(|line| line.starts_with("    word"))
         );
+    }
+
+    #[test]
+    fn nothing_is_broken_within_a_value_and_its_unit() {
+        let line = "a rate of 9.28 Mbit/s, 5 ± 3 ms, 12 %; 2 kB of 7 KiB";
+        for width in 8..60 {
+            let folded = fold_to(width, line, 2);
+            for whole in ["9.28 Mbit/s,", "3 ms,", "12 %;", "2 kB", "7 KiB"] {
+                assert!(folded.contains(whole), "{width}: {folded}");
+            }
+            assert!(!folded.contains(NO_BREAK));
+        }
+        let values: Vec<String> = wrap("about 12 Mbit/s", 7);
+        assert_eq!(values, ["about", "12 Mbit/s"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::json_lines::JsonLines;
 use super::progress::Progress;
 use super::quality::{self, QualityProgress};
 use super::round_trips;
+use super::run_table::{RunGoal, RunResults, RunTable};
 use super::search_table;
 use super::sink::{self, Sink, Sinks};
 use super::table::IntervalTable;
@@ -81,6 +82,18 @@ impl Views {
     pub fn note(&mut self, line: &str) {
         if !self.text.form.quiet {
             self.text.sink.line(line);
+        }
+    }
+
+    /// Shows a row for each of several runs from now on, instead of their intervals; beside them where every detail is shown.
+    pub fn begin_runs(&mut self, goal: RunGoal, confidence: f64) {
+        self.text.runs = Some(RunTable::new(goal, confidence));
+    }
+
+    /// Shows the row of a run that has ended.
+    pub fn run_ended(&mut self, number: u32, results: &[RunResults]) {
+        if let Some(runs) = self.text.runs.as_mut().filter(|_| !self.text.form.quiet) {
+            runs.row(&mut self.text.sink, number, results);
         }
     }
 
@@ -183,6 +196,8 @@ struct TextView {
     table: Option<IntervalTable>,
     progress: Option<Progress>,
     quality: Option<QualityProgress>,
+    /// The table of several runs, where there are several.
+    runs: Option<RunTable>,
     has_search_header: bool,
     /// The closing block, once it was shown.
     result: String,
@@ -196,9 +211,15 @@ impl TextView {
             table: None,
             progress: None,
             quality: None,
+            runs: None,
             has_search_header: false,
             result: String::new(),
         }
+    }
+
+    /// `true` when each of several runs is one row.
+    fn shows_runs_only(&self) -> bool {
+        self.runs.is_some() && self.form.detail == Detail::Usual
     }
 
     fn end_rewriting(&mut self) {
@@ -210,6 +231,9 @@ impl TextView {
         }
         if let Some(mut quality) = self.quality.take() {
             quality.end(&mut self.sink);
+        }
+        if let Some(runs) = &mut self.runs {
+            runs.end(&mut self.sink);
         }
     }
 
@@ -256,18 +280,20 @@ impl View for TextView {
                     Ok(Plan::Echo(plan)) if self.sink.is_terminal() => {
                         self.progress = Some(Progress::new(plan.sizes.len(), plan.clients));
                     }
-                    Ok(plan) if plan.bulk().is_some() => {
+                    Ok(plan) if plan.bulk().is_some() && !self.shows_runs_only() => {
                         self.table = Some(IntervalTable::new(&self.sink, &plan, self.form.detail));
                     }
                     _ => {}
                 }
             }
             Event::Interval { flows, .. } => {
+                let row = IntervalRow {
+                    flows: flows.clone(),
+                };
                 if let Some(table) = &mut self.table {
-                    let row = IntervalRow {
-                        flows: flows.clone(),
-                    };
                     table.row(&mut self.sink, &row);
+                } else if let Some(runs) = &mut self.runs {
+                    runs.live(&mut self.sink, &row);
                 }
             }
             Event::Quality { interval } => {

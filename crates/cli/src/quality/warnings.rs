@@ -3,6 +3,7 @@
 use super::measured::QualityMeasured;
 use super::phase_run::PhaseRun;
 use caudal_core::plan::PhaseLoad;
+use caudal_core::summary::DirectionSummary;
 use caudal_core::warning::{Warning, WarningCode};
 
 /// Bits that the probes take of a second, each way: UDP every 20 ms, TCP every 100 ms, five new connections.
@@ -61,7 +62,7 @@ fn probes_as_load(measured: &QualityMeasured<'_>) -> Option<Warning> {
         .filter(|phase| phase.plan.load != PhaseLoad::Idle);
     let slowest = loads
         .flat_map(|phase| &phase.measurements.directions)
-        .filter_map(|direction| direction.goodput_mean())
+        .filter_map(DirectionSummary::goodput_mean)
         .fold(f64::INFINITY, f64::min);
     (PROBES_BPS > MAX_PROBE_SHARE * slowest).then(|| {
         Warning::new(

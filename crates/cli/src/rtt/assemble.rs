@@ -96,9 +96,22 @@ fn predictions(measured: &Measured<'_>) -> Vec<PredictionCheck> {
         args, peer, echo, ..
     } = measured;
     let (client, server) = (&peer.client, &peer.server);
-    let Ok((rate, source)) = link_rate(args.link_rate, client, server, peer.is_loopback()) else {
+    let rate_of = |direction| {
+        link_rate(
+            args.link_rate,
+            client,
+            server,
+            peer.is_loopback(),
+            direction,
+        )
+    };
+    let (Ok((rate, source)), Ok((back, _))) = (rate_of(Direction::Up), rate_of(Direction::Down))
+    else {
         return Vec::new();
     };
+    if rate != back {
+        return Vec::new();
+    }
     let framing = Framing {
         mtu: link_mtu(client, server),
         ip: peer.ip_version(),

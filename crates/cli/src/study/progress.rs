@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_experiment::{Case, FlowKindFile, METRICS, Metric, MetricSubject};
-use caudal_stats::mean_interval;
+use caudal_stats::mean_of_trials;
 use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -249,7 +249,7 @@ fn metric_text(case: &Case, metric: &str, values: &[f64], confidence: f64) -> Op
     let unit = unit(case, metric)?;
     let (subject, name) = metric.rsplit_once('.')?;
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let value = mean_interval(values, confidence)
+    let value = mean_of_trials(values, confidence)
         .filter(|_| values.len() > 1)
         .map_or_else(
             || unit.show(mean),

@@ -3,10 +3,10 @@
 use super::plan::Settings;
 use super::recorder::RecordedRun;
 use crate::exit::{Exit, Failure};
+use crate::output::run_table::RunResults;
 use crate::output::text;
 use crate::peer::CommandPeer;
 use caudal_core::event::CutShort;
-use caudal_core::plan::Direction;
 use caudal_core::run::{DirectionRepeats, Repeat, RepeatDirection, Run, Summary};
 use caudal_core::summary::over_repeats;
 use caudal_core::warning::{Warning, WarningCode};
@@ -25,7 +25,7 @@ pub(super) struct RunSet {
 }
 
 /// The mean goodput of each completed run, a direction.
-pub(super) fn goodputs(runs: &[RecordedRun]) -> Vec<(Direction, Vec<f64>)> {
+pub(super) fn goodputs(runs: &[RecordedRun]) -> Vec<RunResults> {
     let Some(first) = runs.first() else {
         return Vec::new();
     };
@@ -36,12 +36,15 @@ pub(super) fn goodputs(runs: &[RecordedRun]) -> Vec<(Direction, Vec<f64>)> {
         .iter()
         .enumerate()
         .map(|(at, direction)| {
-            let means = runs
+            let goodputs_bps = runs
                 .iter()
                 .filter(|run| run.bulk.is_complete())
                 .filter_map(|run| run.bulk.summary.directions.get(at)?.goodput_mean())
                 .collect();
-            (direction.direction, means)
+            RunResults {
+                direction: direction.direction,
+                goodputs_bps,
+            }
         })
         .collect()
 }
@@ -97,9 +100,9 @@ impl RunSet {
         }
         goodputs(&self.runs)
             .into_iter()
-            .map(|(direction, means)| DirectionRepeats {
-                direction,
-                goodput_bps: over_repeats(&means, confidence),
+            .map(|results| DirectionRepeats {
+                direction: results.direction,
+                goodput_bps: over_repeats(&results.goodputs_bps, confidence),
             })
             .collect()
     }

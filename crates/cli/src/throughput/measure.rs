@@ -6,6 +6,7 @@ use super::plan::Settings;
 use super::recorder::record;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
+use crate::output::run_table::RunGoal;
 use crate::output::text;
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
@@ -90,13 +91,13 @@ impl Runs {
         }
     }
 
-    /// The line before a run, where there are several.
-    fn title(&self, number: u32) -> Option<String> {
-        let total = match &self.rule {
-            Some(_) => String::new(),
-            None => format!(" of {}", self.max),
+    /// The goal of several runs; `None` of a single one.
+    fn goal(&self) -> Option<RunGoal> {
+        let goal = match &self.rule {
+            Some(rule) => RunGoal::Precision(rule.relative_error, self.max),
+            None => RunGoal::Count(self.max),
         };
-        (self.max > 1).then(|| format!("run {number}{total}"))
+        (self.max > 1).then_some(goal)
     }
 }
 
@@ -148,12 +149,12 @@ fn carry_out(
 ) -> Result<RunSet, Failure> {
     let runs = Runs::new(settings);
     let mut set = RunSet::default();
+    if let Some(goal) = runs.goal() {
+        views.begin_runs(goal, settings.output.confidence);
+    }
     for number in 1..=runs.max {
         if number > 1 && interrupt.count() > 0 {
             break;
-        }
-        if let Some(title) = runs.title(number) {
-            views.note(&title);
         }
         match record(peer, plan, settings, number, views) {
             Ok(run) => {
@@ -162,6 +163,7 @@ fn carry_out(
                 if !is_complete {
                     break;
                 }
+                views.run_ended(number, &goodputs(&set.runs));
             }
             Err(_) if settings.local.quit.load(Relaxed) => break,
             Err(error) if set.runs.is_empty() => return Err(error.into()),
@@ -174,7 +176,7 @@ fn carry_out(
         if let Some(rule) = &runs.rule {
             let verdicts: Vec<StopDecision> = goodputs(&set.runs)
                 .iter()
-                .map(|(_, means)| rule.decide(means))
+                .map(|results| rule.decide(&results.goodputs_bps))
                 .collect();
             let is_reached =
                 |verdict: &StopDecision| matches!(verdict, StopDecision::Reached { .. });

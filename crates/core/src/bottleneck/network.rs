@@ -121,18 +121,25 @@ fn limited_by_loss(
     );
     if readings.max_burst_share >= MIN_BURST_SHARE {
         let (rate_bps, deviation_s) = readings.at_losses.line()?;
-        return (deviation_s <= 2.0 * rtt_s + READING_S).then(|| {
-            LimitedBy::because(
-                Cause::Policer,
+        let bursts = format!("{lost}, up to {} at once", readings.max_burst_segments);
+        if deviation_s > 2.0 * rtt_s + READING_S {
+            return Some(LimitedBy::new(
                 Bottleneck::Network,
                 format!(
-                    "{lost}: up to {} segments lost at once, and what was delivered between losses keeps to {:.2} Mbit/s \
-                     (a policer, or a queue too short to be seen)",
-                    readings.max_burst_segments,
-                    rate_bps / 1e6
+                    "{bursts}; cannot tell a policer, a queue too short to be seen and random loss apart, because what was \
+                     delivered between losses keeps to no rate"
                 ),
-            )
-        });
+            ));
+        }
+        return Some(LimitedBy::because(
+            Cause::Policer,
+            Bottleneck::Network,
+            format!(
+                "{bursts}, and what was delivered between losses keeps to {:.2} Mbit/s (a policer, or a queue too short to \
+                 be seen)",
+                rate_bps / 1e6
+            ),
+        ));
     }
     let reno_bps = f64::from(last.mss.max(1)) * 8.0 / rtt_s.max(1e-6) * (1.5 / loss).sqrt();
     let goodput_bps = evidence.measured.goodput_bps();

@@ -37,6 +37,19 @@ pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
     LimitedBy::unknown("the sender did not report")
 }
 
+impl LimitedBy {
+    /// The same with the rate of the link as its cause, where the network limits it and nearly all that the link can carry arrived.
+    #[must_use]
+    pub fn at_share_of_link(self, ceiling_share: Option<f64>) -> Self {
+        let is_full = ceiling_share.is_some_and(|share| share >= FULL);
+        let cause = match (self.limit, self.cause) {
+            (Bottleneck::Network, None) if is_full => Some(Cause::LinkRate),
+            (_, cause) => cause,
+        };
+        Self { cause, ..self }
+    }
+}
+
 /// The bottleneck of a direction by the loss location of its datagrams.
 ///
 /// `None` when nearly all that was sent arrived.
@@ -127,6 +140,18 @@ mod tests {
         });
         assert_eq!(damaged, Some(Bottleneck::Network));
         assert_eq!(found(none), None);
+        let lost = LossLocation {
+            path: Some(100),
+            ..none
+        };
+        for (share, cause) in [
+            (Some(0.99), Some(Cause::LinkRate)),
+            (Some(0.5), None),
+            (None, None),
+        ] {
+            let by = find_by_loss(&lost, 100, 5e6, 10e6).unwrap();
+            assert_eq!(by.at_share_of_link(share).cause, cause);
+        }
         let either = LossLocation {
             sender_qdisc: Some(2),
             sender_qdisc_at_least: true,

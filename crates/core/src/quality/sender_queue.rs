@@ -30,7 +30,9 @@ mod tests {
     #[test]
     fn the_backlog_is_averaged_over_the_readings() {
         let mut queue = SenderQueue::default();
-        [0, 3000, 6000].map(|bytes| queue.push(bytes));
+        for bytes in [0, 3000, 6000] {
+            queue.push(bytes);
+        }
         assert_eq!((queue.n, queue.max_bytes), (3, 6000));
         assert!((queue.mean_bytes - 3000.0).abs() < 1e-9);
     }

@@ -10,6 +10,8 @@ use std::fmt;
 const WIDTH_DIGITS: i32 = 2;
 /// The significant digits shown of a mean, however narrow its interval is.
 const MAX_DIGITS: i32 = 6;
+/// The significant digits shown of a mean between the minimum and the maximum of a few values, which say little of its precision.
+const MAX_DIGITS_OF_RANGE: i32 = 4;
 
 /// An estimate in a unit, which prints its mean and, where there is one, its interval and the method behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,10 +33,13 @@ impl<'e> EstimateInUnit<'e> {
         self.text(self.estimate.mean)
     }
 
-    /// Both ends of the interval with their unit, `94.02 to 94.24 Mbit/s`; `None` where there is no interval.
+    /// Both ends of the interval with their unit, `94.02 to 94.24 Mbit/s`; `None` where there is no interval, or one without width.
     #[must_use]
     pub fn interval(self) -> Option<String> {
         if self.estimate.method == IntervalMethod::SingleValue {
+            return None;
+        }
+        if self.estimate.low == self.estimate.high {
             return None;
         }
         let (low, high) = (self.text(self.estimate.low), self.text(self.estimate.high));
@@ -46,11 +51,27 @@ impl<'e> EstimateInUnit<'e> {
         Some(format!("{low} to {high}"))
     }
 
-    /// The mean and half the width of the interval, `94.13 Mbit/s ± 0.11 Mbit/s`; the mean alone where there is no interval.
+    /// Both ends of the interval as bare numbers in the unit of [`mean`](Self::mean); `None` where there is no interval, or one without width.
+    #[must_use]
+    pub fn ends_in_unit_of_mean(self) -> Option<(String, String)> {
+        self.interval()?;
+        let number = |value| {
+            let text = self.text(value);
+            text.split_once(' ')
+                .map_or(text.clone(), |(number, _)| number.to_owned())
+        };
+        Some((number(self.estimate.low), number(self.estimate.high)))
+    }
+
+    /// The mean and half the width of the interval, `94.13 Mbit/s ± 0.11 Mbit/s`; with the minimum and maximum where there are too few
+    /// trials for an interval, `94.13 Mbit/s (94.02 to 94.24 Mbit/s)`, and the mean alone where there is neither.
     #[must_use]
     pub fn plus_minus(self) -> String {
-        if self.estimate.method == IntervalMethod::SingleValue {
+        let Some(ends) = self.interval() else {
             return self.mean();
+        };
+        if self.estimate.method == IntervalMethod::Range {
+            return format!("{} ({ends})", self.mean());
         }
         let half = (self.estimate.high - self.estimate.low) / 2.0;
         format!("{} ± {}", self.mean(), self.text(half))
@@ -68,9 +89,13 @@ impl<'e> EstimateInUnit<'e> {
         let largest = mean.abs().max(low.abs()).max(high.abs());
         let (divisor, label) = self.unit.scale(if mean == 0.0 { largest } else { mean });
         let position = |value: f64| (value.abs() / divisor).log10().floor() as i32;
+        let max_digits = match self.estimate.method {
+            IntervalMethod::Range => MAX_DIGITS_OF_RANGE,
+            _ => MAX_DIGITS,
+        };
         let warranted = WIDTH_DIGITS - 1 - position(half);
         let decimals = warranted
-            .min(MAX_DIGITS - 1 - position(largest))
+            .min(max_digits - 1 - position(largest))
             .clamp(0, 9);
         let number = fixed(value / divisor, decimals.unsigned_abs() as usize);
         match label.as_str() {
@@ -82,10 +107,17 @@ impl<'e> EstimateInUnit<'e> {
 
 impl fmt::Display for EstimateInUnit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(interval) = self.interval() else {
-            return write!(f, "{} (one value: no interval)", self.mean());
-        };
         let estimate = self.estimate;
+        let Some(interval) = self.interval() else {
+            return match estimate.n {
+                0 | 1 => write!(f, "{} (one value: no interval)", self.mean()),
+                n => write!(f, "{} (the same in all {n})", self.mean()),
+            };
+        };
+        if estimate.method == IntervalMethod::Range {
+            let n = estimate.n;
+            return write!(f, "{} (min to max of {n} runs {interval})", self.mean());
+        }
         let method = match estimate.method {
             IntervalMethod::BatchMeansT => format!("batch means over {} intervals", estimate.n),
             IntervalMethod::IndependentRunsT => format!("Student's t over {} runs", estimate.n),
@@ -154,11 +186,15 @@ mod tests {
                 "123 457 messages/s|122 567 to 124 347 messages/s",
             ),
             (Unit::Ratio, 1.25, 0.031, "1.250|1.219 to 1.281"),
-            (Unit::BitPerSecond, 10e6, 0.0, "10 Mbit/s|10 to 10 Mbit/s"),
+            (Unit::BitPerSecond, 10e6, 0.0, "10 Mbit/s|none"),
         ] {
             let estimate = estimate(mean, half, IntervalMethod::BatchMeansT);
             let shown = EstimateInUnit::new(&estimate, unit);
-            let parts = format!("{}|{}", shown.mean(), shown.interval().unwrap());
+            let parts = format!(
+                "{}|{}",
+                shown.mean(),
+                shown.interval().unwrap_or("none".to_owned())
+            );
             assert_eq!(parts, text);
         }
     }
@@ -168,12 +204,38 @@ mod tests {
         for (mean, half, text) in [
             (46_310_000.0, 649_700.0, "46.31 Mbit/s ± 0.65 Mbit/s"),
             (2_896.0, 36_800.0, "3 kbit/s ± 37 kbit/s"),
-            (10e6, 0.0, "10 Mbit/s ± 0 bit/s"),
+            (10e6, 0.0, "10 Mbit/s"),
+            (0.0, 0.0, "0 bit/s"),
         ] {
             let estimate = estimate(mean, half, IntervalMethod::IndependentRunsT);
             let shown = EstimateInUnit::new(&estimate, Unit::BitPerSecond);
             assert_eq!(shown.plus_minus(), text);
         }
+    }
+
+    #[test]
+    fn a_few_trials_are_shown_with_their_extremes_in_four_digits() {
+        let few = Estimate {
+            low: 8.938_6e6,
+            high: 8.95e6,
+            n: 3,
+            ..estimate(8.946_2e6, 0.0, IntervalMethod::Range)
+        };
+        let shown = EstimateInUnit::new(&few, Unit::BitPerSecond);
+        assert_eq!(shown.plus_minus(), "8.946 Mbit/s (8.939 to 8.950 Mbit/s)");
+        assert_eq!(
+            shown.to_string(),
+            "8.946 Mbit/s (min to max of 3 runs 8.939 to 8.950 Mbit/s)"
+        );
+        let ends = Some(("8.939".to_owned(), "8.950".to_owned()));
+        assert_eq!(shown.ends_in_unit_of_mean(), ends);
+        let same = Estimate {
+            low: few.mean,
+            high: few.mean,
+            ..few
+        };
+        let shown = EstimateInUnit::new(&same, Unit::BitPerSecond);
+        assert_eq!(shown.to_string(), "8.946 Mbit/s (the same in all 3)");
     }
 
     #[test]

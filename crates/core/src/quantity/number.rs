@@ -75,7 +75,7 @@ pub(super) fn time_unit(seconds: f64) -> (f64, &'static str) {
         0.0 => (1.0, "s"),
         below if below < 1e-6 => (1e-9, "ns"),
         below if below < 1e-3 => (1e-6, "µs"),
-        below if below < 0.1 => (1e-3, "ms"),
+        below if below < 1.0 => (1e-3, "ms"),
         _ => (1.0, "s"),
     }
 }

@@ -108,7 +108,7 @@ mod tests {
             (Unit::Bytes, 375_000.0, "375 000 B"),
             (Unit::Bytes, 1448.0, "1448 B"),
             (Unit::Bytes, 2.5e9, "2.500 GB"),
-            (Unit::Seconds, 0.28746, "0.2875 s"),
+            (Unit::Seconds, 0.28746, "287.5 ms"),
             (Unit::Seconds, 8.427_38, "8.427 s"),
             (Unit::Seconds, 0.011_15, "11.15 ms"),
             (Unit::Seconds, 14.56e-6, "14.56 µs"),

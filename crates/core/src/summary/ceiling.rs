@@ -4,11 +4,16 @@ use super::context::Context;
 use super::direction::Ceiling;
 use crate::framing::Framing;
 use crate::link::{UnknownLinkRate, link_mtu, link_rate, timestamps};
-use crate::plan::Transport;
+use crate::plan::{Direction, Transport};
 use crate::sample::FlowRecord;
 
 /// The payload the link can carry at most, and the share of it that was reached.
-pub(super) fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bps: f64) -> Ceiling {
+pub(super) fn ceiling(
+    context: &Context<'_>,
+    direction: Direction,
+    records: &[&FlowRecord],
+    goodput_bps: f64,
+) -> Ceiling {
     let unknown = |why: &str| Ceiling {
         goodput_bps: None,
         share: None,
@@ -19,6 +24,7 @@ pub(super) fn ceiling(context: &Context<'_>, records: &[&FlowRecord], goodput_bp
         context.client,
         context.server,
         context.loopback,
+        direction,
     ) {
         Ok(known) => known,
         Err(UnknownLinkRate::Loopback) => {

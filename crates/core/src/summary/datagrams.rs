@@ -240,6 +240,7 @@ mod tests {
             bulk: &udp.bulk,
             records: &records,
             timeline: &Timeline::new([FLOW], &ticks, Transport::Udp, ServerAccount::Full),
+            arrivals: &[],
             client: &Host::default(),
             server: &Host::default(),
             client_usage: &Usage {

@@ -5,7 +5,7 @@ use crate::arrivals::ArrivalSeries;
 use crate::interval::Interval;
 use crate::plan::Direction;
 use crate::warning::{Warning, WarningCode};
-use caudal_stats::{Estimate, batch_means, mann_kendall, mser};
+use caudal_stats::{Estimate, batch_means_from, mann_kendall, mser};
 
 /// All flows of a direction between the same two readings.
 #[derive(Debug, Clone, Copy)]
@@ -87,6 +87,7 @@ pub(super) fn warm_up_intervals(series: &[RateSample], warnings: &mut Vec<Warnin
 pub(super) fn goodput(
     context: &Context<'_>,
     series: &[RateSample],
+    min_batch: usize,
     bytes: u64,
     elapsed_s: f64,
     direction: Direction,
@@ -115,7 +116,7 @@ pub(super) fn goodput(
         .filter(|sum| sum.end_s - sum.start_s >= 0.8 * usual)
         .map(|sum| sum.bps)
         .collect();
-    let Some((estimate, trusted)) = estimate(&rates, mean, context.confidence) else {
+    let Some((estimate, trusted)) = estimate(&rates, min_batch, mean, context.confidence) else {
         return (Some(Estimate::single(mean)), false);
     };
     let half = estimate.half_width();
@@ -137,16 +138,38 @@ pub(super) fn goodput(
     (Some(estimate), trusted)
 }
 
+/// The round trips within which TCP makes up for a lost segment: what arrived after it is handed over when its retransmission has come.
+const RECOVERY_ROUND_TRIPS: f64 = 4.0;
+
+/// The number of `samples` that cover the time in which TCP makes up for a loss, for a round-trip time in µs.
+pub(super) fn recovery_samples(samples: &[RateSample], rtt_us: Option<f64>) -> usize {
+    let length_s = samples
+        .first()
+        .map_or(0.0, |sample| sample.end_s - sample.start_s);
+    let recovery_s = RECOVERY_ROUND_TRIPS * rtt_us.unwrap_or(0.0) / 1e6;
+    if length_s > 0.0 {
+        (recovery_s / length_s).ceil() as usize
+    } else {
+        1
+    }
+}
+
 /// The `mean` of a direction with an interval from its `rates`, and `true` when that can be relied on; `None` for fewer than two rates.
+/// The batches of rates have at least `min_batch`.
 ///
 /// The rates at the beginning, in which a transport finds out what the path carries, are no sample of the rates that follow. Where
 /// MSER tells them apart, the interval is that of the others by batch means, widened to the mean of both: it covers the rate with its
 /// start and without.
-fn estimate(rates: &[f64], mean: f64, confidence: f64) -> Option<(Estimate, bool)> {
+fn estimate(
+    rates: &[f64],
+    min_batch: usize,
+    mean: f64,
+    confidence: f64,
+) -> Option<(Estimate, bool)> {
     let start = mser(rates)
         .filter(|found| !found.rejected)
         .map_or(0, |found| found.drop);
-    let found = batch_means(&rates[start..], confidence)?;
+    let found = batch_means_from(&rates[start..], min_batch, confidence)?;
     let half = found.estimate.half_width();
     let steady = if start == 0 {
         mean
@@ -162,6 +185,15 @@ fn estimate(rates: &[f64], mean: f64, confidence: f64) -> Option<(Estimate, bool
     Some((estimate, found.trusted))
 }
 
+/// The estimate with its interval within what the link can carry; a mean above that keeps the interval up to itself.
+pub(super) fn at_most(goodput: Estimate, ceiling_bps: Option<f64>) -> Estimate {
+    let max = ceiling_bps.map_or(f64::INFINITY, |max| max.max(goodput.mean));
+    Estimate {
+        high: goodput.high.min(max),
+        ..goodput
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +207,7 @@ mod tests {
 
     #[test]
     fn ten_seconds_of_a_steady_link_are_enough() {
-        let (estimate, trusted) = estimate(&steady(100), 9.28e6, 0.95).unwrap();
+        let (estimate, trusted) = estimate(&steady(100), 1, 9.28e6, 0.95).unwrap();
         assert!(trusted);
         assert!(
             estimate.low > 9.2e6 && estimate.high < 9.36e6,
@@ -188,7 +220,7 @@ mod tests {
         let mut rates = vec![0.0, 1.0e6, 3.0e6, 7.0e6];
         rates.extend(steady(96));
         let mean = rates.iter().sum::<f64>() / 100.0;
-        let (estimate, trusted) = estimate(&rates, mean, 0.95).unwrap();
+        let (estimate, trusted) = estimate(&rates, 1, mean, 0.95).unwrap();
         assert!(trusted);
         assert!(
             estimate.low < mean && estimate.high > 9.28e6,
@@ -198,9 +230,38 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_that_is_made_up_for_widens_the_interval_less() {
+        let half = |at: usize, min_batch| {
+            let mut rates = steady(80);
+            rates.splice(at..at + 4, [5.5e6, 0.0, 11.6e6, 20.0e6]);
+            let mean = rates.iter().sum::<f64>() / 80.0;
+            let (estimate, trusted) = estimate(&rates, min_batch, mean, 0.95).unwrap();
+            assert!(trusted);
+            estimate.half_width()
+        };
+        let over_places = |min_batch| (45..75).map(|at| half(at, min_batch)).sum::<f64>() / 30.0;
+        let (each, joined) = (over_places(1), over_places(6));
+        assert!(joined < 0.7 * each, "{joined} {each}");
+    }
+
+    #[test]
+    fn a_recovery_takes_a_few_round_trips() {
+        let sample = |nth: u32| RateSample {
+            start_s: f64::from(nth) / 10.0,
+            end_s: f64::from(nth + 1) / 10.0,
+            bytes: 0,
+            bps: 0.0,
+        };
+        let samples: Vec<RateSample> = (0..80).map(sample).collect();
+        assert_eq!(recovery_samples(&samples, Some(148_000.0)), 6);
+        assert_eq!(recovery_samples(&samples, None), 0);
+        assert_eq!(recovery_samples(&[], Some(148_000.0)), 1);
+    }
+
+    #[test]
     fn two_rates_have_an_interval_that_is_not_relied_on() {
-        let (_, trusted) = estimate(&steady(2), 9.28e6, 0.95).unwrap();
+        let (_, trusted) = estimate(&steady(2), 1, 9.28e6, 0.95).unwrap();
         assert!(!trusted);
-        assert!(estimate(&steady(1), 9.28e6, 0.95).is_none());
+        assert!(estimate(&steady(1), 1, 9.28e6, 0.95).is_none());
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn limited_by(
             });
         let lost = loss.lost.unwrap_or_default();
         if let Some(by) = bottleneck::find_by_loss(location, lost, goodput, sent) {
-            return by;
+            return by.at_share_of_link(ceiling_share);
         }
     }
     let found: Vec<(u64, LimitedBy)> = flows

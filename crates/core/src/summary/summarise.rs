@@ -4,7 +4,9 @@ use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
 use super::datagrams::loss;
 use super::direction::{DirectionSummary, TcpSummary};
-use super::goodput::{finer_samples, goodput, rate_samples, warm_up_intervals};
+use super::goodput::{
+    at_most, finer_samples, goodput, rate_samples, recovery_samples, warm_up_intervals,
+};
 use super::limits::limited_by;
 use super::warnings::{direction_warnings, general_warnings};
 use crate::plan::{Direction, Omit, Transport};
@@ -67,9 +69,11 @@ fn summarise_direction(
         let warm_up: u64 = samples[..skip].iter().map(|sample| sample.bytes).sum();
         part.bytes = part.bytes.map(|bytes| bytes.saturating_sub(warm_up));
     }
+    let tcp = tcp(&flows);
     let (goodput, trusted) = goodput(
         context,
         &samples[skip.min(samples.len())..],
+        recovery_samples(&samples, tcp.and_then(|tcp| tcp.rtt_mean_us)),
         part.bytes.unwrap_or(0),
         part.elapsed_s,
         direction,
@@ -78,7 +82,8 @@ fn summarise_direction(
     let goodput_mean = goodput.map_or(0.0, |goodput| goodput.mean);
     let loss = (context.transport() == Transport::Udp).then(|| loss(context, &flows));
     let records = &flows.records;
-    let ceiling = ceiling(context, records, goodput_mean);
+    let ceiling = ceiling(context, direction, records, goodput_mean);
+    let goodput = goodput.map(|goodput| at_most(goodput, ceiling.goodput_bps));
     let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
     direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let received = records.iter().map(|record| {
@@ -103,7 +108,7 @@ fn summarise_direction(
         limited_by: Some(limited_by),
         sender_cpu: sum_of_measured(&flows, |flow| flow.sender_cpu),
         receiver_cpu: sum_of_measured(&flows, |flow| flow.receiver_cpu),
-        tcp: tcp(&flows),
+        tcp,
         loss,
         delay: records
             .iter()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use caudal_stats::contention::harm;
-use caudal_stats::{Estimate, mean_interval, ratio_interval};
+use caudal_stats::{Estimate, mean_of_trials, ratio_interval};
 use serde::{Deserialize, Serialize};
 
 use super::predictions::CasePredictions;
@@ -136,7 +136,7 @@ impl CaseFindings {
         };
         for (name, values) in values {
             let metric = findings.metric(&name);
-            metric.observed = estimate(&values, campaign.rule.confidence);
+            metric.observed = mean_of_trials(&values, campaign.rule.confidence);
             metric.values = values;
         }
         for (name, values) in predicted {
@@ -202,14 +202,6 @@ pub(super) fn cases_where(campaign: &Campaign, when: Option<&str>) -> Vec<usize>
     (0..campaign.cases.len())
         .filter(|index| campaign.cases[*index].alone.is_none() && fits(&campaign.cases[*index]))
         .collect()
-}
-
-/// The mean with its interval; a single value has none.
-fn estimate(values: &[f64], confidence: f64) -> Option<Estimate> {
-    match values {
-        [value] if value.is_finite() => Some(Estimate::single(*value)),
-        values => mean_interval(values, confidence),
-    }
 }
 
 /// The harm to a flow: the share of its solo goodput that it loses. The interval accounts for the spread of both goodputs.

@@ -1,7 +1,7 @@
 //! Expectations, checked in every case, with the values that decide them.
 
 use caudal_core::quantity::Unit;
-use caudal_stats::Estimate;
+use caudal_stats::{Estimate, IntervalMethod};
 use serde::{Deserialize, Serialize};
 
 use super::format::{format_estimate_ends, format_value};
@@ -139,10 +139,12 @@ fn describe_comparison(lookup: &CaseLookup<'_>, comparison: &ExpressionCompariso
 /// The note on a comparison of an estimate with a value that its interval includes.
 fn interval_note(estimate: &Estimate, other: f64, sign: &str) -> Option<&'static str> {
     let ordered = sign.starts_with(['<', '>']);
-    if estimate.confidence == 0.0 {
-        return None;
-    }
-    (ordered && estimate.low < other && other < estimate.high).then_some(" (within its interval)")
+    let note = match estimate.method {
+        IntervalMethod::SingleValue => return None,
+        IntervalMethod::Range => " (between its minimum and maximum)",
+        _ => " (within its interval)",
+    };
+    (ordered && estimate.low < other && other < estimate.high).then_some(note)
 }
 
 fn unit_of_side(lookup: &CaseLookup<'_>, side: &Expression) -> Option<Unit> {
@@ -161,7 +163,7 @@ fn describe_side(
 ) -> String {
     if let Some((estimate, of)) = lookup.evidence(side) {
         let shown = format_estimate_ends(&estimate, of);
-        return if named || estimate.confidence > 0.0 {
+        return if named || estimate.method != IntervalMethod::SingleValue {
             format!("{side} {shown}")
         } else {
             shown

@@ -12,9 +12,6 @@ pub fn format_value(value: f64, unit: Option<Unit>) -> String {
 /// A mean with its unit, and half the width of its interval where it has one, with the digits that the interval warrants.
 #[must_use]
 pub fn format_estimate(estimate: &Estimate, unit: Option<Unit>) -> String {
-    if estimate.confidence == 0.0 {
-        return format_value(estimate.mean, unit);
-    }
     EstimateInUnit::new(estimate, unit.unwrap_or(Unit::Ratio)).plus_minus()
 }
 
@@ -22,7 +19,7 @@ pub fn format_estimate(estimate: &Estimate, unit: Option<Unit>) -> String {
 pub(super) fn format_estimate_ends(estimate: &Estimate, unit: Option<Unit>) -> String {
     let shown = EstimateInUnit::new(estimate, unit.unwrap_or(Unit::Ratio));
     match shown.interval() {
-        Some(interval) if estimate.confidence > 0.0 => format!("{} ({interval})", shown.mean()),
+        Some(interval) => format!("{} ({interval})", shown.mean()),
         _ => format_value(estimate.mean, unit),
     }
 }

@@ -1,7 +1,7 @@
 //! The values of the names in the expressions of a study.
 
 use caudal_core::quantity::Unit;
-use caudal_stats::Estimate;
+use caudal_stats::{Estimate, IntervalMethod};
 
 use super::case_findings::CaseFindings;
 use super::format::{format_estimate, format_value};
@@ -224,7 +224,7 @@ impl Lookup for CaseLookup<'_> {
             MetricValue::Observed => return self.observed(name).map(|estimate| estimate.mean),
             MetricValue::Low | MetricValue::High => {
                 let estimate = self.observed(name)?;
-                if estimate.confidence == 0.0 {
+                if estimate.method == IntervalMethod::SingleValue {
                     return cannot(format!(
                         "{name} was measured once in {}, which gives no interval",
                         self.key()

@@ -24,7 +24,10 @@ pub(super) fn compare(observed: &DirectionObservation<'_>) -> Option<PredictionC
     if observed.transport != Transport::Udp || requested <= wire.bps() {
         return None;
     }
-    let value = overload_loss(sent, wire);
+    // What fills the queue is not lost: it leaves after the last datagram was sent.
+    let queued_s = observed.queued_s.unwrap_or(0.0);
+    let drained = BitRate::from_f64(wire.as_f64() * (1.0 + queued_s / observed.measured_s))?;
+    let value = overload_loss(sent, drained);
     let prediction = Prediction::new(
         format!("loss_{}", observed.direction.name()),
         format!("datagrams lost, {}", observed.direction.name()),
@@ -33,12 +36,18 @@ pub(super) fn compare(observed: &DirectionObservation<'_>) -> Option<PredictionC
     )
     .bound_by(LimitingFactor::Wire.name())
     .detail(format!("{} sent into {}", rate(sent), rate(wire)))
-    .assumes("the excess over the rate of the link is dropped, and nothing else is")
+    .assumes("the excess over the rate of the link is dropped once its queue is full, and nothing else is")
     .source("conservation at a drop-tail output")
     .within(Tolerance::symmetric(loss_tolerance(value)))
     .step(format!(
-        "1 − {} / {} = {}",
+        "the link carries {} for {}, and then for {} what its queue has held",
         rate(wire),
+        Unit::Seconds.show(observed.measured_s),
+        Unit::Seconds.show(queued_s)
+    ))
+    .step(format!(
+        "1 − {} / {} = {}",
+        rate(drained),
         rate(sent),
         Unit::Share.show(value)
     ));

@@ -92,6 +92,15 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
             );
         }
         Some(Cause::LinkRate | Cause::Bufferbloat) => {
+            if let Some(start) = time_of_start(observed, binding) {
+                return start;
+            }
+            if observed.bidirectional {
+                return format!(
+                    "the assumption of one direction at a time failed: the other direction of this test delays its \
+                     acknowledgements: {evidence}"
+                );
+            }
             return format!(
                 "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
             );
@@ -138,6 +147,20 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
              or a queue may be on the path{short}"
         ),
     }
+}
+
+/// The explanation by the start of the connection, where what is missing is no more than a few round trips at the predicted rate.
+fn time_of_start(observed: &DirectionObservation<'_>, binding: &RateBound) -> Option<String> {
+    const MAX_ROUND_TRIPS: f64 = 10.0;
+    let missing_s = (1.0 - observed.goodput_bps / binding.rate.as_f64()) * observed.measured_s;
+    let trips = missing_s / observed.min_rtt?.as_secs_f64();
+    (trips.is_finite() && trips <= MAX_ROUND_TRIPS).then(|| {
+        format!(
+            "the start of the connection took {} of the test, {} of its round trips, in which it did not fill the path yet",
+            Unit::Seconds.show(missing_s),
+            digits(trips)
+        )
+    })
 }
 
 /// The explanation for fewer datagrams received than predicted: more loss than the excess, or fewer sent.

@@ -114,6 +114,7 @@ mod tests {
             losses_spread: false,
             sent_bps: Some(94.0e6),
             loss: None,
+            queued_s: None,
             measured_s: 10.0,
             amount: None,
             bidirectional: false,

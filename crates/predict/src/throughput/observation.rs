@@ -57,6 +57,8 @@ pub struct DirectionObservation<'a> {
     pub sent_bps: Option<f64>,
     /// The share of datagrams lost (UDP).
     pub loss: Option<f64>,
+    /// The time for which the last datagrams waited in the queue of the link, s: the maximum delay above the minimum (UDP).
+    pub queued_s: Option<f64>,
     /// The length of the measured part, s.
     pub measured_s: f64,
     /// The amount of payload after which the test ends, where it ends by amount.
@@ -127,6 +129,10 @@ impl<'a> DirectionObservation<'a> {
                 .loss
                 .as_ref()
                 .and_then(|loss| Some(loss.fraction?.mean)),
+            queued_s: summary
+                .delay
+                .as_ref()
+                .and_then(|delay| Some(delay.pdv_max_us? / 1e6)),
             measured_s: summary.measured_s,
             amount: context
                 .bulk

@@ -227,13 +227,25 @@ fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {
         let prediction = &check.prediction;
         let value = |value: f64| Cell::new(about(value, prediction.unit));
         let difference = check.difference.map_or(String::new(), wording::percent);
-        let word = if check.holds { "yes" } else { "no" };
+        let word = match (check.holds, check.is_upper_bound()) {
+            (true, true) => "a bound, which holds",
+            (true, false) => "yes",
+            (false, _) => "no",
+        };
+        let at_most = if check.is_upper_bound() {
+            "at most "
+        } else {
+            ""
+        };
         let why = check
             .why
             .as_ref()
             .map_or(String::new(), |why| format!(": {why}"));
         let cells = vec![
-            value(prediction.value),
+            Cell::new(format!(
+                "{at_most}{}",
+                about(prediction.value, prediction.unit)
+            )),
             value(check.observed),
             Cell::new(difference),
             Cell {

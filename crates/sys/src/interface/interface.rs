@@ -19,6 +19,8 @@ pub struct Interface {
     pub duplex: Option<String>,
     /// The name of its driver.
     pub driver: Option<String>,
+    /// Its alias, `ip link set … alias`.
+    pub alias: Option<String>,
     /// `true` for a loopback interface.
     pub is_loopback: bool,
     /// The kind of its root queueing discipline, such as `fq_codel`.
@@ -41,6 +43,7 @@ impl Interface {
                 .and_then(|settings| settings.duplex)
                 .map(str::to_owned),
             driver: driver(name),
+            alias: link.alias,
             is_loopback: link.flags & libc::IFF_LOOPBACK as u32 != 0,
             qdisc: link.qdisc,
             offloads: offloads(name).unwrap_or_default(),

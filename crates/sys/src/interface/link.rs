@@ -13,6 +13,7 @@ pub(super) struct LinkMessage {
     pub(super) flags: u32,
     pub(super) mtu: u32,
     pub(super) qdisc: Option<String>,
+    pub(super) alias: Option<String>,
 }
 
 impl LinkMessage {
@@ -51,6 +52,7 @@ impl LinkMessage {
             flags: raw::u32_at(reply, 8)?,
             mtu: raw::u32_at(attributes.get(&libc::IFLA_MTU)?, 0)?,
             qdisc: attributes.get(&libc::IFLA_QDISC).map(|kind| text(kind)),
+            alias: attributes.get(&libc::IFLA_IFALIAS).map(|alias| text(alias)),
         })
     }
 }

@@ -1,27 +1,29 @@
 //! The result of a direction in one line, and the lines that explain it.
 
 use super::detail::{loss_location, prediction_lines};
-use crate::output::text::{bits, bytes, percent, time_us};
+use crate::output::text::{bits, bytes, fold, time_us};
+use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit};
-use caudal_core::run::Run;
+use caudal_core::run::{DirectionRepeats, Run};
 use caudal_core::summary::{DirectionSummary, TcpSummary};
 use caudal_core::text::printable;
 use caudal_stats::{Estimate, IntervalMethod};
 use std::fmt;
 
-/// The number of samples below which an interval that cannot be relied on is not shown.
-const MIN_SAMPLES: u64 = 10;
 /// The minimum rise of the round-trip time under load that is called a queue, µs.
 const MIN_QUEUE_US: f64 = 1_000.0;
 /// The minimum rise, as a part of the idle round-trip time.
 const MIN_QUEUE_PART: f64 = 0.2;
+/// The minimum rise that is called bufferbloat, where it is also more than the idle round-trip time, µs: a queue that is longer than a
+/// round trip is more than any sender needs to keep a link busy.
+const MIN_BUFFERBLOAT_US: f64 = 5_000.0;
 
 /// The result of a direction in one line: its goodput with its interval, the share of the link, and what was lost or retransmitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Headline {
-    name: &'static str,
+    name: String,
     rate: String,
     rest: String,
 }
@@ -30,38 +32,46 @@ impl Headline {
     /// The headline of a direction.
     #[must_use]
     pub fn new(summary: &DirectionSummary) -> Self {
-        let name = match summary.direction {
-            Direction::Up => "upload",
-            Direction::Down => "download",
-        };
         let (rate, mut rest) = match (&summary.goodput_bps, summary.sent_bps) {
-            (Some(goodput), _) => {
-                let shown = EstimateInUnit::new(goodput, Unit::BitPerSecond);
-                let doubt = doubt(goodput, summary.goodput_trusted);
-                match doubt {
-                    Some(doubt) => (bits(goodput.mean), format!(" of goodput{doubt}")),
-                    None => (shown.mean(), format!(" of goodput{}", interval(goodput))),
-                }
-            }
+            (Some(goodput), _) => with_interval(goodput, summary.goodput_trusted),
             (None, Some(sent)) => (bits(sent), " sent, as its sender reports".to_owned()),
             (None, None) => ("no rate can be given".to_owned(), String::new()),
         };
         if let Some(share) = summary.ceiling.as_ref().and_then(|ceiling| ceiling.share) {
-            rest += &format!("; {} of the link", percent(share));
+            rest += &format!("; {} of the link", about_percent(share));
         }
         rest += &summary
             .tcp
             .as_ref()
             .map_or_else(String::new, |tcp| retransmissions(tcp, summary.sent_bytes));
         rest += &summary.loss.as_ref().map_or_else(String::new, loss);
+        Self {
+            name: name(summary.direction).to_owned(),
+            rate,
+            rest,
+        }
+    }
+
+    /// The headline of a direction over several runs.
+    #[must_use]
+    pub fn over_runs(over: &DirectionRepeats) -> Self {
+        let (rate, rest) = match &over.goodput_bps {
+            Some(goodput) => with_interval(goodput, None),
+            None => ("no run was completed".to_owned(), String::new()),
+        };
+        let runs = over.goodput_bps.map_or(0, |goodput| goodput.n);
+        let name = match runs {
+            0 => name(over.direction).to_owned(),
+            runs => format!("{} over {runs} runs", name(over.direction)),
+        };
         Self { name, rate, rest }
     }
 
     /// The line for a terminal, with the rate in bold.
     #[must_use]
     pub fn with_emphasis(&self) -> String {
-        let rest = printable(&self.rest);
-        format!("{}: \x1b[1m{}\x1b[0m{rest}", self.name, self.rate)
+        let line = printable(&fold(&self.to_string(), 4)).into_owned();
+        line.replacen(&self.rate, &format!("\x1b[1m{}\x1b[0m", self.rate), 1)
     }
 }
 
@@ -71,30 +81,40 @@ impl fmt::Display for Headline {
     }
 }
 
-/// The interval of a goodput in parentheses; nothing where there is none.
-fn interval(goodput: &Estimate) -> String {
-    let shown = EstimateInUnit::new(goodput, Unit::BitPerSecond);
-    let confidence = Unit::Share.show(goodput.confidence);
-    shown.interval().map_or_else(String::new, |interval| {
-        format!(" ({confidence} interval {interval})")
-    })
+/// The name of a direction.
+const fn name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "upload",
+        Direction::Down => "download",
+    }
 }
 
-/// Why an interval is not shown, or not relied on; `None` where it is.
-fn doubt(goodput: &Estimate, trusted: Option<bool>) -> Option<String> {
-    let is_estimate = goodput.method == IntervalMethod::BatchMeansT;
-    if !is_estimate || trusted != Some(false) {
-        return None;
+/// A share in percent, with as many digits as are read at a glance.
+fn about_percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        tiny if tiny > 0.0 && tiny < 0.01 => "less than 0.01 %".to_owned(),
+        few if few < 9.95 => format!("{few:.2} %"),
+        many => format!("{many:.1} %"),
     }
-    Some(match goodput.n {
-        n if n < MIN_SAMPLES => format!("; interval unreliable: {n} samples"),
-        _ => {
-            format!(
-                "{}, which varied together",
-                interval(goodput).trim_end_matches(')')
-            ) + ")"
+}
+
+/// A goodput, and its interval in parentheses: the minimum and maximum of a few runs, or the reason why there is none.
+fn with_interval(goodput: &Estimate, trusted: Option<bool>) -> (String, String) {
+    let shown = EstimateInUnit::new(goodput, Unit::BitPerSecond);
+    if goodput.method == IntervalMethod::BatchMeansT && trusted == Some(false) {
+        let n = goodput.n;
+        let rest = format!("; interval unreliable: {n} samples");
+        return (bits(goodput.mean), rest);
+    }
+    let interval = shown.ends_in_unit_of_mean().map(|(low, high)| {
+        if goodput.method == IntervalMethod::Range {
+            return format!(" (min {low}, max {high})");
         }
-    })
+        let confidence = Unit::Share.show(goodput.confidence);
+        format!(" ({confidence} CI {low}–{high})")
+    });
+    (shown.mean(), interval.unwrap_or_default())
 }
 
 /// What TCP retransmitted, as a part of what was sent where that is known.
@@ -103,7 +123,7 @@ fn retransmissions(tcp: &TcpSummary, sent_bytes: Option<u64>) -> String {
         (Some(0), _, _) => "; nothing retransmitted".to_owned(),
         (Some(_), Some(again), Some(sent)) if sent > 0 => {
             let share = again as f64 / (again + sent) as f64;
-            format!("; {} retransmitted", percent(share))
+            format!("; {} retransmitted", about_percent(share))
         }
         (Some(1), _, _) => "; 1 segment retransmitted".to_owned(),
         (Some(count), _, _) => format!("; {count} segments retransmitted"),
@@ -114,14 +134,12 @@ fn retransmissions(tcp: &TcpSummary, sent_bytes: Option<u64>) -> String {
 /// The datagrams that were lost.
 fn loss(loss: &Loss) -> String {
     match (loss.lost, loss.sent) {
+        (Some(0), Some(sent)) if loss.is_complete() => format!("; 0 of {sent} datagrams lost"),
         (Some(lost), Some(sent)) if loss.is_complete() => {
             let share = loss
                 .fraction
-                .filter(|_| lost > 0)
-                .map_or_else(String::new, |fraction| {
-                    format!(" ({})", percent(fraction.mean))
-                });
-            format!("; {lost} of {sent} datagrams lost{share}")
+                .map_or_else(|| lost.to_string(), |fraction| about_percent(fraction.mean));
+            format!("; {share} of {sent} datagrams lost")
         }
         _ => "; loss unknown".to_owned(),
     }
@@ -140,9 +158,20 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary) -> Vec<String> 
         loss_location(places, &mut |line| lines.push(line));
     }
     let limit = summary.limited_by.as_ref();
-    lines.extend(limit.map(|limit| format!("  limited by: {}", limit.name())));
+    lines.extend(limit.map(limit_line));
     lines.extend(prediction_lines(run, summary.direction, |holds| !holds));
     lines
+}
+
+/// The bottleneck of a direction, with the evidence where that is all there is to say.
+fn limit_line(limit: &LimitedBy) -> String {
+    let name = limit.name();
+    let is_bare = limit.limit == Bottleneck::Network && limit.cause.is_none();
+    match limit.limit {
+        Bottleneck::Unknown => format!("  limited by: {name}: {}", limit.evidence),
+        _ if is_bare => format!("  limited by: {name}: {}", limit.evidence),
+        _ => format!("  limited by: {name}"),
+    }
 }
 
 /// The round-trip time without load and under it, and how much of it is queueing.
@@ -161,12 +190,11 @@ fn rtt_line(run: &Run, summary: &DirectionSummary) -> Option<String> {
     if queue_us < MIN_QUEUE_US || queue_us < MIN_QUEUE_PART * idle_us {
         return Some(times);
     }
+    let is_bloated = queue_us >= MIN_BUFFERBLOAT_US && queue_us >= idle_us;
+    let name = if is_bloated { "bufferbloat" } else { "queue" };
     let queued = summary.goodput_mean().map_or_else(String::new, |bps| {
         let count = bps / 8.0 * queue_us / 1e6;
-        format!(" ({} at this rate)", bytes(count as u64))
+        format!(", {}", bytes(count as u64))
     });
-    Some(format!(
-        "{times}: {} of it in queues{queued}",
-        time_us(queue_us)
-    ))
+    Some(format!("{times}; {name}: {}{queued}", time_us(queue_us)))
 }

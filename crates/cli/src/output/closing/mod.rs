@@ -1,4 +1,5 @@
-//! The closing block of a throughput test, from its run: the result of each direction first, then what explains it.
+//! The closing block of a throughput test, from its run: the result of each direction first, then what explains it. The result over
+//! several runs comes last.
 
 mod detail;
 mod headline;
@@ -8,8 +9,8 @@ pub use headline::Headline;
 use super::interval_table::Detail;
 use super::text::{fold, warning};
 use super::text_form::TextForm;
-use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{Repeat, Run};
+use caudal_core::summary::DirectionSummary;
 
 /// A line of a closing block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,57 +32,78 @@ impl ClosingLine {
     }
 }
 
-/// The closing block of a throughput test: each direction, the result over several runs, and the warnings. A quiet one has a line a
+/// The closing block of a throughput test: each direction, the warnings, and the result over several runs. A quiet one has a line a
 /// direction, and one with every detail the evidence too.
 #[must_use]
 pub fn closing_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
-    let mut lines = result_lines(run, form);
+    let mut lines = run_lines(run, form);
     if !form.quiet {
         lines.extend(run.warnings.iter().map(warning).map(ClosingLine::Text));
     }
+    lines.extend(over_runs(run));
     lines
 }
 
 /// The same without the warnings.
 #[must_use]
 pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
-    let mut lines = Vec::new();
+    let mut lines = run_lines(run, form);
+    lines.extend(over_runs(run));
+    lines
+}
+
+/// The lines on the run: of several, on the last complete one, which quiet text leaves out.
+fn run_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     let runs = run.repeats.len();
-    let is_complete = |repeat: &Repeat| repeat.cut_short.is_none();
-    let shown = run
-        .repeats
-        .iter()
-        .rposition(is_complete)
-        .map_or(runs, |at| at + 1);
-    for direction in run.directions() {
-        let name = direction.direction.name();
-        if shown < runs {
-            let text = format!("run {shown}, the last complete one, {name}:");
-            lines.push(ClosingLine::Text(text));
-        } else if runs > 1 {
-            lines.push(ClosingLine::Text(format!("the last run, {name}:")));
-        }
-        lines.push(ClosingLine::Headline(Headline::new(direction)));
-        if form.quiet {
-            continue;
-        }
-        let more = match form.detail {
-            Detail::Usual => headline::explanation(run, direction),
-            Detail::Every => detail::direction_lines(run, direction),
-        };
-        lines.extend(more.iter().map(|line| ClosingLine::Text(fold(line, 4))));
+    if runs < 2 {
+        let directions = run.directions().iter();
+        return directions
+            .flat_map(|direction| {
+                let headline = ClosingLine::Headline(Headline::new(direction));
+                [headline]
+                    .into_iter()
+                    .chain(explanation(run, direction, form))
+            })
+            .collect();
     }
-    for over in &run.over_repeats {
-        let result = over.goodput_bps.map_or_else(
-            || "no run was completed".to_owned(),
-            |goodput| EstimateInUnit::new(&goodput, Unit::BitPerSecond).to_string(),
-        );
-        let line = format!("over all runs, {}: {result}", over.direction.name());
-        lines.push(ClosingLine::Text(fold(&line, 4)));
+    if form.quiet {
+        return Vec::new();
+    }
+    let is_complete = |repeat: &Repeat| repeat.cut_short.is_none();
+    let last_complete = run.repeats.iter().rposition(is_complete);
+    let shown = last_complete.map_or(runs, |at| at + 1);
+    let name = if shown < runs {
+        format!("run {shown}, the last complete one")
+    } else {
+        "the last run".to_owned()
+    };
+    let mut lines = Vec::new();
+    for direction in run.directions() {
+        let headline = Headline::new(direction);
+        lines.push(ClosingLine::Text(fold(&format!("{name}, {headline}"), 4)));
+        lines.extend(explanation(run, direction, form));
     }
     if shown < runs {
-        let text = format!("run {runs} was cut short and is not counted above");
+        let text = format!("run {runs} was cut short and is not counted below");
         lines.push(ClosingLine::Text(text));
     }
     lines
+}
+
+/// What explains the result of a direction, as far as the text shows it.
+fn explanation(run: &Run, direction: &DirectionSummary, form: TextForm) -> Vec<ClosingLine> {
+    let lines = match form.detail {
+        _ if form.quiet => Vec::new(),
+        Detail::Usual => headline::explanation(run, direction),
+        Detail::Every => detail::direction_lines(run, direction),
+    };
+    let folded = lines.iter().map(|line| ClosingLine::Text(fold(line, 4)));
+    folded.collect()
+}
+
+/// The result over all runs, where there are several.
+fn over_runs(run: &Run) -> impl Iterator<Item = ClosingLine> {
+    run.over_repeats
+        .iter()
+        .map(|over| ClosingLine::Headline(Headline::over_runs(over)))
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{ms, rate, share};
 use crate::output::interval_table::Detail;
-use crate::output::text::{self, fold, indented};
+use crate::output::text::{self, fold};
 use crate::output::text_form::TextForm;
 use caudal_core::plan::Direction;
 use caudal_core::quality::{PhaseReport, ProbeKind, QualityReport};
@@ -29,7 +29,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
     }
     for advice in &report.advice {
         lines.push(fold(&advice.finding, 4));
-        lines.extend(indented(&advice.remedy, "  → ", "    "));
+        lines.push(fold(&format!("  → {}", advice.remedy), 4));
     }
     lines.extend(run.warnings.iter().map(text::warning));
     lines

@@ -113,7 +113,7 @@ fn axis(columns: &[Vec<&QualityInterval>], end_s: f64) -> String {
         }
     }
     let line: String = line.into_iter().collect();
-    format!("{:>10.1} s {line}", end_s).trim_end().to_owned()
+    format!("{end_s:>10.1} s {line}").trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
             rtt_max_us: Some(40e3 + f64::from(nth) * 1e3),
             tcp_rtt_us: None,
             probes: 10,
-            lost: u64::from(nth % 7 == 0),
+            lost: u64::from(nth.is_multiple_of(7)),
         }
     }
 

@@ -5,7 +5,7 @@ use super::outliers::outlier_lines;
 use crate::output::text::{fold, percent, time_us};
 use caudal_core::echo::{KernelSplit, OneWaySummary, ReplySummary, SizeSummary};
 use caudal_core::link::link_rate;
-use caudal_core::plan::EchoSchedule;
+use caudal_core::plan::{Direction, EchoSchedule};
 use caudal_core::prediction::{PredictionCheck, RelativeDifference};
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::run::{RoundTripSummary, Run};
@@ -110,9 +110,15 @@ impl Closing<'_> {
         let environment = self.run.environment.as_ref()?;
         let (client, server) = (environment.client.as_ref()?, environment.server.as_ref()?);
         let loopback = client.interface.as_ref().map(ExternalText::as_received) == Some("lo");
-        link_rate(None, client, server, loopback)
-            .err()
-            .map(caudal_core::link::UnknownLinkRate::as_str)
+        let rate_of = |direction| link_rate(None, client, server, loopback, direction);
+        match (rate_of(Direction::Up), rate_of(Direction::Down)) {
+            (Ok((up, _)), Ok((down, _))) if up != down => {
+                return Some("the link has another rate in each direction");
+            }
+            (up, _) => up,
+        }
+        .err()
+        .map(caudal_core::link::UnknownLinkRate::as_str)
     }
 
     /// The sizes shown one by one.

@@ -86,10 +86,10 @@ impl ReportParts {
             match QualityFlow::of(plan, end.flow) {
                 QualityFlow::Load => parts.load.flows.push(end),
                 QualityFlow::Probe(Transport::Udp) => {
-                    parts.udp.flows.push(FlowEnd { flow: 0, ..end })
+                    parts.udp.flows.push(FlowEnd { flow: 0, ..end });
                 }
                 QualityFlow::Probe(Transport::Tcp) => {
-                    parts.tcp.flows.push(FlowEnd { flow: 0, ..end })
+                    parts.tcp.flows.push(FlowEnd { flow: 0, ..end });
                 }
             }
         }

@@ -11,7 +11,7 @@ use caudal_core::quantity::Unit;
 use caudal_experiment::FigureFile;
 use caudal_experiment::findings::CaseFindings;
 use caudal_plot::{Axis, AxisQuantity, Figure, Layer};
-use caudal_stats::{Estimate, IntervalMethod, mean_interval};
+use caudal_stats::{Estimate, IntervalMethod, mean_of_trials};
 
 /// Round-trip time by message size, a series for each case that differs in more than the size.
 pub fn by_size_group(
@@ -98,7 +98,7 @@ fn over_trials(trials: &[SizeResult], confidence: f64) -> Option<SizeResult> {
     }
     let means: Vec<f64> = trials.iter().map(|one| one.mean_s).collect();
     let mean = means.iter().sum::<f64>() / means.len() as f64;
-    let estimate: Option<Estimate> = mean_interval(&means, confidence);
+    let estimate: Option<Estimate> = mean_of_trials(&means, confidence);
     let firsts: Vec<f64> = trials.iter().filter_map(|one| one.first_s).collect();
     Some(SizeResult {
         mean_s: mean,
