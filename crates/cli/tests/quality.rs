@@ -183,7 +183,7 @@ fn recorded() {
     );
     let compared = report("compare last last");
     assert!(compared.contains("rtt_added both"), "{compared}");
-    report("export last -o page.html");
+    report("export last --html -o page.html");
     let page = fs::read_to_string(place.at("page.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), 3, "three panels");
     for title in ["Throughput", "Latency", "Loss"] {
@@ -255,7 +255,8 @@ fn interrupted() {
         "quality", "--idle", "0.3", "-t", "20", "-P", "1", "--json", "-o",
     ]);
     let running = support::Running::start(command.arg(&file));
-    running.line_with("download");
+    // A row of the phase, not the line that announces it.
+    running.line_with(" download  ");
     running.signal("INT");
     let ended = running.wait(SOON);
     assert_eq!(ended.code, Some(1), "{ended:#?}");

@@ -184,7 +184,7 @@ mod tests {
             for purpose in [Purpose::Data { token, flow }, Purpose::Probe { token }] {
                 prop_assert_eq!(Purpose::decode(&purpose.encode()), Ok(purpose));
             }
-            prop_assert_eq!(TestToken::from_hex(&TestToken(token).to_hex()), Some(TestToken(token)));
+            prop_assert_eq!(TestToken::from_hex(&token.to_hex()), Some(token));
         }
 
         #[test]

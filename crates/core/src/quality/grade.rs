@@ -3,8 +3,6 @@
 //! Source: DSLReports, "Bufferbloat Grades", <https://www.dslreports.com/faq/17930>: the mean of the increase in round-trip time
 //! under download and that under upload, below 5, 30, 60, 200 and 400 ms.
 
-use super::phase::PhaseReport;
-use crate::plan::PhaseLoad;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,19 +69,14 @@ pub struct GradeReport {
 }
 
 impl GradeReport {
-    /// The grade of a test with these phases; `None` unless both download and upload were measured.
+    /// The grade of a test whose load adds this much under download and under upload, µs.
     #[must_use]
-    pub fn of_phases(phases: &[PhaseReport]) -> Option<Self> {
-        let increase = |load| {
-            let phase = phases.iter().find(|phase| phase.load == load)?;
-            Some(phase.added_rtt?.mean_us)
-        };
-        let (down, up) = (increase(PhaseLoad::Download)?, increase(PhaseLoad::Upload)?);
-        let increase_us = f64::midpoint(down, up);
-        Some(Self {
+    pub fn of_increases(down_us: f64, up_us: f64) -> Self {
+        let increase_us = f64::midpoint(down_us, up_us);
+        Self {
             grade: Grade::of_increase_us(increase_us),
             increase_us,
-        })
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::advice::{Advice, advice};
 use super::grade::GradeReport;
 use super::interval::QualityInterval;
 use super::phase::PhaseReport;
+use crate::plan::PhaseLoad;
 use crate::run::CpuReport;
 use crate::text::ExternalText;
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ impl QualityReport {
     #[must_use]
     pub fn new(phases: Vec<PhaseReport>, intervals: Vec<QualityInterval>, confidence: f64) -> Self {
         Self {
-            grade: GradeReport::of_phases(&phases),
+            grade: grade(&phases),
             advice: advice(&phases),
             phases,
             intervals,
@@ -45,4 +46,17 @@ impl QualityReport {
             cut_short: None,
         }
     }
+}
+
+/// The grade of a test with these phases; `None` unless both download and upload were compared with an idle phase.
+fn grade(phases: &[PhaseReport]) -> Option<GradeReport> {
+    let increase_us = |load| {
+        let phase = phases.iter().find(|phase| phase.load == load)?;
+        Some(phase.added_rtt?.mean_us)
+    };
+    let (down_us, up_us) = (
+        increase_us(PhaseLoad::Download)?,
+        increase_us(PhaseLoad::Upload)?,
+    );
+    Some(GradeReport::of_increases(down_us, up_us))
 }

@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
         let open = TestSockets::new(entry, &flows).collect(&mut self.control)?;
         let _probed = workload
             .answers_probes()
-            .then(|| ProbedTest::new(state, token));
+            .then(|| ProbedTest::new(&state.tests, token));
         let meter = UsageMeter::start(self.peer.ip());
         let mut half = workload.server_half(open, token, &limits)?;
         self.control.send(&ToClient::Ready)?;

@@ -1,6 +1,5 @@
 //! The tests that wait for their data sockets.
 
-use super::state::ServerState;
 use crate::address_validation::UnvalidatedSocket;
 use crate::wakeup::Waker;
 use caudal_wire::preamble::TestToken;
@@ -73,19 +72,19 @@ impl TestRegistry {
 
 /// A running test that answers requests on new connections, until it is dropped.
 pub(super) struct ProbedTest<'a> {
-    state: &'a ServerState,
+    tests: &'a TestRegistry,
     token: TestToken,
 }
 
 impl<'a> ProbedTest<'a> {
-    pub(super) fn new(state: &'a ServerState, token: TestToken) -> Self {
-        state.tests.probed().insert(token);
-        Self { state, token }
+    pub(super) fn new(tests: &'a TestRegistry, token: TestToken) -> Self {
+        tests.probed().insert(token);
+        Self { tests, token }
     }
 }
 
 impl Drop for ProbedTest<'_> {
     fn drop(&mut self) {
-        self.state.tests.probed().remove(&self.token);
+        self.tests.probed().remove(&self.token);
     }
 }

@@ -1,9 +1,8 @@
 //! The client's half of a phase of a test of latency under load.
 
-use super::QualityWorkload;
 use super::connect_prober::{ConnectProber, ConnectSettings};
 use super::outcome::QualityOutcome;
-use super::parts::{FlowParts, ReportParts};
+use super::parts::{FlowParts, PartWorkloads, ReportParts};
 use super::queue_meter::QueueMeter;
 use crate::error::RunError;
 use crate::options::{EchoLocalOptions, LocalOptions};
@@ -36,12 +35,12 @@ pub(super) struct QualityClientHalf {
 
 impl QualityClientHalf {
     pub(super) fn new(
-        workload: &QualityWorkload,
-        parts: FlowParts,
+        plan: &QualityPlan,
+        parts: &PartWorkloads,
+        flows: FlowParts,
         link: &ClientLink<'_>,
         options: &LocalOptions,
     ) -> Result<Self, RunError> {
-        let plan = &workload.plan;
         let probing = LocalOptions {
             echo: EchoLocalOptions {
                 seed: 0,
@@ -51,17 +50,13 @@ impl QualityClientHalf {
             },
             ..options.clone()
         };
-        let load = workload.load();
+        let load = parts.load.as_ref();
         Ok(Self {
             load: load
-                .map(|load| load.client_half(parts.load, link, options))
+                .map(|load| load.client_half(flows.load, link, options))
                 .transpose()?,
-            udp: workload
-                .echo(Transport::Udp)
-                .client_half(vec![parts.udp], link, &probing)?,
-            tcp: workload
-                .echo(Transport::Tcp)
-                .client_half(vec![parts.tcp], link, &probing)?,
+            udp: parts.udp.client_half(vec![flows.udp], link, &probing)?,
+            tcp: parts.tcp.client_half(vec![flows.tcp], link, &probing)?,
             connects: None,
             connect_settings: Some(ConnectSettings {
                 peer: link.peer,

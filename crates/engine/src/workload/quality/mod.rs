@@ -10,9 +10,7 @@ mod server;
 
 pub use outcome::QualityOutcome;
 
-use super::echo::EchoWorkload;
 use super::limits::ServerLimits;
-use super::tcp::TcpWorkload;
 use super::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
 use crate::error::RunError;
 use crate::options::LocalOptions;
@@ -20,7 +18,7 @@ use crate::socket::SocketSettings;
 use caudal_core::plan::{Plan, PlannedFlow, QualityPlan, Rate, Transport};
 use caudal_wire::preamble::TestToken;
 use client::QualityClientHalf;
-use parts::{FlowParts, QualityFlow};
+use parts::{FlowParts, PartWorkloads, QualityFlow};
 use server::QualityServerHalf;
 
 /// A phase of a test of latency under load.
@@ -33,15 +31,8 @@ impl QualityWorkload {
         Self { plan }
     }
 
-    /// The load; `None` in the idle phase.
-    fn load(&self) -> Option<TcpWorkload> {
-        let plan = self.plan.load_plan()?;
-        Some(TcpWorkload::staggered(plan, self.plan.stagger))
-    }
-
-    /// The echo probe over this transport.
-    fn echo(&self, transport: Transport) -> EchoWorkload {
-        EchoWorkload::beside_load(self.plan.echo_plan(transport))
+    fn parts(&self) -> PartWorkloads {
+        PartWorkloads::new(&self.plan)
     }
 }
 
@@ -71,9 +62,11 @@ impl Workload for QualityWorkload {
     }
 
     fn socket_settings(&self, flow: &PlannedFlow) -> SocketSettings {
-        match (QualityFlow::of(&self.plan, flow.id), self.load()) {
+        let parts = self.parts();
+        match (QualityFlow::of(&self.plan, flow.id), parts.load) {
             (QualityFlow::Load, Some(load)) => load.socket_settings(flow),
-            (QualityFlow::Probe(transport), _) => self.echo(transport).socket_settings(flow),
+            (QualityFlow::Probe(Transport::Udp), _) => parts.udp.socket_settings(flow),
+            (QualityFlow::Probe(Transport::Tcp), _) => parts.tcp.socket_settings(flow),
             (QualityFlow::Load, None) => SocketSettings::new(Transport::Tcp),
         }
     }
@@ -92,10 +85,9 @@ impl Workload for QualityWorkload {
         link: &ClientLink<'_>,
         options: &LocalOptions,
     ) -> Result<Box<dyn ClientHalf>, RunError> {
-        let parts = FlowParts::split(&self.plan, flows)?;
-        Ok(Box::new(QualityClientHalf::new(
-            self, parts, link, options,
-        )?))
+        let flows = FlowParts::split(&self.plan, flows)?;
+        let half = QualityClientHalf::new(&self.plan, &self.parts(), flows, link, options)?;
+        Ok(Box::new(half))
     }
 
     fn server_half(
@@ -104,9 +96,8 @@ impl Workload for QualityWorkload {
         token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
-        let parts = FlowParts::split(&self.plan, flows)?;
-        Ok(Box::new(QualityServerHalf::new(
-            self, parts, token, limits,
-        )?))
+        let flows = FlowParts::split(&self.plan, flows)?;
+        let half = QualityServerHalf::new(&self.plan, &self.parts(), flows, token, limits)?;
+        Ok(Box::new(half))
     }
 }

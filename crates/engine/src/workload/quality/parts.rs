@@ -1,6 +1,8 @@
 //! The flows of a phase by the part of the test that they belong to.
 
 use crate::error::RunError;
+use crate::workload::echo::EchoWorkload;
+use crate::workload::tcp::TcpWorkload;
 use crate::workload::workload::OpenFlow;
 use caudal_core::plan::{PlannedFlow, QualityPlan, Transport};
 use caudal_core::sample::FlowEnd;
@@ -23,6 +25,27 @@ impl QualityFlow {
             (true, _) => Self::Probe(Transport::Udp),
             (_, true) => Self::Probe(Transport::Tcp),
             _ => Self::Load,
+        }
+    }
+}
+
+/// The workloads that a phase consists of.
+pub(super) struct PartWorkloads {
+    /// The load; `None` in the idle phase.
+    pub(super) load: Option<TcpWorkload>,
+    pub(super) udp: EchoWorkload,
+    pub(super) tcp: EchoWorkload,
+}
+
+impl PartWorkloads {
+    /// The workloads of a phase with this plan.
+    pub(super) fn new(plan: &QualityPlan) -> Self {
+        let load = plan.load_plan();
+        let echo = |transport| EchoWorkload::beside_load(plan.echo_plan(transport));
+        Self {
+            load: load.map(|load| TcpWorkload::staggered(load, plan.stagger)),
+            udp: echo(Transport::Udp),
+            tcp: echo(Transport::Tcp),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! The server's half of a phase of a test of latency under load.
 
-use super::QualityWorkload;
-use super::parts::{FlowParts, ReportParts};
+use super::parts::{FlowParts, PartWorkloads, ReportParts};
 use super::queue_meter::QueueMeter;
 use crate::error::RunError;
 use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf, Workload};
-use caudal_core::plan::{QualityPlan, Transport};
+use caudal_core::plan::QualityPlan;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::{FinalReport, ToClient};
 use caudal_wire::preamble::TestToken;
@@ -32,25 +31,21 @@ pub(super) struct QualityServerHalf {
 
 impl QualityServerHalf {
     pub(super) fn new(
-        workload: &QualityWorkload,
-        parts: FlowParts,
+        plan: &QualityPlan,
+        parts: &PartWorkloads,
+        flows: FlowParts,
         token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Self, RunError> {
-        let load = workload.load();
-        let client = parts.tcp.socket.peer_address().ok();
-        let echo = |transport, flow| {
-            workload
-                .echo(transport)
-                .server_half(vec![flow], token, limits)
-        };
+        let client = flows.tcp.socket.peer_address().ok();
+        let load = parts.load.as_ref();
         Ok(Self {
-            plan: workload.plan.clone(),
+            plan: plan.clone(),
             load: load
-                .map(|load| load.server_half(parts.load, token, limits))
+                .map(|load| load.server_half(flows.load, token, limits))
                 .transpose()?,
-            udp: echo(Transport::Udp, parts.udp)?,
-            tcp: echo(Transport::Tcp, parts.tcp)?,
+            udp: parts.udp.server_half(vec![flows.udp], token, limits)?,
+            tcp: parts.tcp.server_half(vec![flows.tcp], token, limits)?,
             client: client.map(|address| address.ip()),
             queue: None,
         })
