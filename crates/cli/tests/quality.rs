@@ -185,7 +185,8 @@ fn recorded() {
     assert!(compared.contains("rtt_added both"), "{compared}");
     report("export last --html -o page.html");
     let page = fs::read_to_string(place.at("page.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 3, "three panels");
+    // Each is there twice, for wide and for narrow pages.
+    assert_eq!(page.matches("<svg").count(), 6, "three panels");
     for title in ["Throughput", "Latency", "Loss"] {
         assert!(page.contains(title), "{title}");
     }

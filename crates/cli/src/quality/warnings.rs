@@ -6,8 +6,8 @@ use caudal_core::plan::PhaseLoad;
 use caudal_core::summary::DirectionSummary;
 use caudal_core::warning::{Warning, WarningCode};
 
-/// Bits that the probes take of a second, each way: UDP every 20 ms, TCP every 100 ms, five new connections.
-const PROBES_BPS: f64 = 80e3;
+/// Bits that the probes take of a second, each way: UDP every 15 ms, TCP every 100 ms, five new connections.
+const PROBES_BPS: f64 = 95e3;
 /// The part of the goodput that probes may take (PTC of draft-ietf-ippm-responsiveness).
 const MAX_PROBE_SHARE: f64 = 0.05;
 
