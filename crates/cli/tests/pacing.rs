@@ -75,7 +75,7 @@ fn balanced_pacing_sends_every_datagram_at_the_rate() {
 fn the_closing_block_says_how_a_sender_paced_and_what_that_cost() {
     let server = Serve::start("-B 127.0.0.1");
     for (flag, pacing) in [("", "balanced"), ("--pacing precise", "precise")] {
-        let ended = server.serves(&format!("udp -t 0.3 -b 5M -q {flag}"));
+        let ended = server.serves(&format!("udp -t 0.3 -b 5M -v {flag}"));
         let line = ended
             .stdout
             .lines()

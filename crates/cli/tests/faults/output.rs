@@ -1,6 +1,6 @@
 //! Output that cannot be written, or nobody reads.
 
-use crate::support::{Running, Serve, caudal, run_caudal};
+use crate::support::{Running, Serve, caudal, run, run_caudal};
 use crate::{FAILED, NOT_PERMITTED, USAGE};
 use std::io::Read;
 use std::process::Stdio;
@@ -116,9 +116,28 @@ fn a_run_cut_short_leaves_the_last_complete_one_in_the_closing_block() {
     client.signal("INT");
     let ended = client.wait(Duration::from_secs(8));
     assert_eq!(ended.code, Some(FAILED), "{ended:#?}");
-    for line in ["run 1, the last complete one, up:", "run 2 was cut short"] {
+    for line in [
+        "run 1, the last complete one, upload: ",
+        "run 2 was cut short",
+        "upload over 1 run: ",
+    ] {
         assert!(ended.stdout.contains(line), "{line}: {ended:#?}");
     }
+}
+
+#[test]
+fn nothing_is_folded_in_a_pipe_whose_width_nobody_gives() {
+    let question = "window --rate 1G --rtt 9ms --window 1M";
+    let folded = run_caudal(&format!("predict {question}")).stdout;
+    let mut command = caudal(format!("predict {question}").split(' '));
+    let whole = run(command.env_remove("COLUMNS"), Duration::from_secs(8)).stdout;
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(joined(&folded), joined(&whole));
+    assert!(whole.lines().count() < folded.lines().count(), "{whole}");
+    assert!(
+        whole.lines().any(|line| line.chars().count() > 80),
+        "{whole}"
+    );
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub const SOON: Duration = Duration::from_secs(30);
 /// A command line of the binary under test.
 pub fn caudal(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_caudal"));
+    // The width of a usual terminal: without it nothing is folded in a pipe.
+    command.env("COLUMNS", "80");
     command.args(args);
     command
 }

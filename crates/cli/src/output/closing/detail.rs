@@ -1,5 +1,6 @@
 //! Everything that is known of a direction, a line for each thing.
 
+use super::round_trip::rtt_line;
 use crate::output::text::{bits, bytes, percent, time_us};
 use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
@@ -13,6 +14,7 @@ pub(super) fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<Stri
     let has_warm_up = summary.omitted_s.is_some_and(|omitted| omitted > 0.0005);
     let mut lines: Vec<String> = Vec::new();
     lines.extend(interval_line(summary));
+    lines.extend(rtt_line(run, summary));
     lines.extend(transferred_line(summary, has_warm_up));
     lines.extend(ceiling_line(summary));
     lines.extend(prediction_lines(run, summary.direction, |_| true));

@@ -1,7 +1,8 @@
 //! The result of a direction in one line, and the lines that explain it.
 
 use super::detail::{loss_location, prediction_lines};
-use crate::output::text::{bits, bytes, fold, time_us};
+use super::round_trip::rtt_line;
+use crate::output::text::{bits, fold};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
 use caudal_core::plan::Direction;
@@ -12,23 +13,15 @@ use caudal_core::text::printable;
 use caudal_stats::{Estimate, IntervalMethod};
 use std::fmt;
 
-/// The minimum rise of the round-trip time under load that is called a queue, µs.
-const MIN_QUEUE_US: f64 = 1_000.0;
-/// The minimum rise, as a part of the idle round-trip time.
-const MIN_QUEUE_PART: f64 = 0.2;
-/// The minimum rise that is called bufferbloat, where it is also more than the idle round-trip time, µs: a queue that is longer than a
-/// round trip is more than any sender needs to keep a link busy.
-const MIN_BUFFERBLOAT_US: f64 = 5_000.0;
-
 /// The result of a direction in one line: its goodput with its interval, the share of the link, and what was lost or retransmitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Headline {
+pub struct DirectionHeadline {
     name: String,
     rate: String,
     rest: String,
 }
 
-impl Headline {
+impl DirectionHeadline {
     /// The headline of a direction.
     #[must_use]
     pub fn new(summary: &DirectionSummary) -> Self {
@@ -62,6 +55,7 @@ impl Headline {
         let runs = over.goodput_bps.map_or(0, |goodput| goodput.n);
         let name = match runs {
             0 => name(over.direction).to_owned(),
+            1 => format!("{} over 1 run", name(over.direction)),
             runs => format!("{} over {runs} runs", name(over.direction)),
         };
         Self { name, rate, rest }
@@ -75,7 +69,7 @@ impl Headline {
     }
 }
 
-impl fmt::Display for Headline {
+impl fmt::Display for DirectionHeadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}{}", self.name, self.rate, self.rest)
     }
@@ -172,29 +166,4 @@ fn limit_line(limit: &LimitedBy) -> String {
         _ if is_bare => format!("  limited by: {name}: {}", limit.evidence),
         _ => format!("  limited by: {name}"),
     }
-}
-
-/// The round-trip time without load and under it, and how much of it is queueing.
-fn rtt_line(run: &Run, summary: &DirectionSummary) -> Option<String> {
-    let tcp = summary.tcp.as_ref()?;
-    let before = run.throughput().and_then(|test| test.idle_rtt_us);
-    let min = tcp.rtt_min_us.map(f64::from);
-    let idle_us = before.into_iter().chain(min).reduce(f64::min)?;
-    let loaded_us = tcp.rtt_mean_us?;
-    let times = format!(
-        "  rtt: {} idle, {} loaded",
-        time_us(idle_us),
-        time_us(loaded_us)
-    );
-    let queue_us = loaded_us - idle_us;
-    if queue_us < MIN_QUEUE_US || queue_us < MIN_QUEUE_PART * idle_us {
-        return Some(times);
-    }
-    let is_bloated = queue_us >= MIN_BUFFERBLOAT_US && queue_us >= idle_us;
-    let name = if is_bloated { "bufferbloat" } else { "queue" };
-    let queued = summary.goodput_mean().map_or_else(String::new, |bps| {
-        let count = bps / 8.0 * queue_us / 1e6;
-        format!(", {}", bytes(count as u64))
-    });
-    Some(format!("{times}; {name}: {}{queued}", time_us(queue_us)))
 }

@@ -3,8 +3,9 @@
 
 mod detail;
 mod headline;
+mod round_trip;
 
-pub use headline::Headline;
+pub use headline::DirectionHeadline;
 
 use super::interval_table::Detail;
 use super::text::{fold, warning};
@@ -16,7 +17,7 @@ use caudal_core::summary::DirectionSummary;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClosingLine {
     /// The result of a direction.
-    Headline(Headline),
+    Headline(DirectionHeadline),
     /// Any other line.
     Text(String),
 }
@@ -59,7 +60,7 @@ fn run_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
         let directions = run.directions().iter();
         return directions
             .flat_map(|direction| {
-                let headline = ClosingLine::Headline(Headline::new(direction));
+                let headline = ClosingLine::Headline(DirectionHeadline::new(direction));
                 [headline]
                     .into_iter()
                     .chain(explanation(run, direction, form))
@@ -79,7 +80,7 @@ fn run_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     };
     let mut lines = Vec::new();
     for direction in run.directions() {
-        let headline = Headline::new(direction);
+        let headline = DirectionHeadline::new(direction);
         lines.push(ClosingLine::Text(fold(&format!("{name}, {headline}"), 4)));
         lines.extend(explanation(run, direction, form));
     }
@@ -105,5 +106,5 @@ fn explanation(run: &Run, direction: &DirectionSummary, form: TextForm) -> Vec<C
 fn over_runs(run: &Run) -> impl Iterator<Item = ClosingLine> {
     run.over_repeats
         .iter()
-        .map(|over| ClosingLine::Headline(Headline::over_runs(over)))
+        .map(|over| ClosingLine::Headline(DirectionHeadline::over_runs(over)))
 }

@@ -1,0 +1,38 @@
+//! The round-trip time of a direction without load and under it.
+
+use crate::output::text::{bytes, time_us};
+use caudal_core::run::Run;
+use caudal_core::summary::DirectionSummary;
+
+/// The minimum rise of the round-trip time under load that is called a queue, µs.
+const MIN_QUEUE_US: f64 = 1_000.0;
+/// The minimum rise, as a part of the idle round-trip time.
+const MIN_QUEUE_PART: f64 = 0.2;
+/// The minimum rise that is called bufferbloat, where it is also more than the idle round-trip time, µs: a queue that is longer than a
+/// round trip is more than any sender needs to keep a link busy.
+const MIN_BUFFERBLOAT_US: f64 = 30_000.0;
+
+/// The round-trip time without load and under it, and how much of it is queueing.
+pub(super) fn rtt_line(run: &Run, summary: &DirectionSummary) -> Option<String> {
+    let tcp = summary.tcp.as_ref()?;
+    let before = run.throughput().and_then(|test| test.idle_rtt_us);
+    let min = tcp.rtt_min_us.map(f64::from);
+    let idle_us = before.into_iter().chain(min).reduce(f64::min)?;
+    let loaded_us = tcp.rtt_mean_us?;
+    let times = format!(
+        "  rtt: {} idle, {} loaded",
+        time_us(idle_us),
+        time_us(loaded_us)
+    );
+    let queue_us = loaded_us - idle_us;
+    if queue_us < MIN_QUEUE_US || queue_us < MIN_QUEUE_PART * idle_us {
+        return Some(times);
+    }
+    let is_bloated = queue_us >= MIN_BUFFERBLOAT_US && queue_us >= idle_us;
+    let name = if is_bloated { "bufferbloat" } else { "queue" };
+    let queued = summary.goodput_mean().map_or_else(String::new, |bps| {
+        let count = bps / 8.0 * queue_us / 1e6;
+        format!(", {}", bytes(count as u64))
+    });
+    Some(format!("{times}; {name}: {}{queued}", time_us(queue_us)))
+}
