@@ -238,12 +238,15 @@ impl QualityPlan {
         }
         let max_ramp = self.time.as_secs_f64() * 0.9;
         check_range(Quantity::WarmUp, &self.ramp.as_secs_f64(), &0.0, &max_ramp)?;
-        check_range(
-            Quantity::Period,
-            &self.probes.connect_ns,
-            &1_000_000,
-            &3_600_000_000_000,
-        )?;
+        let ProbePeriods {
+            udp_ns,
+            tcp_ns,
+            connect_ns,
+        } = self.probes;
+        for period_ns in [udp_ns, tcp_ns, connect_ns] {
+            let period_s = period_ns as f64 / 1e9;
+            check_range(Quantity::Period, &period_s, &0.001, &3600.0)?;
+        }
         if let Some(plan) = self.load_plan() {
             plan.check()?;
         }

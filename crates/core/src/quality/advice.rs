@@ -240,7 +240,7 @@ mod tests {
             advice[0].remedy
         );
         assert!(
-            advice[0].finding.contains("125.0 kB"),
+            advice[0].finding.contains("a queue of 125"),
             "{}",
             advice[0].finding
         );
