@@ -9,13 +9,13 @@ use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 use support::network::missing;
 use support::pair::Pair;
 use support::place::Place;
-use support::{SOON, Serve, caudal, run, run_caudal, trial, warnings};
+use support::{SOON, Serve, caudal, run, run_caudal, trial, uninstalled, warnings};
 
 /// Long enough for every phase on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -37,6 +37,11 @@ fn main() -> ExitCode {
             "a_run_is_recorded_shown_replayed_compared_and_drawn",
             None,
             recorded,
+        ),
+        trial(
+            "a_terminal_shows_three_panels_that_are_rewritten",
+            uninstalled("script"),
+            panels,
         ),
         trial("what_is_out_of_range_is_one_line", None, bad_input),
         trial(
@@ -190,6 +195,25 @@ fn recorded() {
     for title in ["Throughput", "Latency", "Loss"] {
         assert!(page.contains(title), "{title}");
     }
+}
+
+fn panels() {
+    let binary = env!("CARGO_BIN_EXE_caudal");
+    let words = format!("stty cols 80; {binary} quality --idle 0.3 -t 0.5 -P 1");
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &words, "/dev/null"])
+        .env("TERM", "xterm");
+    let shown = run(&mut command, LIMIT).done().stdout;
+    // Each time the region is removed and written once more.
+    assert!(shown.matches("\u{1b}[16A\u{1b}[J").count() > 3, "{shown:?}");
+    let last = shown.rsplit("\u{1b}[J").next().unwrap();
+    for title in ["throughput", "latency", "loss"] {
+        assert!(last.contains(title), "{last}");
+    }
+    assert!(last.contains("idle") && last.contains("grade "), "{last}");
+    let width = |line: &str| line.trim_end().chars().count();
+    assert!(last.lines().all(|line| width(line) <= 80), "{last}");
 }
 
 fn bad_input() {
