@@ -64,6 +64,10 @@ fn sections() -> Vec<(&'static str, String)> {
     vec![
         ("docs/iperf2.md", caudal_compat::iperf2::absent_options()),
         ("docs/iperf3.md", caudal_compat::iperf3::absent_options()),
+        (
+            "docs/from-iperf3.md",
+            caudal_cli::iperf3_flags::flag_table(),
+        ),
     ]
 }
 
@@ -96,8 +100,10 @@ fn cli() -> String {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let mut page = format!(
-        "{NOTE}# Command line\n\n{}\n\nRates take decimal suffixes: k, M, G, T are powers of 1000, in bit/s. \
-         Sizes take those and binary ones: Ki, Mi, Gi are powers of 1024, in bytes. \
+        "{NOTE}# Command line\n\n{}\n\nRates take decimal suffixes: k, M, G, T are powers of 1000, in bit/s; \
+         `10M`, `10mbit`, `10 Mbit/s`, `10Mb/s` and `10Mbps` are the same, and bytes (`10MB/s`) are refused with the rate in bits. \
+         Sizes take those and binary ones: Ki, Mi, Gi are powers of 1024, in bytes, so that `256K` is 256 000 bytes and `256Ki` 262 144, \
+         which is iperf3's and iperf 2's `256K`. \
          Times take ns, us, ms, s, m or min, and h; a number alone is seconds. \
          A fraction is written as `0.05` or `5%`.\n",
         command
@@ -248,7 +254,7 @@ const EXITS: [(Exit, &str, &str); 6] = [
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
          read or is empty, a --bind of another address family than the host; \
-         a topology that cannot be built, no lab of that name, a program that does not exist; no or more than one run \
+         a topology that cannot be built, no lab of that name; no or more than one run \
          of that id",
     ),
     (
@@ -307,8 +313,10 @@ fn quality_column(name: &str) -> Option<(&'static str, &'static str)> {
 fn exit_codes() -> String {
     let mut page = format!(
         "{NOTE}# Exit codes\n\nEvery failure prints one line on standard error, `caudal: what happened; what to do`, \
-         and ends with one of these. Intervals measured before a failure are still reported. `caudal lab run`, `exec` and \
-         `shell` end as their command does; 128 + n when signal n killed it.\n\n\
+         and ends with one of these. Intervals measured before a failure are still reported. With `--json` the failure is an \
+         [object](json.md#the-error-object) on standard output as well. A reader that closes the pipe, as `head` does, ends the \
+         command without a line. `caudal lab run`, `exec` and `shell` end as their command does; 128 + n when signal n killed it, \
+         127 when it does not exist, 126 when it cannot be executed.\n\n\
          | code | meaning | when |\n|---|---|---|\n"
     );
     for (exit, meaning, when) in EXITS {

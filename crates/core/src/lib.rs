@@ -3,8 +3,10 @@
 
 pub mod arrivals;
 pub mod bottleneck;
+mod datagram_span;
 pub mod date;
 pub mod delay;
+pub mod dscp;
 pub mod echo;
 pub mod event;
 pub mod framing;

@@ -6,6 +6,7 @@
 
 mod address_validation;
 mod admission;
+mod client_refusal;
 mod error;
 mod flow;
 mod host;
@@ -29,6 +30,7 @@ mod watch;
 mod workload;
 
 pub use admission::{Admission, ClientSlot};
+pub use client_refusal::ClientRefusal;
 pub use error::{RunError, Unsupported};
 pub use flow::LimitReached;
 pub use host::describe_host;

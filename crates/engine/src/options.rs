@@ -54,6 +54,8 @@ pub struct EchoLocalOptions {
     pub time: Option<Duration>,
     /// `true` when each reply on a schedule is an event.
     pub report_replies: bool,
+    /// The interval at which the round trips of a test of one size are reported while it is under way; `None` for never.
+    pub interval: Option<Duration>,
 }
 
 impl Default for EchoLocalOptions {
@@ -63,6 +65,7 @@ impl Default for EchoLocalOptions {
             kernel_timestamps: true,
             time: None,
             report_replies: false,
+            interval: None,
         }
     }
 }

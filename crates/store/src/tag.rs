@@ -43,6 +43,19 @@ impl Store {
         })
     }
 
+    /// Every tag that something has, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn known_tags(&self) -> Result<Vec<ExternalText>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT DISTINCT tag FROM tagged ORDER BY tag")?
+                .query_map([], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
+                .collect()
+        })
+    }
+
     /// The tags of the run or study with this full id, in order.
     ///
     /// # Errors

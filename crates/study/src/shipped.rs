@@ -14,7 +14,7 @@ macro_rules! shipped {
     ($($name:literal)*) => {
         &[$(ShippedExperiment {
             name: $name,
-            text: include_str!(concat!("../../../studies/", $name, ".toml")),
+            text: include_str!(concat!("../studies/", $name, ".toml")),
         }),*]
     };
 }

@@ -41,6 +41,41 @@ pub enum Refusal {
     Other,
 }
 
+impl Refusal {
+    /// Every reason.
+    pub const ALL: [Self; 11] = [
+        Self::Full,
+        Self::Denied,
+        Self::Version,
+        Self::Feature,
+        Self::Limit,
+        Self::Plan,
+        Self::Host,
+        Self::Protocol,
+        Self::Authentication,
+        Self::Stopping,
+        Self::Other,
+    ];
+
+    /// Its name in messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Denied => "denied",
+            Self::Version => "version",
+            Self::Feature => "feature",
+            Self::Limit => "limit",
+            Self::Plan => "plan",
+            Self::Host => "host",
+            Self::Protocol => "protocol",
+            Self::Authentication => "authentication",
+            Self::Stopping => "stopping",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// A message from a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
@@ -181,6 +216,14 @@ pub struct FinalReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_called_as_in_messages() {
+        for refusal in Refusal::ALL {
+            let written = serde_json::to_string(&refusal).unwrap();
+            assert_eq!(written, format!("\"{}\"", refusal.name()));
+        }
+    }
 
     #[test]
     fn unknown_fields_are_ignored_and_unknown_messages_refused() {

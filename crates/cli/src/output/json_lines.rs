@@ -28,6 +28,7 @@ impl View for JsonLines {
                 | Event::Started { .. }
                 | Event::Interval { .. }
                 | Event::Size(_)
+                | Event::RoundTrips(_)
                 | Event::Trial { .. }
                 | Event::Quality { .. }
                 | Event::Finished { .. }

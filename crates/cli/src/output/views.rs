@@ -199,6 +199,7 @@ struct TextView {
     /// The table of several runs, where there are several.
     runs: Option<RunTable>,
     has_search_header: bool,
+    has_live_header: bool,
     /// The closing block, once it was shown.
     result: String,
 }
@@ -213,6 +214,7 @@ impl TextView {
             quality: None,
             runs: None,
             has_search_header: false,
+            has_live_header: false,
             result: String::new(),
         }
     }
@@ -277,8 +279,8 @@ impl View for TextView {
                     return;
                 }
                 match Plan::try_from(&agreement.plan) {
-                    Ok(Plan::Echo(plan)) if self.sink.is_terminal() => {
-                        self.progress = Some(Progress::new(plan.sizes.len(), plan.clients));
+                    Ok(Plan::Echo(plan)) if plan.sizes.len() > 1 && self.sink.is_terminal() => {
+                        self.progress = Some(Progress::new(&plan));
                     }
                     Ok(plan) if plan.bulk().is_some() && !self.shows_runs_only() => {
                         self.table = Some(IntervalTable::new(&self.sink, &plan, self.form.detail));
@@ -300,6 +302,12 @@ impl View for TextView {
                 if let Some(quality) = &mut self.quality {
                     quality.interval(&mut self.sink, interval);
                 }
+            }
+            Event::RoundTrips(interval) => {
+                if !std::mem::replace(&mut self.has_live_header, true) {
+                    self.sink.line(&round_trips::live_header());
+                }
+                self.sink.line(&round_trips::live_row(interval));
             }
             Event::Size(progress) => {
                 if let Some(bar) = &mut self.progress {

@@ -116,7 +116,7 @@ fn carry_out(
                 }
             }
             Err(_) if local.quit.load(Relaxed) => {
-                return Err(Failure::unread("the test was ended"));
+                return Err(Failure::unread());
             }
             Err(error) if carried_out.phases.is_empty() => {
                 views.abandon();
@@ -129,7 +129,7 @@ fn carry_out(
         }
     }
     if local.quit.load(Relaxed) {
-        return Err(Failure::unread("the test was ended"));
+        return Err(Failure::unread());
     }
     Ok(carried_out)
 }

@@ -1,9 +1,11 @@
 //! `caudal report compare`: two sides compared, the size of a difference first.
 
+use super::unknown_name::{tags_there_are, unknown_id};
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use caudal_report::compare::{
-    CompareOptions, Side, SideError, compare_sides, comparison_lines, difference_figure,
+    CompareError, CompareOptions, Side, SideError, compare_sides, comparison_lines,
+    difference_figure,
 };
 use caudal_store::Store;
 use clap::Args;
@@ -56,17 +58,21 @@ fn fraction(text: &str) -> Result<f64, String> {
 /// # Errors
 /// When the store cannot be read, has nothing of those names, or the sides have nothing in common.
 pub(super) fn compare(store: &Store, args: &CompareArgs) -> Result<(), Failure> {
-    let (first, second) = (
-        Side::load(&args.first, store)?,
-        Side::load(&args.second, store)?,
-    );
+    let load = |given: &str| Side::load(given, store).map_err(|error| side_failure(store, error));
+    let (first, second) = (load(&args.first)?, load(&args.second)?);
     let options = CompareOptions {
         metrics: args.metric.clone(),
         margin: args.margin,
         confidence: args.confidence,
     };
-    let comparison = compare_sides(&first, &second, &options).map_err(|error| {
-        Failure::new(Exit::Failed, error.to_string(), "compare runs of one kind")
+    let comparison = compare_sides(&first, &second, &options).map_err(|error| match error {
+        CompareError::NoSuchMetric { .. } => Failure::usage(
+            error.to_string(),
+            "give --metric one of these, or leave it out",
+        ),
+        CompareError::NothingInCommon { .. } => {
+            Failure::new(Exit::Failed, error.to_string(), "compare runs of one kind")
+        }
     })?;
     let mut out = Sink::stdout();
     if let Some(path) = &args.svg {
@@ -95,19 +101,21 @@ pub(super) fn compare(store: &Store, args: &CompareArgs) -> Result<(), Failure> 
     out.finish()
 }
 
-impl From<SideError> for Failure {
-    fn from(error: SideError) -> Self {
-        match error {
-            SideError::Store(error) => error.into(),
-            SideError::Trial(_) => Self::new(
-                Exit::Failed,
-                error.to_string(),
-                "it may be from another version of caudal",
-            ),
-            SideError::Empty { .. } => Self::usage(
-                error.to_string(),
-                "`caudal report list` shows what there is",
-            ),
+/// The failure of a side that cannot be read.
+fn side_failure(store: &Store, error: SideError) -> Failure {
+    match error {
+        SideError::Store(error) => unknown_id(store, error, |tag| format!("write tag:{tag}")),
+        SideError::Trial(_) => Failure::new(
+            Exit::Failed,
+            error.to_string(),
+            "it may be from another version of caudal",
+        ),
+        SideError::Empty { ref given } if given.contains("tag:") => {
+            Failure::usage(error.to_string(), tags_there_are(store))
         }
+        SideError::Empty { .. } => Failure::usage(
+            error.to_string(),
+            "`caudal report list` shows what there is",
+        ),
     }
 }

@@ -1,13 +1,15 @@
 //! `caudal report list`: a line for each run and study.
 
 use super::answer::AnswerArgs;
+use super::unknown_name::tags_there_are;
 use crate::exit::Failure;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
 use caudal_core::date::{parse_utc, rfc3339};
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
-use caudal_store::{Filter, Store, StoreEntry};
+use caudal_store::{Filter, RunKind, Store, StoreEntry};
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 /// The default number of lines of a list as text.
@@ -19,7 +21,7 @@ pub struct ListArgs {
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
     /// Show this kind only: tcp, udp, rtt, find-rate, trial or study
-    #[arg(long, value_name = "KIND", help_heading = "Filter")]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(kinds()), hide_possible_values = true, help_heading = "Filter")]
     pub kind: Option<String>,
     /// Show the trials of this study: its id, or the name of its experiment
     #[arg(long, value_name = "ID|NAME", help_heading = "Filter")]
@@ -95,7 +97,16 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
             .answer
             .print(&[], Some(entries_as_csv(&entries).trim_end()));
     }
-    args.answer.print(&lines(&entries, more), None)
+    let mut lines = lines(&entries, more);
+    if let (true, Some(tag)) = (entries.is_empty(), &args.tag) {
+        lines.push(format!("of the tag {tag:?}: {}", tags_there_are(store)));
+    }
+    args.answer.print(&lines, None)
+}
+
+/// The kinds of runs, and studies.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    RunKind::ALL.into_iter().map(RunKind::name).chain(["study"])
 }
 
 fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {

@@ -9,6 +9,7 @@ mod path;
 mod replay;
 mod show;
 mod tag;
+mod unknown_name;
 
 use crate::exit::{Exit, Failure};
 use answer::AnswerArgs;

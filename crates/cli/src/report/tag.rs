@@ -1,6 +1,7 @@
 //! `caudal report tag`: tags of a run or a study.
 
 use super::answer::AnswerArgs;
+use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::Failure;
 use crate::output::text;
 use crate::recording::short;
@@ -29,7 +30,9 @@ pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
     for tag in &args.tags {
         check(tag)?;
     }
-    let id = store.resolve(&args.id)?;
+    let id = store
+        .resolve(&args.id)
+        .map_err(|error| unknown_id(store, error, list_tagged))?;
     for tag in &args.tags {
         if args.delete {
             store.untag(&id, tag)?;

@@ -34,7 +34,7 @@ pub(super) fn serve(
     let mut session = match Session::begin(state, stream, peer, number, slot) {
         Ok(session) => session,
         Err(error) => {
-            state.send_refused(Protocol::Native, peer, error.to_string());
+            state.send_refused(Protocol::Native, peer, error.into());
             return;
         }
     };
@@ -48,7 +48,7 @@ pub(super) fn serve(
                 ..
             },
         ) => {}
-        Err(error) => state.send_refused(Protocol::Native, peer, error.to_string()),
+        Err(error) => state.send_refused(Protocol::Native, peer, error.into()),
     }
     session.send_event(SessionEventKind::Left);
 }
@@ -273,10 +273,9 @@ impl<'a> Session<'a> {
             Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
-            received_bytes: finished.received_bytes,
-            sent_bytes: finished.sent_bytes,
             elapsed_s: (monotonic_ns() - start_ns) as f64 / 1e9,
             cut_short,
+            ..finished.ended.clone()
         }));
     }
 

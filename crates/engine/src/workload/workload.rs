@@ -9,7 +9,7 @@ use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings};
 use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
-use caudal_core::event::{CutShort, Event};
+use caudal_core::event::{CutShort, EndedTest, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::text::ExternalText;
@@ -160,10 +160,8 @@ pub(crate) struct ServerEnding {
 pub(crate) struct FinishedServer {
     /// The report for the client.
     pub(crate) report: FinalReport,
-    /// Payload bytes received.
-    pub(crate) received_bytes: u64,
-    /// Payload bytes sent.
-    pub(crate) sent_bytes: u64,
+    /// The same over all flows.
+    pub(crate) ended: EndedTest,
 }
 
 /// The server's half of a running test.

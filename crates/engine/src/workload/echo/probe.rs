@@ -1,6 +1,7 @@
 //! One connection with the buffers of its messages, on any schedule.
 
 use super::kernel_account::KernelAccounts;
+use super::reply_feed::ReplyFeed;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::Reply;
@@ -11,6 +12,7 @@ use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
@@ -36,6 +38,10 @@ pub(super) struct Probe {
     pub(super) number: u64,
     /// Takes an event for each reply on a schedule, where that was asked for.
     pub(super) events: Option<Sender<Event>>,
+    /// Set when the time of the test is over: what remains is a few messages that the kernel timestamps.
+    pub(super) time_over: Arc<AtomicBool>,
+    /// Takes each reply for the live view, where there is one.
+    pub(super) feed: Option<Arc<ReplyFeed>>,
 }
 
 impl Probe {
@@ -65,6 +71,8 @@ impl Probe {
             reply: vec![0; max_size + SPARE_BYTES],
             number: 0,
             events: None,
+            time_over: Arc::default(),
+            feed: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, not_sent};
+use super::reply_feed::ReplyFeed;
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, is_retryable};
 use caudal_core::echo::{
@@ -69,6 +70,8 @@ pub(super) fn on_schedule(
         slowest: SlowestRoundTrips::default(),
         accounts: probe.accounts,
         settled: 0,
+        given_up: 0,
+        feed: probe.feed.clone(),
         late: 0,
         duplicate: 0,
         size,
@@ -255,6 +258,10 @@ struct Collector<'a> {
     accounts: KernelAccounts,
     /// The number of messages of which nothing more is expected.
     settled: u64,
+    /// The number of messages, the oldest first, whose time for a reply is over; the live view alone needs it.
+    given_up: usize,
+    /// Takes each reply for the live view, where there is one.
+    feed: Option<Arc<ReplyFeed>>,
     late: u64,
     duplicate: u64,
     size: usize,
@@ -294,6 +301,7 @@ impl Collector<'_> {
             let now = monotonic_ns();
             // A message may have left meanwhile.
             let departed = schedule.sent.load(Acquire);
+            self.give_up_overdue(departed, now);
             match (received, schedule.socket) {
                 (Ok(0), _) if schedule.signals.is_stopped() => return Ok(()),
                 (Ok(0), DataSocket::Tcp(_)) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -315,6 +323,24 @@ impl Collector<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the live view of the messages that have had their time.
+    fn give_up_overdue(&mut self, departed: u64, now: u64) {
+        let Some(feed) = &self.feed else { return };
+        while (self.given_up as u64) < departed
+            && self
+                .schedule
+                .intended_ns(self.given_up)
+                .saturating_add(self.timeout_ns)
+                < now
+        {
+            // The first message counts apart.
+            if self.replies[self.given_up] == Reply::LOST && self.given_up > 0 {
+                feed.lost();
+            }
+            self.given_up += 1;
+        }
     }
 
     /// Adds the replies to the series of the messages that left, whose lateness is `late`. Messages still under way when the
@@ -391,6 +417,9 @@ impl Collector<'_> {
                 due_ns: self.schedule.intended_ns(nth).saturating_sub(*start_ns),
                 rtt_ns: took,
             }));
+        }
+        if let Some(feed) = self.feed.as_ref().filter(|_| nth > 0) {
+            feed.reply(took);
         }
         if took > self.slowest.floor_ns() {
             self.keep_slow(nth, now);

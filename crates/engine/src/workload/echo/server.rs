@@ -12,6 +12,7 @@ use crate::socket::{DataSocket, granted_tcp, granted_udp};
 use crate::wakeup::{Waker, Wakeup};
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
+use caudal_core::event::EndedTest;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_sys::clock::monotonic_ns;
@@ -222,8 +223,11 @@ impl ServerHalf for EchoServerHalf {
                 flows,
                 ..FinalReport::default()
             },
-            received_bytes: bytes,
-            sent_bytes: bytes,
+            ended: EndedTest {
+                received_bytes: bytes,
+                sent_bytes: bytes,
+                ..EndedTest::default()
+            },
         }
     }
 }

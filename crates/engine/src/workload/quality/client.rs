@@ -46,6 +46,7 @@ impl QualityClientHalf {
                 seed: 0,
                 kernel_timestamps: false,
                 time: Some(plan.time),
+                interval: None,
                 report_replies: true,
             },
             ..options.clone()

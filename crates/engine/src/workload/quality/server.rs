@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf, Workload};
+use caudal_core::event::EndedTest;
 use caudal_core::plan::QualityPlan;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::message::{FinalReport, ToClient};
@@ -134,8 +135,10 @@ impl ServerHalf for QualityServerHalf {
         let sum = |bytes: fn(&FinishedServer) -> u64| {
             finished.iter().flatten().map(|part| bytes(part)).sum()
         };
-        let (received_bytes, sent_bytes) =
-            (sum(|part| part.received_bytes), sum(|part| part.sent_bytes));
+        let (received_bytes, sent_bytes) = (
+            sum(|part| part.ended.received_bytes),
+            sum(|part| part.ended.sent_bytes),
+        );
         let reports = ReportParts {
             load: load.map(|load| load.report).unwrap_or_default(),
             udp: udp.report,
@@ -146,8 +149,11 @@ impl ServerHalf for QualityServerHalf {
                 sender_queue: self.queue.and_then(QueueMeter::finish),
                 ..reports.join(&self.plan)
             },
-            received_bytes,
-            sent_bytes,
+            ended: EndedTest {
+                received_bytes,
+                sent_bytes,
+                ..EndedTest::default()
+            },
         }
     }
 }
