@@ -92,14 +92,14 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
             );
         }
         Some(Cause::LinkRate | Cause::Bufferbloat) => {
-            if let Some(start) = time_of_start(observed, binding) {
-                return start;
-            }
             if observed.bidirectional {
                 return format!(
                     "the assumption of one direction at a time failed: the other direction of this test delays its \
                      acknowledgements: {evidence}"
                 );
+            }
+            if let Some(start) = time_of_start(observed, binding) {
+                return start;
             }
             return format!(
                 "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
