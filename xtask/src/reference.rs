@@ -5,7 +5,7 @@
 
 use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
-use caudal_cli::output::{csv, round_trips};
+use caudal_cli::output::{csv, quality, round_trips};
 use caudal_cli::predict::output as predict;
 use caudal_compat::option_document::with_section;
 use caudal_core::warning::WarningCode;
@@ -277,6 +277,39 @@ const EXITS: [(Exit, &str, &str); 6] = [
     ),
 ];
 
+/// The unit and meaning of a column of `caudal quality`; `None` for one without a description.
+fn quality_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "load" => (
+            "",
+            "the load of the phase: `idle`, `download`, `upload` or `both`",
+        ),
+        "start_s" => ("s", "when the interval begins, after the start of the test"),
+        "end_s" => ("s", "when it ends"),
+        "down_bps" => (
+            "bit/s",
+            "goodput of all flows from the server; empty without such flows",
+        ),
+        "up_bps" => (
+            "bit/s",
+            "goodput of all flows to the server; empty without such flows",
+        ),
+        "retransmitted" => (
+            "share, 0 to 1",
+            "payload the flows sent again; empty without load",
+        ),
+        "rtt_us" => (
+            "µs",
+            "median round-trip time of the UDP probes due in it; empty when none came back",
+        ),
+        "rtt_max_us" => ("µs", "maximum of them"),
+        "tcp_rtt_us" => ("µs", "median round-trip time of the TCP probe"),
+        "probes" => ("probes", "UDP probes due in it"),
+        "lost" => ("probes", "of these, overtaken by later ones"),
+        _ => return None,
+    })
+}
+
 fn exit_codes() -> String {
     let mut page = format!(
         "{NOTE}# Exit codes\n\nEvery failure prints one line on standard error, `caudal: what happened; what to do`, \
@@ -511,6 +544,12 @@ fn csv_columns() -> String {
     page += "\n## caudal predict\n\nA line for each prediction, of every value of a sweep.\n\n| column | unit | meaning |\n|---|---|---|\n";
     for name in predict::COLUMNS {
         let (unit, meaning) = predict_column(name).unwrap_or(("", "NOT DESCRIBED"));
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "\n## caudal quality\n\nOne line for each interval, as soon as its probes have come back.\n\n\
+             | column | unit | meaning |\n|---|---|---|\n";
+    for name in quality::CSV_COLUMNS.split(',') {
+        let (unit, meaning) = quality_column(name).expect("every column is described");
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal report export --csv\n\nA line for each value of a run or study. A value that is not known has no line.\n\n\

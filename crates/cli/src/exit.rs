@@ -214,6 +214,7 @@ impl From<RunError> for Failure {
                 Exit::NotPermitted,
                 "leave it out, or measure with a server of caudal",
             ),
+            RunError::OlderServer { .. } => (Exit::Peer, "update the server"),
             RunError::Memory(_) => (
                 Exit::NotPermitted,
                 "ask for smaller buffers, or fewer flows",

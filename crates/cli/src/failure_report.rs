@@ -87,6 +87,7 @@ impl ResultForm {
             Command::Tcp(args) => Self::of_output(&args.output),
             Command::Udp(args) => Self::of_output(&args.output),
             Command::Rtt(args) => Self::of_output(&args.output),
+            Command::Quality(args) => Self::of_output(&args.output),
             _ => Self::of_line(line),
         }
     }

@@ -10,6 +10,7 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Length => "--length",
         Quantity::Interval => "--interval",
         Quantity::Duration => "--time",
+        Quantity::IdleTime => "--idle",
         Quantity::WarmUp => "--omit",
         Quantity::Bytes => "--bytes",
         Quantity::Rate => "--rate",

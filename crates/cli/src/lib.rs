@@ -15,6 +15,7 @@ pub mod output;
 pub mod peer;
 mod plan_failure;
 pub mod predict;
+pub mod quality;
 pub mod recording;
 pub mod report;
 pub mod rtt;
@@ -97,6 +98,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => throughput::tcp(args, interrupt),
         Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
+        Command::Quality(args) => quality::quality(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),

@@ -365,11 +365,19 @@ fn describe(plan: &PlanRecord) -> String {
         return "a test".to_owned();
     };
     let transport = plan.transport();
-    if let Plan::Echo(plan) = plan {
+    if let Plan::Echo(plan) = &plan {
         let sizes = plan.sizes.len();
         return format!(
             "echo over {transport}, {} connection(s), {sizes} size(s)",
             plan.clients
+        );
+    }
+    if let Plan::Quality(plan) = &plan {
+        return format!(
+            "latency under load: {}, {}, {} flow(s) a direction",
+            plan.load.name(),
+            format_duration(plan.time),
+            plan.parallel
         );
     }
     let Some(bulk) = plan.bulk() else {

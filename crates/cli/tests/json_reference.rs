@@ -76,6 +76,17 @@ const SEARCH: [&str; 4] = ["always", "native", "traffic", "search"];
 const RTT_TCP: [&str; 4] = ["always", "native", "rtt", "tcp"];
 const RTT_UDP: [&str; 4] = ["always", "native", "rtt", "udp"];
 
+const QUALITY: [&str; 4] = ["always", "native", "quality", "tcp"];
+
+#[test]
+fn latency_under_load_is_what_the_reference_says() {
+    let arguments = "quality --idle 0.3 -t 0.6 -P 1 --json";
+    assert_documented(arguments, &QUALITY);
+    let events = ["agreed", "started", "quality", "finished"];
+    let arguments = arguments.replace("--json", "--json-stream");
+    assert_events_documented(&arguments, &QUALITY, &events);
+}
+
 #[test]
 fn a_tcp_run_is_what_the_reference_says() {
     assert_documented("tcp --time 0.3 --interval 0.1 --json", &TCP);

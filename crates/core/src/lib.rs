@@ -17,6 +17,7 @@ pub mod link;
 pub mod loss;
 pub mod plan;
 pub mod prediction;
+pub mod quality;
 pub mod quantity;
 pub mod random;
 pub mod readings;

@@ -43,4 +43,4 @@ pub use server::{Server, ServerOptions};
 pub use session_limits::SessionLimits;
 pub use target::{AddressFamily, LocalBinding, Target};
 pub use watch::StopReason;
-pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome};
+pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome};

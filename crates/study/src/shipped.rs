@@ -29,6 +29,7 @@ pub const SHIPPED_EXPERIMENTS: &[ShippedExperiment] = shipped! {
     "policing"
     "load-balancing"
     "udp-buffers"
+    "bufferbloat"
 };
 
 /// The experiment called `name`.

@@ -4,9 +4,13 @@ use crate::authentication::{Nonce, TokenProof};
 use caudal_core::arrivals::ArrivalSeries;
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
+use caudal_core::quality::SenderQueue;
 use caudal_core::sample::{FlowEnd, Sample};
 use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
+
+/// The feature of a server that carries out tests of latency under load.
+pub const QUALITY: &str = "quality";
 
 /// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,6 +208,9 @@ pub struct FinalReport {
     /// The payload that arrived at the server over time; absent where it received none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalSeries>,
+    /// The backlog of the server's interface towards the client, in a test of latency under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_queue: Option<SenderQueue>,
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub enum Command {
     Udp(UdpArgs),
     /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
     Rtt(crate::rtt::RttArgs),
+    /// Latency under load: what up- and downloads add to the round-trip time, where, and what to do
+    Quality(crate::quality::QualityArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true)]
     Iperf(ForeignArgs),

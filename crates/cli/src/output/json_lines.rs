@@ -30,6 +30,7 @@ impl View for JsonLines {
                 | Event::Size(_)
                 | Event::RoundTrips(_)
                 | Event::Trial { .. }
+                | Event::Quality { .. }
                 | Event::Finished { .. }
         );
         if !is_documented {

@@ -6,6 +6,7 @@ use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::Failure;
 use crate::output::closing::{self, ClosingLine};
 use crate::output::interval_table::Detail;
+use crate::output::quality;
 use crate::output::round_trips;
 use crate::output::search_table;
 use crate::output::text;
@@ -142,6 +143,7 @@ fn result_lines(run: &Run) -> Vec<String> {
     };
     let mut lines: Vec<String> = match run.kind() {
         _ if run.search.is_some() => return search_table::closing_lines(run),
+        Some(PlanKind::Quality) => return quality::result_lines(run, form(Detail::Every)),
         Some(PlanKind::Rtt) => return round_trips::result_lines(run, form(Detail::Usual)),
         _ => closing::result_lines(run, form(Detail::Every))
             .iter()

@@ -49,6 +49,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
             time,
             kernel_timestamps: true,
             interval: Some(args.interval),
+            report_replies: false,
         },
         ..LocalOptions::default()
     };

@@ -7,6 +7,7 @@ use crate::echo::RoundTripInterval;
 use crate::interval::FlowInterval;
 use crate::loss::ImplausibleLoss;
 use crate::plan::{Plan, PlanRecord};
+use crate::quality::QualityInterval;
 use crate::run::Run;
 use crate::sample::{Counters, FlowEnd, Sample};
 use crate::search::SearchTrial;
@@ -47,6 +48,13 @@ pub enum Event {
     },
     /// One message size of a round-trip test is complete for one client.
     Size(SizeProgress),
+    /// The reply to a probe beside a load has arrived.
+    Replied(ProbeReply),
+    /// An interval of a test of latency under load is complete.
+    Quality {
+        /// The interval.
+        interval: QualityInterval,
+    },
     /// The round trips of an interval of a round-trip test of one size.
     RoundTrips(RoundTripInterval),
     /// A trial of a search for the highest rate is complete.
@@ -146,6 +154,19 @@ pub struct EndedTest {
     /// The reason why it ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
+}
+
+/// The reply to a probe beside a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeReply {
+    /// The number of the probe's flow.
+    pub flow: u32,
+    /// The message's number, from 0.
+    pub message: u64,
+    /// The time at which the message was due, ns after the start.
+    pub due_ns: u64,
+    /// The time from then until its reply was read, ns.
+    pub rtt_ns: u64,
 }
 
 impl EndedTest {

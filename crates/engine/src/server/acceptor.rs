@@ -256,6 +256,15 @@ impl Acceptor {
                         .deliver(token, || Some(ArrivedSocket::Tcp(flow, stream)));
                 }))
             }
+            Ok(Purpose::Probe { token }) => {
+                if state.tests.answers_probes(token) {
+                    one.answer_probe();
+                } else {
+                    let message = "no running test here has this token";
+                    one.refuse(&state, ClientRefusal::protocol(message));
+                }
+                Placement::Refused
+            }
             Err(PreambleError::Version(theirs)) => {
                 let message = format!(
                     "the client speaks protocol {theirs}, this server {PROTOCOL}; update the older one"

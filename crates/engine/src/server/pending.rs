@@ -46,7 +46,7 @@ pub(super) struct PendingStream {
     slot_until_ns: Option<u64>,
     /// The reason why its address is not admitted: sent in its own protocol.
     pub(super) denied: Option<NotAdmitted>,
-    /// Set when it was refused: it is only read until it has closed.
+    /// Set when it was refused, or answered: it is only read until it has closed.
     pub(super) is_refused: bool,
 }
 
@@ -170,6 +170,14 @@ impl PendingStream {
     /// Refuses a client of an unknown protocol, without an answer that it could not read.
     pub(super) fn refuse_unknown(&mut self, state: &ServerState, refusal: ClientRefusal) {
         self.close(state, Protocol::Native, refusal);
+    }
+
+    /// Answers a request beside a running test; the connection is then read until its client has closed it.
+    pub(super) fn answer_probe(&mut self) {
+        let _ = self.stream.write_all(&PreambleAnswer::Attached.encode());
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.is_refused = true;
+        self.deadline_ns = monotonic_ns() + REFUSED_NS;
     }
 
     fn close(&mut self, state: &ServerState, protocol: Protocol, refusal: ClientRefusal) {

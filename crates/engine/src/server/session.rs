@@ -5,6 +5,7 @@ use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
+use super::test_registry::ProbedTest;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::admission::ClientSlot;
 use crate::error::RunError;
@@ -163,8 +164,15 @@ impl<'a> Session<'a> {
             token: token.to_hex(),
             changed: changed.clone(),
         })?;
-        let (flows, settings) = (plan.flows(), workload.socket_settings());
-        let open = TestSockets::new(entry, &settings, &flows).collect(&mut self.control)?;
+        let flows: Vec<_> = plan
+            .flows()
+            .into_iter()
+            .map(|flow| (flow, workload.socket_settings(&flow)))
+            .collect();
+        let open = TestSockets::new(entry, &flows).collect(&mut self.control)?;
+        let _probed = workload
+            .answers_probes()
+            .then(|| ProbedTest::new(&state.tests, token));
         let meter = UsageMeter::start(self.peer.ip());
         let mut half = workload.server_half(open, token, &limits)?;
         self.control.send(&ToClient::Ready)?;

@@ -136,6 +136,7 @@ impl ServerHalf for BulkServerHalf {
             report: FinalReport {
                 flows,
                 arrivals: self.arrivals.map(ArrivalRecorder::into_series),
+                ..FinalReport::default()
             },
         }
     }

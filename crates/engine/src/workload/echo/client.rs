@@ -98,6 +98,9 @@ impl EchoClientHalf {
                 options.echo.seed,
                 half.timestamps_missing.is_none(),
             );
+            if options.echo.report_replies {
+                prober.report_replies(half.shared.events.clone());
+            }
             prober.end_with(Arc::clone(&half.time_over));
             if let Some(live) = &mut half.live {
                 prober.feed(live.feed());

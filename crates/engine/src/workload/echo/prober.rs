@@ -7,12 +7,13 @@ use super::stop_and_wait;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::EchoSeries;
-use caudal_core::event::SizeProgress;
+use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Sender;
 
 /// One connection and the series it has measured.
 pub(super) struct Prober {
@@ -45,6 +46,11 @@ impl Prober {
                 ..Probe::new(client, plan, socket, tag, seed)
             },
         }
+    }
+
+    /// Makes each reply on a schedule an event.
+    pub(super) fn report_replies(&mut self, events: Sender<Event>) {
+        self.probe.events = Some(events);
     }
 
     /// Ends the counted messages when `time_over` is set.

@@ -12,6 +12,7 @@ use caudal_core::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };
+use caudal_core::event::{Event, ProbeReply};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};
@@ -20,6 +21,7 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
@@ -60,6 +62,11 @@ pub(super) fn on_schedule(
         timeout_ns: probe.plan.timeout.as_nanos() as u64,
         replies: vec![Reply::LOST; schedule.due.len()],
         one_way: vec![None; schedule.due.len()],
+        events: probe
+            .events
+            .clone()
+            .map(|events| (events, settings.start_ns)),
+        client: probe.client,
         slowest: SlowestRoundTrips::default(),
         accounts: probe.accounts,
         settled: 0,
@@ -244,6 +251,9 @@ struct Collector<'a> {
     timeout_ns: u64,
     replies: Vec<Reply>,
     one_way: Vec<Option<OneWayTransit>>,
+    /// Takes an event for each reply, with times after this start, ns of the monotonic clock.
+    events: Option<(Sender<Event>, u64)>,
+    client: u32,
     slowest: SlowestRoundTrips,
     accounts: KernelAccounts,
     /// The number of messages of which nothing more is expected.
@@ -399,6 +409,15 @@ impl Collector<'_> {
             return false;
         }
         self.replies[nth] = Reply::after(took);
+        if let Some((events, start_ns)) = &self.events {
+            // The test does not depend on anybody receiving the event.
+            let _ = events.send(Event::Replied(ProbeReply {
+                flow: self.client,
+                message: nth as u64,
+                due_ns: self.schedule.intended_ns(nth).saturating_sub(*start_ns),
+                rtt_ns: took,
+            }));
+        }
         if let Some(feed) = self.feed.as_ref().filter(|_| nth > 0) {
             feed.reply(took);
         }

@@ -122,7 +122,7 @@ impl Drop for EchoThread {
 }
 
 /// The server's half of a round-trip test.
-pub(super) struct EchoServerHalf {
+pub(crate) struct EchoServerHalf {
     plan: EchoPlan,
     echoes: Vec<EchoThread>,
     limit: Arc<TestLimit>,
@@ -132,13 +132,14 @@ pub(super) struct EchoServerHalf {
 }
 
 impl EchoServerHalf {
-    /// Starts a thread on each connection.
-    pub(super) fn spawn(
+    /// Starts a thread on each connection of a test that ends so.
+    pub(crate) fn spawn(
         plan: &EchoPlan,
         flows: Vec<OpenFlow>,
         limits: &SessionLimits,
+        end: PlannedEnd,
     ) -> Result<Self, RunError> {
-        let limit = Arc::new(TestLimit::new(limits, PlannedEnd::Unknown));
+        let limit = Arc::new(TestLimit::new(limits, end));
         let pipe = |cause| RunError::local("opening a pipe", cause);
         let mut half = Self {
             plan: plan.clone(),
@@ -220,7 +221,7 @@ impl ServerHalf for EchoServerHalf {
         FinishedServer {
             report: FinalReport {
                 flows,
-                arrivals: None,
+                ..FinalReport::default()
             },
             ended: EndedTest {
                 received_bytes: bytes,
