@@ -55,6 +55,19 @@ impl Store {
                 .collect()
         })
     }
+
+    /// All tags that a run or a study has, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn all_tags(&self) -> Result<Vec<ExternalText>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT DISTINCT tag FROM tagged ORDER BY tag")?
+                .query_map([], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
+                .collect()
+        })
+    }
 }
 
 #[cfg(test)]
@@ -73,7 +86,9 @@ mod tests {
         store.tag(&of, "a").unwrap();
         store.tag(&of, "a").unwrap();
         assert_eq!(store.tags(&of).unwrap(), ["a", "b"]);
+        assert_eq!(store.all_tags().unwrap(), ["a", "b"]);
         store.untag(&of, "a").unwrap();
+        assert_eq!(store.all_tags().unwrap(), ["b"]);
         store.untag(&of, "never there").unwrap();
         assert_eq!(store.tags(&of).unwrap(), ["b"]);
         store.tag(&of, "a").unwrap();
