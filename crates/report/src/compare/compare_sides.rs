@@ -131,6 +131,8 @@ pub fn compare_sides(
         .filter(|key| options.checks(&key.metric))
         .map(|key| metric_name(&key.case, &key.metric))
         .collect();
+    let compared = cells.iter().map(|cell| cell.metric.as_str());
+    let environment = first.conditions.differences(&second.conditions, compared);
     let mut comparison = Comparison {
         regression: options
             .max_worsening
@@ -145,7 +147,7 @@ pub fn compare_sides(
             second: alone(&b, &a),
             checked: missing,
         },
-        environment: first.conditions.differences(&second.conditions),
+        environment,
         notes: Vec::new(),
         verdict: Vec::new(),
         cells,

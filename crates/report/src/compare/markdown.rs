@@ -48,7 +48,7 @@ pub fn comparison_as_markdown(comparison: &Comparison) -> String {
     let environment = comparison.environment.iter().map(|one| {
         format!(
             "{}: A {}, B {}",
-            one.what,
+            one.name(),
             one.first.join(", "),
             one.second.join(", ")
         )

@@ -2,6 +2,7 @@
 
 mod compare_sides;
 mod comparison;
+mod condition_weight;
 mod conditions;
 mod direction;
 mod figure;
