@@ -19,10 +19,19 @@ impl Store {
     /// # Errors
     /// When it cannot be written, or its id is taken.
     pub fn record(&mut self, run: &StoredRun) -> Result<(), StoreError> {
+        self.record_with_tags(run, &[])
+    }
+
+    /// Records a run and its tags in one transaction; both are durable when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written, or its id is taken.
+    pub fn record_with_tags(&mut self, run: &StoredRun, tags: &[String]) -> Result<(), StoreError> {
         // Everything slow is done before the file is locked.
         let document = PackedDocument::new(&run.document, &run.environment);
         let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(samples::pack_series).collect();
         let environment = PackedEnvironment::new(&run.environment);
+        let now = now_ns();
         self.write(|writer| {
             writer.enter(&run.id, run.started_ns)?;
             writer.environment(&environment)?;
@@ -78,6 +87,12 @@ impl Store {
                         *size as i64,
                         packed,
                     ],
+                )?;
+            }
+            for tag in tags {
+                writer.execute(
+                    "INSERT INTO tag (id, tag, at_ns, held) VALUES (?, ?, ?, 1)",
+                    params![run.id, tag, now],
                 )?;
             }
             Ok(())

@@ -5,9 +5,10 @@ use crate::exit::Failure;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
 use caudal_core::date::{parse_utc, rfc3339};
+use caudal_core::text::ExternalText;
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
-use caudal_store::{Filter, Store, StoreEntry};
+use caudal_store::{Filter, RunKind, Store, StoreEntry};
 use serde_json::{Value, json};
 
 /// The default number of lines of a list as text.
@@ -56,6 +57,17 @@ pub enum Since {
     Ago(i64),
 }
 
+impl Since {
+    /// The time, ns since 1970.
+    pub(super) fn to_ns(self) -> i64 {
+        let now = i64::try_from(caudal_sys::clock::realtime_ns()).unwrap_or(i64::MAX);
+        match self {
+            Self::Date(ns) => ns,
+            Self::Ago(ns) => now.saturating_sub(ns),
+        }
+    }
+}
+
 /// Shows it.
 pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
     let as_text = !args.csv && !args.answer.json;
@@ -64,22 +76,21 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
         Some(limit) => Some(limit),
         None => as_text.then_some(LINES),
     };
-    let now = i64::try_from(caudal_sys::clock::realtime_ns()).unwrap_or(i64::MAX);
     let filter = Filter {
         kind: args.kind.clone(),
         study: args.study.clone(),
         tag: args.tag.clone(),
         peer: args.peer.clone(),
-        since_ns: args.since.map(|since| match since {
-            Since::Date(ns) => ns,
-            Since::Ago(ns) => now.saturating_sub(ns),
-        }),
+        since_ns: args.since.map(Since::to_ns),
         words: args.words.clone(),
         // One more than is shown, to see whether there are more.
         limit: limit.map(|limit| limit.saturating_add(1)),
         trials: args.trials,
     };
     let mut entries = store.list(&filter)?;
+    if entries.is_empty() {
+        check_exists(store, args)?;
+    }
     let more = limit.is_some_and(|limit| entries.len() > limit);
     entries.truncate(limit.unwrap_or(usize::MAX));
     if args.answer.json {
@@ -98,7 +109,43 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
     args.answer.print(&lines(&entries, more), None)
 }
 
-fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
+/// Checks, of a list without entries, that its filter names a kind and a tag that exist.
+fn check_exists(store: &Store, args: &ListArgs) -> Result<(), Failure> {
+    let kinds: Vec<&str> = RunKind::ALL
+        .iter()
+        .map(|kind| kind.name())
+        .chain(["study"])
+        .collect();
+    if let Some(kind) = args.kind.as_deref().filter(|kind| !kinds.contains(kind)) {
+        return Err(Failure::usage(
+            format!("there is no kind {kind:?}"),
+            format!("the kinds are {}", kinds.join(", ")),
+        ));
+    }
+    let Some(tag) = &args.tag else { return Ok(()) };
+    let tags = store.all_tags()?;
+    if tags.iter().any(|one| one == tag.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("nothing has the tag {tag:?}"),
+        tags_that_exist(&tags),
+    ))
+}
+
+/// The tags that there are, in a clause.
+pub(super) fn tags_that_exist(tags: &[ExternalText]) -> String {
+    match tags {
+        [] => "there are no tags".to_owned(),
+        [only] => format!("the only tag is {only}"),
+        tags => {
+            let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
+            format!("the tags are {}", tags.join(", "))
+        }
+    }
+}
+
+pub(super) fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
     if entries.is_empty() {
         return vec!["no matching runs".to_owned()];
     }
@@ -175,7 +222,7 @@ pub(super) fn to_json(entry: &StoreEntry) -> Value {
 }
 
 /// Parses a date, or a time ago.
-fn since(text: &str) -> Result<Since, String> {
+pub(super) fn since(text: &str) -> Result<Since, String> {
     let ago = match text.strip_suffix('d') {
         Some(days) => days.parse().ok().map(|days: f64| days * 86_400e9),
         None => parse_duration(text)

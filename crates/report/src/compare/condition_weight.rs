@@ -70,8 +70,14 @@ const fn of(transport: ComparedTransport, rule: Rule) -> Rule {
 /// The conditions by the last segment of their paths that is named here. Those that say which machine, laboratory or moment it was,
 /// and not what it was like, have no weight.
 const RULES: [Rule; 48] = [
-    of(ComparedTransport::Tcp, rule("congestion_control", [8, 3, 6])),
-    of(ComparedTransport::Tcp, rule("tcp_congestion_control", [8, 3, 6])),
+    of(
+        ComparedTransport::Tcp,
+        rule("congestion_control", [8, 3, 6]),
+    ),
+    of(
+        ComparedTransport::Tcp,
+        rule("tcp_congestion_control", [8, 3, 6]),
+    ),
     rule("out_bps", [8, 8, 8]),
     rule("in_bps", [8, 8, 8]),
     rule("speed_mbps", [8, 8, 6]),
@@ -81,7 +87,10 @@ const RULES: [Rule; 48] = [
     rule("offloads", [6, 5, 4]),
     of(ComparedTransport::Tcp, rule("tcp_rmem", [6, 0, 2])),
     of(ComparedTransport::Tcp, rule("tcp_wmem", [6, 0, 2])),
-    of(ComparedTransport::Tcp, rule("tcp_window_scaling", [6, 0, 2])),
+    of(
+        ComparedTransport::Tcp,
+        rule("tcp_window_scaling", [6, 0, 2]),
+    ),
     rule("rmem_max", [5, 5, 1]),
     rule("wmem_max", [5, 5, 1]),
     rule("rmem_default", [3, 5, 1]),
@@ -189,7 +198,12 @@ mod tests {
         assert_eq!(weight("machine.sysctls.net.ipv4.tcp_rmem", echo), 0);
         assert_eq!(weight("machine.clock_source", tcp), 0);
         assert!(weight("machine.clock_source", echo) > 0);
-        for path in ["client.name", "server.boot_id", "client.lab_link.lab", "plan.peer"] {
+        for path in [
+            "client.name",
+            "server.boot_id",
+            "client.lab_link.lab",
+            "plan.peer",
+        ] {
             assert_eq!(weight(path, tcp), 0, "{path}");
         }
     }
@@ -198,7 +212,13 @@ mod tests {
     fn every_property_of_a_host_and_a_machine_has_a_rule() {
         let schema = include_str!("../../../../docs/reference/run.schema.json");
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-        for of in ["Host", "Machine", "MachineInterface", "MachineLoad", "CpuShares"] {
+        for of in [
+            "Host",
+            "Machine",
+            "MachineInterface",
+            "MachineLoad",
+            "CpuShares",
+        ] {
             let properties = schema["$defs"][of]["properties"].as_object().unwrap();
             for key in properties.keys() {
                 let is_container = ["meanwhile", "lab_link"].contains(&key.as_str());

@@ -124,14 +124,18 @@ impl ConditionDifference {
     pub fn name(&self) -> String {
         match self.what.split_once(".sysctls.") {
             Some((machine, setting)) => format!("{machine} {setting}"),
-            None => self.what.replace("machine.meanwhile.", "machine, during the run: "),
+            None => self
+                .what
+                .replace("machine.meanwhile.", "machine, during the run: "),
         }
     }
 
     /// `true` for the same property of the client as it reports it and as the machine that it was recorded on has it.
     fn is_same_as(&self, other: &Self) -> bool {
         let property = |what: &str| {
-            let property = what.strip_prefix("client.").or_else(|| what.strip_prefix("machine."))?;
+            let property = what
+                .strip_prefix("client.")
+                .or_else(|| what.strip_prefix("machine."))?;
             Some(property.trim_start_matches("interface.").to_owned())
         };
         property(&self.what).is_some()
