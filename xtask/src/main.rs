@@ -1,30 +1,47 @@
-//! Repository chores: `cargo run -p xtask -- dist` and `cargo run -p xtask -- reference`.
+//! Repository chores: `cargo run -p xtask -- dist`, `reference` and `publish-check`.
 #![forbid(unsafe_code)]
 
 mod crates;
 mod dist;
+mod publish;
 mod reference;
 
-use std::path::Path;
+use clap::{Parser, Subcommand};
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo run -p xtask -- dist [DIRECTORY]   man pages and completions, into dist/ or DIRECTORY
-       cargo run -p xtask -- reference          docs/reference/, from the definitions in the code";
+/// Repository chores of caudal.
+#[derive(Debug, Parser)]
+#[command(name = "cargo run -p xtask --")]
+struct Chores {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+/// A chore.
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Packages: static programs, .deb, man pages, completions, SBOM, checksums
+    Dist(dist::DistArgs),
+    /// docs/reference/, from the definitions in the code
+    Reference,
+    /// Package every crate as for its publication, without uploading anything
+    PublishCheck(publish::PublishArgs),
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let root = root();
-    let done = match words.as_slice() {
-        ["dist"] => dist::write(&root.join("dist")),
-        ["dist", directory] => dist::write(Path::new(directory)),
-        ["reference"] => reference::write(root),
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    let done = match Chores::parse().chore {
+        Chore::Dist(args) => dist::dist(root, &args),
+        Chore::Reference => reference::write(root),
+        Chore::PublishCheck(args) => publish::check(root, &args),
     };
+    report(done)
+}
+
+/// Prints what was written, or the error.
+fn report(done: io::Result<Vec<PathBuf>>) -> ExitCode {
     match done {
         Ok(written) => {
             for path in written {

@@ -5,7 +5,7 @@
 
 use caudal_cli::args::Cli;
 use caudal_cli::exit::Exit;
-use caudal_cli::output::{csv, round_trips};
+use caudal_cli::output::{csv, quality, round_trips};
 use caudal_cli::predict::output as predict;
 use caudal_compat::option_document::with_section;
 use caudal_core::warning::WarningCode;
@@ -64,6 +64,10 @@ fn sections() -> Vec<(&'static str, String)> {
     vec![
         ("docs/iperf2.md", caudal_compat::iperf2::absent_options()),
         ("docs/iperf3.md", caudal_compat::iperf3::absent_options()),
+        (
+            "docs/from-iperf3.md",
+            caudal_cli::iperf3_flags::flag_table(),
+        ),
     ]
 }
 
@@ -96,8 +100,10 @@ fn cli() -> String {
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     let mut page = format!(
-        "{NOTE}# Command line\n\n{}\n\nRates take decimal suffixes: k, M, G, T are powers of 1000, in bit/s. \
-         Sizes take those and binary ones: Ki, Mi, Gi are powers of 1024, in bytes. \
+        "{NOTE}# Command line\n\n{}\n\nRates take decimal suffixes: k, M, G, T are powers of 1000, in bit/s; \
+         `10M`, `10mbit`, `10 Mbit/s`, `10Mb/s` and `10Mbps` are the same, and bytes (`10MB/s`) are refused with the rate in bits. \
+         Sizes take those and binary ones: Ki, Mi, Gi are powers of 1024, in bytes, so that `256K` is 256 000 bytes and `256Ki` 262 144, \
+         which is iperf3's and iperf 2's `256K`. \
          Times take ns, us, ms, s, m or min, and h; a number alone is seconds. \
          A fraction is written as `0.05` or `5%`.\n",
         command
@@ -248,7 +254,7 @@ const EXITS: [(Exit, &str, &str); 7] = [
         "bad usage",
         "an unknown flag, a value out of its range, flags that exclude one another, a --file that cannot be \
          read or is empty, a --bind of another address family than the host; \
-         a topology that cannot be built, no lab of that name, a program that does not exist; no or more than one run \
+         a topology that cannot be built, no lab of that name; no or more than one run \
          of that id",
     ),
     (
@@ -278,11 +284,46 @@ const EXITS: [(Exit, &str, &str); 7] = [
     ),
 ];
 
+/// The unit and meaning of a column of `caudal quality`; `None` for one without a description.
+fn quality_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "load" => (
+            "",
+            "the load of the phase: `idle`, `download`, `upload` or `both`",
+        ),
+        "start_s" => ("s", "when the interval begins, after the start of the test"),
+        "end_s" => ("s", "when it ends"),
+        "down_bps" => (
+            "bit/s",
+            "goodput of all flows from the server; empty without such flows",
+        ),
+        "up_bps" => (
+            "bit/s",
+            "goodput of all flows to the server; empty without such flows",
+        ),
+        "retransmitted" => (
+            "share, 0 to 1",
+            "payload the flows sent again; empty without load",
+        ),
+        "rtt_us" => (
+            "µs",
+            "median round-trip time of the UDP probes due in it; empty when none came back",
+        ),
+        "rtt_max_us" => ("µs", "maximum of them"),
+        "tcp_rtt_us" => ("µs", "median round-trip time of the TCP probe"),
+        "probes" => ("probes", "UDP probes due in it"),
+        "lost" => ("probes", "of these, overtaken by later ones"),
+        _ => return None,
+    })
+}
+
 fn exit_codes() -> String {
     let mut page = format!(
         "{NOTE}# Exit codes\n\nEvery failure prints one line on standard error, `caudal: what happened; what to do`, \
-         and ends with one of these. Intervals measured before a failure are still reported. `caudal lab run`, `exec` and \
-         `shell` end as their command does; 128 + n when signal n killed it.\n\n\
+         and ends with one of these. Intervals measured before a failure are still reported. With `--json` the failure is an \
+         [object](json.md#the-error-object) on standard output as well. A reader that closes the pipe, as `head` does, ends the \
+         command without a line. `caudal lab run`, `exec` and `shell` end as their command does; 128 + n when signal n killed it, \
+         127 when it does not exist, 126 when it cannot be executed.\n\n\
          | code | meaning | when |\n|---|---|---|\n"
     );
     for (exit, meaning, when) in EXITS {
@@ -510,6 +551,12 @@ fn csv_columns() -> String {
     page += "\n## caudal predict\n\nA line for each prediction, of every value of a sweep.\n\n| column | unit | meaning |\n|---|---|---|\n";
     for name in predict::COLUMNS {
         let (unit, meaning) = predict_column(name).unwrap_or(("", "NOT DESCRIBED"));
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "\n## caudal quality\n\nOne line for each interval, as soon as its probes have come back.\n\n\
+             | column | unit | meaning |\n|---|---|---|\n";
+    for name in quality::CSV_COLUMNS.split(',') {
+        let (unit, meaning) = quality_column(name).expect("every column is described");
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal report export --csv\n\nA line for each value of a run or study. A value that is not known has no line.\n\n\

@@ -5,6 +5,7 @@ use caudal_core::text::on_one_line;
 use caudal_engine::{RunError, Unsupported};
 use caudal_wire::message::Refusal;
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The outcome of a command, as its exit code reports it.
@@ -45,6 +46,23 @@ impl Exit {
     }
 }
 
+impl Exit {
+    /// The outcome as JSON names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Peer => "peer",
+            Self::NotPermitted => "not_permitted",
+            Self::Unmet => "unmet",
+            Self::Undecided => "undecided",
+            Self::OfCommand(_) => "command",
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
@@ -60,6 +78,19 @@ pub struct Failure {
     pub advice: String,
     /// The outcome of the command.
     pub exit: Exit,
+    /// Where it is reported.
+    pub notice: Notice,
+}
+
+/// The places where a failure is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// A line on standard error, and in place of the result where JSON was asked for.
+    LineAndResult,
+    /// A line on standard error: the result has been printed.
+    Line,
+    /// Nowhere: nobody reads the output any more.
+    Nowhere,
 }
 
 impl Failure {
@@ -70,7 +101,14 @@ impl Failure {
             message: message.into(),
             advice: advice.into(),
             exit,
+            notice: Notice::LineAndResult,
         }
+    }
+
+    /// Prints it as a line on standard error.
+    pub(crate) fn print(&self) {
+        let line = format!("{self}\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
     }
 
     /// A failure because the command line is invalid.
@@ -79,10 +117,13 @@ impl Failure {
         Self::new(Exit::Usage, message, advice)
     }
 
-    /// Standard output has been closed by its reader.
+    /// Standard output has been closed by its reader, which ends the command without a word, as it ends other programs.
     #[must_use]
-    pub fn unread(so: &str) -> Self {
-        Self::new(Exit::Failed, "nobody reads standard output any more", so)
+    pub fn unread() -> Self {
+        Self {
+            notice: Notice::Nowhere,
+            ..Self::new(Exit::Failed, "nobody reads standard output any more", "")
+        }
     }
 
     /// A file that cannot be written.
@@ -177,6 +218,7 @@ impl From<RunError> for Failure {
                 Exit::NotPermitted,
                 "leave it out, or measure with a server of caudal",
             ),
+            RunError::OlderServer { .. } => (Exit::Peer, "update the server"),
             RunError::Memory(_) => (
                 Exit::NotPermitted,
                 "ask for smaller buffers, or fewer flows",

@@ -6,10 +6,11 @@ use caudal_core::plan::Quantity;
 #[must_use]
 pub const fn flag(quantity: Quantity) -> &'static str {
     match quantity {
-        Quantity::ParallelFlows => "--parallel",
+        Quantity::ParallelFlows | Quantity::Clients => "--parallel",
         Quantity::Length => "--length",
         Quantity::Interval => "--interval",
         Quantity::Duration => "--time",
+        Quantity::IdleTime => "--idle",
         Quantity::WarmUp => "--omit",
         Quantity::Bytes => "--bytes",
         Quantity::Rate => "--rate",
@@ -17,9 +18,8 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Dscp => "--dscp",
         Quantity::Window => "--window",
         Quantity::Congestion => "--congestion",
-        Quantity::Clients => "--clients",
         Quantity::Messages => "--count",
-        Quantity::MessageSizes => "--sizes",
+        Quantity::MessageSizes => "a size of --length or --sizes",
         Quantity::SizeCount => "the number of --sizes",
         Quantity::ReplyTimeout => "--timeout",
         Quantity::Period => "--every",

@@ -5,6 +5,7 @@ use caudal_engine::peer::iperf2::{Iperf2Options, Iperf2Server};
 use caudal_engine::peer::nttcp::{NttcpOptions, NttcpServer};
 use caudal_engine::server::{ProtocolAccess, SessionEvent, SessionEventSender};
 use caudal_engine::{Admission, Protocol, RunError, Server, SessionLimits};
+use caudal_wire::{iperf2, nttcp};
 use std::sync::mpsc::Sender;
 
 /// A running server of another program's protocol; stopped when dropped.
@@ -51,7 +52,7 @@ struct ServerEntry {
     start: StartServer,
     /// Its sockets beside the port, as people are shown them.
     sockets: &'static str,
-    /// The flags with which another port is chosen, or the protocol left out.
+    /// The flag with which another port is chosen.
     remedy: &'static str,
 }
 
@@ -59,17 +60,17 @@ struct ServerEntry {
 const SERVERS: [ServerEntry; 2] = [
     ServerEntry {
         protocol: Protocol::Iperf2,
-        is_wanted: |args| !args.no_iperf2,
+        is_wanted: ServeArgs::wants_iperf2,
         start: start_iperf2,
         sockets: "TCP and UDP",
-        remedy: "--iperf2-port, or leave it out with --no-iperf2",
+        remedy: "--iperf2-port",
     },
     ServerEntry {
         protocol: Protocol::Nttcp,
-        is_wanted: |args| !args.no_nttcp,
+        is_wanted: ServeArgs::wants_nttcp,
         start: start_nttcp,
         sockets: "data on the ports above",
-        remedy: "--nttcp-port, or leave it out with --no-nttcp",
+        remedy: "--nttcp-port",
     },
 ];
 
@@ -172,7 +173,7 @@ fn start_iperf2(
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = Iperf2Options {
         bind: args.bind,
-        port: args.iperf2_port,
+        port: args.iperf2_port.unwrap_or(iperf2::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,
         connect_back: !args.no_connect_back,
@@ -195,7 +196,7 @@ fn start_nttcp(
 ) -> Result<Box<dyn ForeignServer>, RunError> {
     let options = NttcpOptions {
         bind: args.bind,
-        port: args.nttcp_port,
+        port: args.nttcp_port.unwrap_or(nttcp::PORT),
         limits: limits.clone(),
         idle_timeout: args.idle_timeout,
     };

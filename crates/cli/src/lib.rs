@@ -2,15 +2,20 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+mod completions;
 pub mod exit;
+mod failure_report;
 mod flag;
 mod foreign_servers;
 mod invocation;
+pub mod iperf3_flags;
 pub mod lab;
+mod metrics;
 pub mod output;
 pub mod peer;
 mod plan_failure;
 pub mod predict;
+pub mod quality;
 pub mod recording;
 pub mod report;
 pub mod rtt;
@@ -21,6 +26,7 @@ pub mod study;
 pub mod throughput;
 mod token_file;
 pub mod topology;
+mod usage;
 
 use args::{Cli, Command};
 use caudal_compat::program_name::{to_text, tool_command};
@@ -29,7 +35,9 @@ use caudal_lab::restore_congestion_controls;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
 use clap::Parser;
 use exit::{Exit, Failure};
+use failure_report::{ResultForm, report};
 use std::process::ExitCode;
+use usage::usage_failure;
 
 /// Runs the command that the arguments name.
 #[must_use]
@@ -38,6 +46,7 @@ pub fn main() -> ExitCode {
     if let Some(run_tool) = arguments.next().and_then(|name| tool_command(&name)) {
         return run_tool(to_text(arguments));
     }
+    let line = to_text(arguments);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -46,8 +55,8 @@ pub fn main() -> ExitCode {
                 let _ = error.print();
                 return Exit::Done.into();
             }
-            match one_line(&error) {
-                Some(failure) => complain(&failure),
+            match usage_failure(&error, &line) {
+                Some(failure) => report(&failure, &ResultForm::of_line(&line)),
                 None => {
                     let _ = error.print();
                 }
@@ -61,41 +70,11 @@ pub fn main() -> ExitCode {
         Command::Nttcp(args) => return nttcp::main(&to_text(args.words)),
         _ => {}
     }
-    end(run(&cli.command))
-}
-
-/// The exit code of the process; prints a failure as one line.
-fn end(outcome: Result<Exit, Failure>) -> ExitCode {
-    outcome
-        .unwrap_or_else(|failure| {
-            complain(&failure);
-            failure.exit
-        })
-        .into()
-}
-
-fn complain(failure: &Failure) {
-    let line = format!("{failure}\n");
-    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-}
-
-/// Bad usage in one line; `None` where the help itself is the answer, as for a command without its subcommand.
-fn one_line(error: &clap::Error) -> Option<Failure> {
-    use clap::error::ErrorKind;
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return None;
-    }
-    let text = error.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    // Behind the first paragraph come tips, the usage, and where to find help.
-    let mut paragraphs = text.split("\n\n");
-    let what = paragraphs.next().unwrap_or("").split_whitespace();
-    let tips = paragraphs.filter_map(|text| text.trim().strip_prefix("tip: "));
-    let advice: Vec<&str> = tips.chain(["see --help"]).collect();
-    Some(Failure::usage(
-        what.collect::<Vec<_>>().join(" "),
-        advice.join("; "),
-    ))
+    let outcome = run(&cli.command).unwrap_or_else(|failure| {
+        report(&failure, &ResultForm::of_command(&cli.command, &line));
+        failure.exit
+    });
+    outcome.into()
 }
 
 /// Prepares the process for any command: ignores SIGPIPE and catches interrupts.
@@ -119,10 +98,12 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Tcp(args) => throughput::tcp(args, interrupt),
         Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
+        Command::Quality(args) => quality::quality(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
         Command::Report(args) => report::report(args, interrupt),
+        Command::Completions(args) => completions::completions(*args),
         // These have exit codes of their own.
         Command::Iperf(_) | Command::Iperf3(_) | Command::Nttcp(_) => Ok(Exit::Done),
     }

@@ -69,7 +69,7 @@ impl CommandPeer {
                 ));
             }
             (Some(protocol), Some(_)) => {
-                if target.port == Protocol::Native.default_port() {
+                if args.given_port().is_none() {
                     target.port = protocol.default_port();
                 }
                 connect(protocol, &target, TOOL, Some(interrupt))
@@ -137,8 +137,14 @@ impl TargetArgs {
     #[must_use]
     pub fn target(&self) -> Target {
         Target {
-            host: self.host.clone().unwrap_or_default(),
-            port: self.port,
+            host: self
+                .host
+                .as_ref()
+                .map(|host| host.host.clone())
+                .unwrap_or_default(),
+            port: self
+                .given_port()
+                .unwrap_or_else(|| Protocol::Native.default_port()),
             family: match (self.ipv4, self.ipv6) {
                 (true, _) => Some(AddressFamily::V4),
                 (_, true) => Some(AddressFamily::V6),

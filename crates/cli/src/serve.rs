@@ -3,13 +3,14 @@
 use crate::args::ServeArgs;
 use crate::exit::{Exit, Failure};
 use crate::foreign_servers::{ForeignServers, StartedServer};
+use crate::metrics::{MetricsAddress, MetricsServer};
 use crate::server_log::ServerLog;
 use crate::token_file::read_tokens;
 use caudal_compat::iperf3::login::{AuthorizedUsers, LoginPadding};
 use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
-use caudal_engine::server::{AuthenticationOptions, ProtocolAccess};
+use caudal_engine::server::{AuthenticationOptions, ProtocolAccess, SessionEvent};
 use caudal_engine::{MemoryBudget, Protocol, RunError, Server, ServerOptions, SessionLimits, TOOL};
 use caudal_sys::process::raise_open_file_limit;
 use caudal_sys::signal::Interrupt;
@@ -39,25 +40,17 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
         max_bytes: args.max_bytes,
         memory: MemoryBudget::new(args.max_memory),
     };
-    let options = ServerOptions {
-        bind: args.bind,
-        port: args.port,
-        one_off: args.one_off,
-        max_clients: args.max_clients,
-        max_clients_per_source: args.max_clients_per_source,
-        limits: limits.clone(),
-        allow: args.allow.clone(),
-        idle_timeout: args.idle_timeout,
-        tool: TOOL.to_owned(),
-        iperf3: iperf3_options(args)?,
-        authentication: authentication_options(args)?,
-    };
+    let options = server_options(args, &limits)?;
     // Without more descriptors there are fewer places; the server says so when it is out of them.
     let _ = raise_open_file_limit();
     let (sender, events) = channel();
     let server = Server::start(options, sender.clone().into()).map_err(start_failure)?;
+    let metrics = args.prometheus.map(start_metrics).transpose()?;
     let mut log = ServerLog::new(args.json_log, args.quiet);
     log.listening(server.local());
+    if let Some(metrics) = &metrics {
+        log.metrics(metrics.local());
+    }
     let others = ForeignServers::start(args, &limits, &server, &sender);
     drop(sender);
     for closed in closed_protocols(args, &server) {
@@ -72,7 +65,7 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     loop {
         // Signals are looked for often enough that ^C feels immediate.
         match events.recv_timeout(Duration::from_millis(50)) {
-            Ok(event) => log.event(&event),
+            Ok(event) => show(&mut log, metrics.as_ref(), &event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -87,13 +80,61 @@ pub fn serve(args: &ServeArgs, interrupt: &'static Interrupt) -> Result<Exit, Fa
     }
     others.stop();
     while let Ok(event) = events.try_recv() {
-        log.event(&event);
+        show(&mut log, metrics.as_ref(), &event);
     }
     Ok(Exit::Done)
 }
 
+/// Shows an event in the log and counts it.
+fn show(log: &mut ServerLog, metrics: Option<&MetricsServer>, event: &SessionEvent) {
+    log.event(event);
+    if let Some(metrics) = metrics {
+        metrics.count(|counters| counters.event(event));
+    }
+}
+
+/// Starts to serve metrics.
+fn start_metrics(address: MetricsAddress) -> Result<MetricsServer, Failure> {
+    MetricsServer::start(address).map_err(|cause| {
+        Failure::new(
+            Exit::NotPermitted,
+            format!("cannot serve metrics on {address}: {cause}"),
+            "choose another address or port with --prometheus",
+        )
+    })
+}
+
+/// The settings of the server.
+fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOptions, Failure> {
+    Ok(ServerOptions {
+        bind: args.bind,
+        port: args.port,
+        one_off: args.one_off,
+        max_clients: args.max_clients,
+        max_clients_per_source: args.max_clients_per_source,
+        limits: limits.clone(),
+        allow: args.allow.clone(),
+        idle_timeout: args.idle_timeout,
+        tool: TOOL.to_owned(),
+        iperf3: iperf3_options(args)?,
+        authentication: authentication_options(args)?,
+    })
+}
+
 /// Checks the flags.
 fn check(args: &ServeArgs) -> Result<(), Failure> {
+    let iperf2_flags = [
+        ("--iperf2-trust", !args.iperf2_trust.is_empty()),
+        ("--iperf2-group", !args.iperf2_group.is_empty()),
+    ];
+    if let Some((flag, _)) = iperf2_flags.iter().find(|(_, is_given)| *is_given)
+        && !args.wants_iperf2()
+    {
+        return Err(Failure::usage(
+            format!("{flag} is given where iperf 2 is not answered"),
+            "add --iperf2, or leave it out",
+        ));
+    }
     if args.max_clients == 0 {
         return Err(Failure::usage(
             "--max-clients is 0",

@@ -7,22 +7,33 @@ use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
 use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
 use caudal_core::sample::Counters;
 use caudal_core::text::{on_one_line, printable};
-use caudal_core::units::format_duration;
+use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::server::{SessionEvent, SessionEventKind};
 use caudal_engine::{Network, Protocol, TOOL};
 use caudal_sys::clock::realtime_ns;
 use caudal_wire::preamble::PROTOCOL;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::fmt;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
+
+/// What the lines about a client's tests repeat.
+#[derive(Debug, Clone, Default)]
+struct LoggedClient {
+    /// The program it reports to be.
+    tool: String,
+    /// The test it runs.
+    test: String,
+}
 
 /// The log of a server.
 pub struct ServerLog {
     is_json: bool,
     is_quiet: bool,
-    /// The program that each client of another protocol reports to be.
-    tools: HashMap<(Protocol, u64), String>,
+    /// The clients that are connected.
+    clients: HashMap<(Protocol, u64), LoggedClient>,
 }
 
 impl ServerLog {
@@ -32,7 +43,7 @@ impl ServerLog {
         Self {
             is_json,
             is_quiet,
-            tools: HashMap::new(),
+            clients: HashMap::new(),
         }
     }
 
@@ -44,6 +55,14 @@ impl ServerLog {
                 json!({"event": "listening", "address": local.ip().to_string(), "port": local.port(),
                        "version": env!("CARGO_PKG_VERSION"), "protocol": PROTOCOL})
             },
+        );
+    }
+
+    /// Shows that metrics are served.
+    pub fn metrics(&self, local: SocketAddr) {
+        self.write(
+            &format!("metrics on http://{local}/metrics"),
+            || json!({"event": "metrics", "address": local.ip().to_string(), "port": local.port()}),
         );
     }
 
@@ -89,77 +108,94 @@ impl ServerLog {
         if self.is_quiet {
             return;
         }
+        let time = rfc3339(realtime_ns());
         let text = if self.is_json {
             let mut value = value();
             if let Value::Object(map) = &mut value {
-                map.insert("time".to_owned(), json!(rfc3339(realtime_ns())));
+                map.insert("time".to_owned(), json!(time));
             }
             printable(&value.to_string()).into_owned()
         } else {
-            on_one_line(line)
+            format!("{time} {}", on_one_line(line))
         };
         // A log nobody reads any more must not stop a server that others use.
         let _ = writeln!(std::io::stdout().lock(), "{text}");
     }
 
     /// Shows an event of a session on the native port.
-    fn client_event(&self, event: &SessionEvent) {
+    fn client_event(&mut self, event: &SessionEvent) {
         let client = event.session;
         let peer = event.peer.map(|peer| peer.to_string()).unwrap_or_default();
+        let protocol = event.protocol.to_string();
+        let session = (event.protocol, client);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                self.write(
-                    &format!("client {client}: {peer} ({tool})"),
-                    || json!({"event": "connected", "client": client, "peer": peer, "tool": tool}),
-                );
+                let logged = LoggedClient {
+                    tool: tool.to_string(),
+                    ..LoggedClient::default()
+                };
+                self.clients.insert(session, logged);
+                self.write(&format!("client {client}: {peer} ({tool})"), || {
+                    json!({"event": "connected", "client": client, "protocol": protocol, "peer": peer,
+                           "tool": tool})
+                });
             }
             SessionEventKind::Authenticated { name } => {
                 let token = name.as_deref().unwrap_or("a token without a name");
                 self.write(
-                    &format!("client {client}: authenticated by {token}"),
-                    || json!({"event": "authenticated", "client": client, "token": name}),
+                    &format!("client {client} {peer}: authenticated by {token}"),
+                    || json!({"event": "authenticated", "client": client, "peer": peer, "token": name}),
                 );
             }
             SessionEventKind::Event(event) => match &**event {
                 Event::Agreed(agreement) => {
                     let plan = &agreement.plan;
-                    self.write(
-                        &format!("client {client}: {}", describe(plan)),
-                        || json!({"event": "started", "client": client, "plan": plan}),
-                    );
+                    let test = describe(plan);
+                    self.write(&format!("client {client} {peer}: {test}"), || {
+                        json!({"event": "started", "client": client, "protocol": protocol, "peer": peer,
+                               "plan": plan, "what": test})
+                    });
+                    self.clients.entry(session).or_default().test = test;
                 }
-                Event::Ended(ended) => self.test_ended(client, ended),
+                Event::Ended(ended) => self.test_ended(session, &peer, ended),
                 _ => {}
             },
-            SessionEventKind::Refused { reason } => {
-                self.write(
-                    &format!("{peer}: turned away: {reason}"),
-                    || json!({"event": "refused", "peer": peer, "why": reason}),
-                );
+            SessionEventKind::Refused(refusal) => {
+                let reason = &refusal.message;
+                self.write(&format!("{peer}: turned away: {reason}"), || {
+                    json!({"event": "refused", "protocol": protocol, "peer": peer, "reason": refusal.kind.name(),
+                           "why": reason})
+                });
             }
             SessionEventKind::Left => {
+                self.clients.remove(&session);
                 self.write(
-                    &format!("client {client}: left"),
-                    || json!({"event": "left", "client": client}),
+                    &format!("client {client} {peer}: left"),
+                    || json!({"event": "left", "client": client, "peer": peer}),
                 );
             }
         }
     }
 
-    fn test_ended(&self, client: u64, ended: &EndedTest) {
+    fn test_ended(&self, session: (Protocol, u64), peer: &str, ended: &EndedTest) {
+        let (protocol, client) = session;
         let stopped = ended.cut_short.as_ref().map(ToString::to_string);
-        let reason = stopped
-            .as_ref()
-            .map_or_else(String::new, |reason| format!("; ended early: {reason}"));
+        let test = self.clients.get(&session).map_or("a test", |one| &one.test);
+        let result = TestResult::from(ended);
+        let reason = stopped.as_ref().map_or_else(
+            || "complete".to_owned(),
+            |reason| format!("ended early: {reason}"),
+        );
         let line = format!(
-            "client {client}: done in {:.2} s, {} received, {} sent{reason}",
-            ended.elapsed_s,
-            text::bytes(ended.received_bytes),
-            text::bytes(ended.sent_bytes)
+            "client {client} {peer}: {test}: done in {:.2} s, {result}; {reason}",
+            ended.elapsed_s
         );
         self.write(&line, || {
-            json!({"event": "finished", "client": client, "received_bytes": ended.received_bytes,
-                   "sent_bytes": ended.sent_bytes, "took_s": ended.elapsed_s, "stopped": stopped})
+            json!({"event": "finished", "client": client, "protocol": protocol.to_string(), "peer": peer,
+                   "what": test, "received_bytes": ended.received_bytes, "sent_bytes": ended.sent_bytes,
+                   "received_bps": result.received_bps, "sent_bps": result.sent_bps,
+                   "received_datagrams": ended.received_datagrams, "lost_datagrams": ended.lost_datagrams,
+                   "took_s": ended.elapsed_s, "stopped": stopped})
         });
     }
 
@@ -168,11 +204,15 @@ impl ServerLog {
         let session = (event.protocol, event.session);
         match &event.kind {
             SessionEventKind::Connected { tool } => {
-                self.tools.insert(session, tool.to_string());
+                let logged = LoggedClient {
+                    tool: tool.to_string(),
+                    ..LoggedClient::default()
+                };
+                self.clients.insert(session, logged);
             }
             SessionEventKind::Event(test) => match &**test {
                 Event::Opened(connection) => {
-                    let tool = self.tools.get(&session).map_or("", String::as_str);
+                    let tool = self.clients.get(&session).map_or("", |one| &one.tool);
                     let message = format!("client {tool}: {}", describe_flow(connection));
                     self.foreign_line(event, "started", &message, None);
                 }
@@ -186,12 +226,12 @@ impl ServerLog {
                 }
                 _ => {}
             },
-            SessionEventKind::Refused { reason } => {
-                self.foreign_line(event, "refused", reason.as_received(), None);
+            SessionEventKind::Refused(refusal) => {
+                self.foreign_line(event, "refused", refusal.message.as_received(), None);
             }
             SessionEventKind::Authenticated { .. } => {}
             SessionEventKind::Left => {
-                self.tools.remove(&session);
+                self.clients.remove(&session);
             }
         }
     }
@@ -223,6 +263,50 @@ impl ServerLog {
     }
 }
 
+/// What a test carried, with the rates.
+struct TestResult<'a> {
+    ended: &'a EndedTest,
+    /// The rate of what was received, bit/s; `None` for nothing, and where no time passed.
+    received_bps: Option<u64>,
+    /// The rate of what was sent, bit/s.
+    sent_bps: Option<u64>,
+}
+
+impl<'a> From<&'a EndedTest> for TestResult<'a> {
+    fn from(ended: &'a EndedTest) -> Self {
+        let rate = |bytes| rate_bps(bytes, ended.elapsed_s);
+        Self {
+            received_bps: rate(ended.received_bytes),
+            sent_bps: rate(ended.sent_bytes),
+            ended,
+        }
+    }
+}
+
+impl fmt::Display for TestResult<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = self.ended;
+        f.write_str(&amount("received", ended.received_bytes, self.received_bps))?;
+        if let (Some(received), Some(lost)) = (ended.received_datagrams, ended.lost_datagrams) {
+            write!(f, " ({lost} of {} datagrams lost)", received + lost)?;
+        }
+        write!(f, ", {}", amount("sent", ended.sent_bytes, self.sent_bps))
+    }
+}
+
+/// An amount of payload with its rate.
+fn amount(what: &str, bytes: u64, bps: Option<u64>) -> String {
+    let rate = bps.map_or_else(String::new, |bps| format!(" at {}", BitRate::from_bps(bps)));
+    format!("{} {what}{rate}", text::bytes(bytes))
+}
+
+/// The rate of `bytes` in so many seconds, bit/s.
+fn rate_bps(bytes: u64, seconds: f64) -> Option<u64> {
+    let elapsed = Duration::try_from_secs_f64(seconds).ok()?;
+    let rate = ByteCount::new(bytes).per(elapsed).filter(|_| bytes > 0);
+    rate.map(BitRate::bps)
+}
+
 /// What a flow carried until its end.
 #[derive(Debug, Clone, Copy)]
 struct CarriedFlow {
@@ -242,28 +326,29 @@ fn describe_flow(connection: &DataConnection) -> String {
 /// The end of a flow as a line, and its payload bytes received and sent.
 fn describe_end(ended: &EndedFlow) -> (String, (u64, u64)) {
     let seconds = ended.at_ns as f64 / 1e9;
-    match ended.end.counters {
-        Counters::Sender(sent) => {
-            let transport = transport_name(sent.datagrams > 0);
-            let line = format!(
-                "{transport} sent, {} in {seconds:.2} s",
-                text::bytes(sent.bytes)
-            );
-            (line, (0, sent.bytes))
-        }
+    let (what, bytes, datagrams, lost) = match ended.end.counters {
+        Counters::Sender(sent) => ("sent", sent.bytes, sent.datagrams, None),
         Counters::Receiver(received) => {
             let datagrams = received.datagrams + received.lost;
-            let mut line = format!(
-                "{} received, {} in {seconds:.2} s",
-                transport_name(datagrams > 0),
-                text::bytes(received.bytes)
-            );
-            if datagrams > 0 {
-                line += &format!(", {} of {datagrams} datagrams lost", received.lost);
-            }
-            (line, (received.bytes, 0))
+            ("received", received.bytes, datagrams, Some(received.lost))
         }
+    };
+    let transport = transport_name(datagrams > 0);
+    let mut line = format!(
+        "{transport} {what}, {} in {seconds:.2} s",
+        text::bytes(bytes)
+    );
+    if let Some(bps) = rate_bps(bytes, seconds) {
+        line += &format!(" at {}", BitRate::from_bps(bps));
     }
+    if let Some(lost) = lost.filter(|_| datagrams > 0) {
+        line += &format!(", {lost} of {datagrams} datagrams lost");
+    }
+    if let Some(failure) = &ended.end.failure {
+        line += &format!("; ended early: {failure}");
+    }
+    let is_sent = lost.is_none();
+    (line, if is_sent { (0, bytes) } else { (bytes, 0) })
 }
 
 fn transport_name(is_udp: bool) -> Transport {
@@ -280,11 +365,19 @@ fn describe(plan: &PlanRecord) -> String {
         return "a test".to_owned();
     };
     let transport = plan.transport();
-    if let Plan::Echo(plan) = plan {
+    if let Plan::Echo(plan) = &plan {
         let sizes = plan.sizes.len();
         return format!(
             "echo over {transport}, {} connection(s), {sizes} size(s)",
             plan.clients
+        );
+    }
+    if let Plan::Quality(plan) = &plan {
+        return format!(
+            "latency under load: {}, {}, {} flow(s) a direction",
+            plan.load.name(),
+            format_duration(plan.time),
+            plan.parallel
         );
     }
     let Some(bulk) = plan.bulk() else {

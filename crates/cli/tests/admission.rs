@@ -152,7 +152,7 @@ fn idle_connections(door: &Door) {
 }
 
 fn share() {
-    let server = Serve::start("--no-iperf2 --no-nttcp --max-clients 8 --max-clients-per-source 1");
+    let server = Serve::start("--max-clients 8 --max-clients-per-source 1");
     let inside = Running::start(&mut server.client("tcp -t 4 -b 10M --json"));
     server.running.line_with("TCP upload");
     server
@@ -169,7 +169,7 @@ fn share() {
 }
 
 fn one_off() {
-    let server = Serve::start("-1 --no-iperf2 --no-nttcp");
+    let server = Serve::start("-1");
     let mut stream = connect_from(1, server.port);
     stream.write_all(&Purpose::Control.encode()).unwrap();
     stream.read_exact(&mut [0; 1]).unwrap();
@@ -216,7 +216,7 @@ fn is_closed(stream: &io::Result<TcpStream>) -> bool {
 
 fn nothing_for_third_parties() {
     let network = Network::build();
-    let server = network.serve("--no-nttcp --iperf2-port 5001");
+    let server = network.serve("--iperf2");
     server.running.line_with("iperf 2 on port ");
     // Both at once, and one after the other; to port 9000 at 65 507 bytes a datagram, for 10 ms.
     for flags in [0x8000_0001, 0x8000_0000_u32] {

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
                 link: "delay = \"10ms\"\nforward = { policer = { rate = \"10M\", burst = 30000 } }"
                     .to_owned(),
                 expect: ("network", Some("policer")),
-                evidence: "segments lost at once",
+                evidence: " at once, and what was delivered between losses keeps to",
                 ..pair.clone()
             },
         ),

@@ -1,4 +1,4 @@
-//! The licences and sources of all dependencies are those that deny.toml allows.
+//! The dependencies, their licences and their sources are those that deny.toml allows.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use serde::Deserialize;
@@ -11,7 +11,20 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 #[derive(Deserialize)]
 struct Deny {
     licenses: Licences,
+    bans: Bans,
     sources: Sources,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    wildcards: String,
+    deny: Vec<BannedCrate>,
+}
+
+#[derive(Deserialize)]
+struct BannedCrate {
+    name: String,
+    reason: String,
 }
 
 #[derive(Deserialize)]
@@ -104,10 +117,13 @@ fn expressions_of_licences_are_understood() {
     }
 }
 
-#[test]
-fn every_dependency_has_a_licence_and_a_source_that_are_allowed() {
+fn deny() -> Deny {
     let deny = std::fs::read_to_string(format!("{ROOT}/deny.toml")).unwrap();
-    let deny: Deny = toml::from_str(&deny).unwrap();
+    toml::from_str(&deny).unwrap()
+}
+
+/// The output of `cargo metadata`.
+fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
         .args([
@@ -118,8 +134,44 @@ fn every_dependency_has_a_licence_and_a_source_that_are_allowed() {
         .arg(format!("{ROOT}/Cargo.toml"))
         .output()
         .unwrap();
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn no_crate_is_banned_and_no_version_is_left_open() {
+    let (deny, metadata) = (deny(), metadata());
+    assert_eq!(deny.bans.wildcards, "deny");
+    assert!(!deny.bans.deny.is_empty());
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let used: BTreeSet<&str> = nodes
+        .iter()
+        .filter_map(|node| node["id"].as_str())
+        .collect();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        if used.contains(package["id"].as_str().unwrap()) {
+            let banned = deny.bans.deny.iter().find(|one| one.name == name);
+            assert!(banned.is_none(), "{name}: {}", banned.unwrap().reason);
+        }
+        let is_published = package["publish"].is_null();
+        let is_own = package["source"].is_null();
+        for dependency in package["dependencies"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|_| is_own)
+        {
+            let is_open =
+                dependency["req"] == "*" && (is_published || dependency["path"].is_null());
+            assert!(!is_open, "{name}: {}", dependency["name"]);
+        }
+    }
+}
+
+#[test]
+fn every_dependency_has_a_licence_and_a_source_that_are_allowed() {
+    let (deny, metadata) = (deny(), metadata());
     let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
     let used: BTreeSet<&str> = nodes
         .iter()

@@ -178,7 +178,7 @@ fn same_keys() {
 }
 
 fn mixed_load() {
-    let server = Serve::start("--iperf2-port 0 --no-nttcp");
+    let server = Serve::start("--iperf2-port 0");
     let line = server.running.line_with("iperf 2 on port ");
     let rest = line.split("iperf 2 on port ").nth(1).unwrap();
     let iperf2_port = rest.split(',').next().unwrap().trim();

@@ -76,6 +76,17 @@ const SEARCH: [&str; 4] = ["always", "native", "traffic", "search"];
 const RTT_TCP: [&str; 4] = ["always", "native", "rtt", "tcp"];
 const RTT_UDP: [&str; 4] = ["always", "native", "rtt", "udp"];
 
+const QUALITY: [&str; 4] = ["always", "native", "quality", "tcp"];
+
+#[test]
+fn latency_under_load_is_what_the_reference_says() {
+    let arguments = "quality --idle 0.3 -t 0.6 -P 1 --json";
+    assert_documented(arguments, &QUALITY);
+    let events = ["agreed", "started", "quality", "finished"];
+    let arguments = arguments.replace("--json", "--json-stream");
+    assert_events_documented(&arguments, &QUALITY, &events);
+}
+
 #[test]
 fn a_tcp_run_is_what_the_reference_says() {
     assert_documented("tcp --time 0.3 --interval 0.1 --json", &TCP);
@@ -151,6 +162,13 @@ fn the_events_of_round_trips_are_what_the_reference_says() {
         &RTT_TCP,
         &events,
     );
+}
+
+#[test]
+fn the_events_of_round_trips_of_one_size_are_what_the_reference_says() {
+    let events = ["agreed", "started", "round_trips", "size", "finished"];
+    let arguments = "rtt --time 0.3 --interval 0.1 --json-stream";
+    assert_events_documented(arguments, &RTT_TCP, &events);
 }
 
 #[test]
@@ -313,7 +331,7 @@ fn assert_reported_by_foreign_server(
 
 #[test]
 fn what_a_server_of_iperf3_cannot_tell_is_absent() {
-    let server = support::Serve::start("--no-iperf2 --no-nttcp");
+    let server = support::Serve::start("");
     for words in [
         "tcp --as iperf3",
         "tcp --as iperf3 -R",
@@ -326,7 +344,7 @@ fn what_a_server_of_iperf3_cannot_tell_is_absent() {
 
 #[test]
 fn what_a_server_of_iperf2_cannot_tell_is_absent() {
-    let server = support::Serve::start("--iperf2-port 0 --no-nttcp");
+    let server = support::Serve::start("--iperf2-port 0");
     let line = server.running.line_with("iperf 2 on port ");
     let rest = line.split("iperf 2 on port ").nth(1).unwrap();
     let port = rest.split(',').next().unwrap().trim().parse().unwrap();

@@ -72,7 +72,7 @@ fn rate_found() {
 fn one_way_delays() {
     let run = over(
         "forward = { delay = \"10ms\" }\nbackward = { delay = \"30ms\" }",
-        "rtt h2 --proto udp --every 10ms -n 60 --sizes 64 --json",
+        "rtt h2 --proto udp --every 10ms --count 60 --sizes 64 --json",
     );
     let pooled = &run["summary"]["sizes"][0]["pooled"];
     for (way, ms) in [("up", 10.0), ("down", 30.0)] {

@@ -12,7 +12,7 @@ use support::{Ended, Running, SOON, Serve, caudal, run};
 const FORMAT: &str = "%9b%8.2rt%8.2ct%12.4rbr%12.4cbr%8c%10.2rcr%10.1ccr";
 
 fn serve(words: &str) -> (Serve, u16) {
-    let server = Serve::start(&format!("--nttcp-port 0 --no-iperf2 {words}"));
+    let server = Serve::start(&format!("--nttcp-port 0 {words}"));
     let line = server.running.line_with("nttcp on port ");
     let rest = line.split("nttcp on port ").nth(1).unwrap();
     let port = rest.split(',').next().unwrap().trim().parse().unwrap();

@@ -107,7 +107,7 @@ fn worked_numbers_are_printed_with_the_digits_of_their_sources() {
     );
     assert_lines(
         "transfer --bytes 1M --rate 100M --rtt 40ms",
-        &[("TCP time", "0.2875 s"), ("TCP, mean rate", "27.83 Mbit/s")],
+        &[("TCP time", "287.5 ms"), ("TCP, mean rate", "27.83 Mbit/s")],
     );
     assert_lines(
         "transfer --bytes 100M --rate 100M --rtt 25ms --no-timestamps --took 10.2s --loaded-rtt 32ms",

@@ -13,7 +13,7 @@ use support::place::Place;
 use support::{run, trial};
 
 /// The studies that come with the program.
-const SHIPPED: [&str; 8] = [
+const SHIPPED: [&str; 9] = [
     "starvation",
     "goodput-duplex",
     "echo-rtt",
@@ -22,6 +22,7 @@ const SHIPPED: [&str; 8] = [
     "policing",
     "load-balancing",
     "udp-buffers",
+    "bufferbloat",
 ];
 
 /// The time limit of a study: busy machines repeat trials in which the emulator stalled.

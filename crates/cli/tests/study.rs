@@ -400,8 +400,6 @@ fn between_hosts() {
         "127.0.0.1",
         "-p",
         "0",
-        "--no-iperf2",
-        "--no-nttcp",
     ]));
     let line = server.line_with("listening on");
     let port = line.split("127.0.0.1:").nth(1).unwrap();

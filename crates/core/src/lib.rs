@@ -3,8 +3,10 @@
 
 pub mod arrivals;
 pub mod bottleneck;
+mod datagram_span;
 pub mod date;
 pub mod delay;
+pub mod dscp;
 pub mod echo;
 pub mod event;
 pub mod framing;
@@ -15,6 +17,7 @@ pub mod link;
 pub mod loss;
 pub mod plan;
 pub mod prediction;
+pub mod quality;
 pub mod quantity;
 pub mod random;
 pub mod readings;

@@ -1,5 +1,6 @@
 //! The readings of a test's flows, from which intervals and totals are made.
 
+use crate::datagram_span::datagram_span_ns;
 use crate::interval::{
     Counted, FlowInterval, Interval, IntervalRow, Reading, ServerAccount, share,
 };
@@ -258,6 +259,10 @@ impl Timeline {
         let warm = usize::try_from(self.ticks.first_measured()).ok()?;
         let (first, last) = (receivers.get(warm)?, receivers.last()?);
         let elapsed_ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
+        let span_ns = match self.transport {
+            Transport::Tcp => elapsed_ns,
+            Transport::Udp => datagram_span_ns(first, last),
+        };
         let senders = &self.senders[at];
         let ends = senders.get(warm).zip(senders.last());
         let sender_elapsed_ns = ends.map(|(first, last)| last.at_ns.saturating_sub(first.at_ns));
@@ -283,7 +288,7 @@ impl Timeline {
         Some(MeasuredFlow {
             bytes: last.counters.bytes.saturating_sub(first.counters.bytes),
             start_ns: first.at_ns,
-            elapsed_ns,
+            elapsed_ns: span_ns,
             receiver_cpu: self
                 .receiver_account(self.flows[at].direction)
                 .is_full()

@@ -103,6 +103,14 @@ pub enum RunError {
         /// The feature it does not support.
         what: Unsupported,
     },
+    /// The server is of a version without a workload.
+    #[error("the server is {tool}, which does not carry out {what}")]
+    OlderServer {
+        /// The program it reports to be.
+        tool: ExternalText,
+        /// The workload.
+        what: &'static str,
+    },
     /// The memory for clients is used up.
     #[error(transparent)]
     Memory(#[from] crate::memory::MemoryExhausted),

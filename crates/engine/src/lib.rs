@@ -6,6 +6,7 @@
 
 mod address_validation;
 mod admission;
+mod client_refusal;
 mod error;
 mod flow;
 mod host;
@@ -29,6 +30,7 @@ mod watch;
 mod workload;
 
 pub use admission::{Admission, ClientSlot};
+pub use client_refusal::ClientRefusal;
 pub use error::{RunError, Unsupported};
 pub use flow::LimitReached;
 pub use host::describe_host;
@@ -41,4 +43,4 @@ pub use server::{Server, ServerOptions};
 pub use session_limits::SessionLimits;
 pub use target::{AddressFamily, LocalBinding, Target};
 pub use watch::StopReason;
-pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome};
+pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome};

@@ -52,6 +52,10 @@ pub struct EchoLocalOptions {
     pub kernel_timestamps: bool,
     /// The time after which no more messages are sent; `None` until all were.
     pub time: Option<Duration>,
+    /// `true` when each reply on a schedule is an event.
+    pub report_replies: bool,
+    /// The interval at which the round trips of a test of one size are reported while it is under way; `None` for never.
+    pub interval: Option<Duration>,
 }
 
 impl Default for EchoLocalOptions {
@@ -60,6 +64,8 @@ impl Default for EchoLocalOptions {
             seed: 0,
             kernel_timestamps: true,
             time: None,
+            report_replies: false,
+            interval: None,
         }
     }
 }

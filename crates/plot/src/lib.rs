@@ -21,6 +21,7 @@ mod quantity;
 mod series;
 mod style;
 mod svg;
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -31,3 +32,4 @@ pub use layer::{Bar, FiveNumbers, IntervalPoint, Layer};
 pub use quantity::AxisQuantity;
 pub use style::{COLOURS, STYLE_SHEET};
 pub use svg::escaped;
+pub use terminal::{TerminalLine, terminal_svg};

@@ -5,6 +5,7 @@ use std::ops::Add;
 
 use caudal_core::loss::Loss;
 use caudal_core::plan::Direction;
+use caudal_core::quality::{ProbeKind, QualityReport};
 use caudal_core::run::{FlowReport, Run};
 use caudal_core::summary::DirectionSummary;
 
@@ -26,8 +27,11 @@ impl From<&Run> for Headline {
     ///
     /// Directions that were measured at the same time are summed, of those that took turns neither goodput nor loss is
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
-    /// for a rate gives the rate found.
+    /// for a rate gives the rate found, a test of latency under load its last phase.
     fn from(run: &Run) -> Self {
+        if let Some(report) = &run.quality {
+            return of_quality(report);
+        }
         let directions = run.directions();
         let are_together = directions.len() < 2 || !took_turns(run);
         let rtts = directions.iter().filter_map(|one| one.tcp?.rtt_mean_us);
@@ -38,6 +42,22 @@ impl From<&Run> for Headline {
             rtt_us: mean(rtts).or_else(|| smallest_size_rtt_us(run)),
             retransmits: sum(retransmits.map(|count| count as f64)),
         }
+    }
+}
+
+/// The headline of a test of latency under load: its last phase, in which both directions have load.
+fn of_quality(report: &QualityReport) -> Headline {
+    let Some(last) = report.phases.last() else {
+        return Headline::default();
+    };
+    let loads = || last.directions.iter().map(|load| &load.summary);
+    let udp = last.probe(ProbeKind::Udp);
+    let retransmits = loads().filter_map(|load| load.tcp?.retransmits);
+    Headline {
+        goodput_bps: sum(loads().filter_map(DirectionSummary::goodput_mean)),
+        loss: udp.map(|udp| udp.lost as f64 / udp.sent.max(1) as f64),
+        rtt_us: udp.map(|udp| udp.mean_us),
+        retransmits: sum(retransmits.map(|count| count as f64)),
     }
 }
 

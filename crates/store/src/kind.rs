@@ -15,6 +15,8 @@ pub enum RunKind {
     Udp,
     /// Round trips.
     Rtt,
+    /// Latency under load.
+    Quality,
     /// A search for the highest rate.
     FindRate,
     /// A trial of a study.
@@ -23,7 +25,14 @@ pub enum RunKind {
 
 impl RunKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Tcp, Self::Udp, Self::Rtt, Self::FindRate, Self::Trial];
+    pub const ALL: [Self; 6] = [
+        Self::Tcp,
+        Self::Udp,
+        Self::Rtt,
+        Self::Quality,
+        Self::FindRate,
+        Self::Trial,
+    ];
 
     /// The kind as the store, JSON and CSV write it.
     #[must_use]
@@ -32,6 +41,7 @@ impl RunKind {
             Self::Tcp => "tcp",
             Self::Udp => "udp",
             Self::Rtt => "rtt",
+            Self::Quality => "quality",
             Self::FindRate => "find-rate",
             Self::Trial => "trial",
         }
@@ -46,6 +56,7 @@ impl From<&Run> for RunKind {
             Some(PlanKind::Tcp) | None => Self::Tcp,
             Some(PlanKind::Udp) => Self::Udp,
             Some(PlanKind::Rtt) => Self::Rtt,
+            Some(PlanKind::Quality) => Self::Quality,
         }
     }
 }

@@ -77,6 +77,19 @@ impl Store {
         })
     }
 
+    /// Every tag that something has, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn known_tags(&self) -> Result<Vec<ExternalText>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT DISTINCT tag FROM tagged ORDER BY tag")?
+                .query_map([], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
+                .collect()
+        })
+    }
+
     /// The tags of the run or study with this full id, in order.
     ///
     /// # Errors
@@ -86,19 +99,6 @@ impl Store {
             connection
                 .prepare_cached("SELECT tag FROM tagged WHERE id = ? ORDER BY tag")?
                 .query_map([id], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
-                .collect()
-        })
-    }
-
-    /// All tags that a run or a study has, in order.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn all_tags(&self) -> Result<Vec<ExternalText>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare_cached("SELECT DISTINCT tag FROM tagged ORDER BY tag")?
-                .query_map([], |row| Ok(ExternalText::from(row.get::<_, String>(0)?)))?
                 .collect()
         })
     }
@@ -130,9 +130,9 @@ mod tests {
         store.tag(&of, "a").unwrap();
         store.tag(&of, "a").unwrap();
         assert_eq!(store.tags(&of).unwrap(), ["a", "b"]);
-        assert_eq!(store.all_tags().unwrap(), ["a", "b"]);
+        assert_eq!(store.known_tags().unwrap(), ["a", "b"]);
         store.untag(&of, "a").unwrap();
-        assert_eq!(store.all_tags().unwrap(), ["b"]);
+        assert_eq!(store.known_tags().unwrap(), ["b"]);
         store.untag(&of, "never there").unwrap();
         assert_eq!(store.tags(&of).unwrap(), ["b"]);
         store.tag(&of, "a").unwrap();

@@ -14,7 +14,7 @@ macro_rules! shipped {
     ($($name:literal)*) => {
         &[$(ShippedExperiment {
             name: $name,
-            text: include_str!(concat!("../../../studies/", $name, ".toml")),
+            text: include_str!(concat!("../studies/", $name, ".toml")),
         }),*]
     };
 }
@@ -29,6 +29,7 @@ pub const SHIPPED_EXPERIMENTS: &[ShippedExperiment] = shipped! {
     "policing"
     "load-balancing"
     "udp-buffers"
+    "bufferbloat"
 };
 
 /// The experiment called `name`.

@@ -16,10 +16,34 @@ use rustix::io::Errno;
 /// # Errors
 /// Any error of ppoll(2) but `EINTR`.
 pub fn poll_readable(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
+    let watched = fds.iter().map(|fd| (*fd, PollState::Readable));
+    poll_ready(watched, timeout)
+}
+
+/// The state of a descriptor that is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PollState {
+    /// It can be read from.
+    Readable,
+    /// It can be written to.
+    Writable,
+}
+
+/// The same as [`poll_readable`] for descriptors of which each is waited for in its own state.
+///
+/// # Errors
+/// Any error of ppoll(2) but `EINTR`.
+pub fn poll_ready<'a>(
+    fds: impl IntoIterator<Item = (BorrowedFd<'a>, PollState)>,
+    timeout: Option<Duration>,
+) -> io::Result<Vec<bool>> {
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let mut watched: Vec<PollFd<'_>> = fds
-        .iter()
-        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .into_iter()
+        .map(|(fd, state)| match state {
+            PollState::Readable => PollFd::from_borrowed_fd(fd, PollFlags::IN),
+            PollState::Writable => PollFd::from_borrowed_fd(fd, PollFlags::OUT),
+        })
         .collect();
     loop {
         let left = deadline.map(|deadline| timespec(deadline.duration_since(Instant::now())));
@@ -57,6 +81,11 @@ mod tests {
         assert_eq!(poll_readable(&both, Some(Duration::ZERO))?, [false, false]);
         silent.send_to(&[1], receiving.local_addr()?)?;
         assert_eq!(poll_readable(&both, None)?, [false, true]);
+        let each = [
+            (silent.as_fd(), PollState::Writable),
+            (silent.as_fd(), PollState::Readable),
+        ];
+        assert_eq!(poll_ready(each, None)?, [true, false]);
         Ok(())
     }
 }

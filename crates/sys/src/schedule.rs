@@ -2,8 +2,6 @@
 
 use rustix::process::setpriority_process;
 
-use crate::raw::number;
-
 /// The scheduling class and priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThreadPriority {
@@ -17,10 +15,12 @@ pub enum ThreadPriority {
 
 /// Raises the priority of the calling thread as far as this process is permitted to, and returns the result.
 pub fn raise_thread_priority() -> ThreadPriority {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: `parameters` is a live local; 0 is the calling thread.
-    let fifo = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) };
-    if number(fifo).is_ok() {
+    // The kernel's struct sched_param is this one number. The function of musl does nothing but fail, hence the call itself.
+    let priority: libc::c_int = 1;
+    let call = libc::SYS_sched_setscheduler;
+    // SAFETY: `priority` is a live local, which is only read; 0 is the calling thread.
+    let fifo = unsafe { libc::syscall(call, 0, libc::SCHED_FIFO, &raw const priority) };
+    if fifo == 0 {
         return ThreadPriority::RealTime;
     }
     // The nice value is per thread in Linux, in spite of the call's name: setpriority(2), "C library/kernel

@@ -113,7 +113,7 @@ scalar!(
         .map(RateValue)
         .map_err(|error: caudal_core::units::ParseUnitError| error.to_string()),
     |rate: &RateValue, serializer: S| serializer.serialize_u64(rate.0.bps()),
-    r"^\s*[0-9.]+\s*[kKMGT]?(bit/s|bps)?\s*$"
+    r"^\s*[0-9.]+\s*[kKmMgGtT]?([bB][iI][tT][sS]?|b)?(/s|/sec|/second|ps)?\s*$"
 );
 scalar!(
     ByteValue,
@@ -124,7 +124,7 @@ scalar!(
         .map(ByteValue)
         .map_err(|error: caudal_core::units::ParseUnitError| error.to_string()),
     |bytes: &ByteValue, serializer: S| serializer.serialize_u64(bytes.0.get()),
-    r"^\s*[0-9.]+\s*([kKMGT]i?)?B?\s*$"
+    r"^\s*[0-9.]+\s*([kKmMgGtT][iI]?)?(B|bytes?)?\s*$"
 );
 scalar!(
     TimeValue,

@@ -4,9 +4,13 @@ use crate::authentication::{Nonce, TokenProof};
 use caudal_core::arrivals::ArrivalSeries;
 pub use caudal_core::host::{Host, Usage};
 use caudal_core::plan::Plan;
+use caudal_core::quality::SenderQueue;
 use caudal_core::sample::{FlowEnd, Sample};
 use caudal_core::text::ExternalText;
 use serde::{Deserialize, Serialize};
+
+/// The feature of a server that carries out tests of latency under load.
+pub const QUALITY: &str = "quality";
 
 /// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +39,41 @@ pub enum Refusal {
     /// A reason that is newer than this program.
     #[serde(other)]
     Other,
+}
+
+impl Refusal {
+    /// Every reason.
+    pub const ALL: [Self; 11] = [
+        Self::Full,
+        Self::Denied,
+        Self::Version,
+        Self::Feature,
+        Self::Limit,
+        Self::Plan,
+        Self::Host,
+        Self::Protocol,
+        Self::Authentication,
+        Self::Stopping,
+        Self::Other,
+    ];
+
+    /// Its name in messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Denied => "denied",
+            Self::Version => "version",
+            Self::Feature => "feature",
+            Self::Limit => "limit",
+            Self::Plan => "plan",
+            Self::Host => "host",
+            Self::Protocol => "protocol",
+            Self::Authentication => "authentication",
+            Self::Stopping => "stopping",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// A message from a client.
@@ -169,11 +208,22 @@ pub struct FinalReport {
     /// The payload that arrived at the server over time; absent where it received none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalSeries>,
+    /// The backlog of the server's interface towards the client, in a test of latency under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_queue: Option<SenderQueue>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_called_as_in_messages() {
+        for refusal in Refusal::ALL {
+            let written = serde_json::to_string(&refusal).unwrap();
+            assert_eq!(written, format!("\"{}\"", refusal.name()));
+        }
+    }
 
     #[test]
     fn unknown_fields_are_ignored_and_unknown_messages_refused() {

@@ -11,6 +11,8 @@ enum OfferedKind {
     Traffic,
     /// Messages that the server sends back whole.
     Echo,
+    /// A phase of a test of latency under load.
+    Quality,
 }
 
 /// A plan in the form in which a message carries it.
@@ -30,6 +32,7 @@ pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
     let kind = match record.kind {
         Some(PlanKind::Tcp | PlanKind::Udp) => OfferedKind::Traffic,
         Some(PlanKind::Rtt) => OfferedKind::Echo,
+        Some(PlanKind::Quality) => OfferedKind::Quality,
         None => return Err(ser::Error::custom("a plan without a kind")),
     };
     OfferedPlan {
@@ -50,6 +53,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Plan, D::Error>
     let offered = OfferedPlan::deserialize(from)?;
     let kind = match (offered.kind, offered.record.transport) {
         (OfferedKind::Echo, _) => PlanKind::Rtt,
+        (OfferedKind::Quality, _) => PlanKind::Quality,
         (OfferedKind::Traffic, Some(Transport::Tcp)) => PlanKind::Tcp,
         (OfferedKind::Traffic, Some(Transport::Udp)) => PlanKind::Udp,
         (OfferedKind::Traffic, None) => return Err(de::Error::missing_field("transport")),

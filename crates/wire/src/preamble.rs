@@ -47,6 +47,11 @@ pub enum Purpose {
         /// The flow's number in it.
         flow: u32,
     },
+    /// One request beside a running test: it is answered at once, and nothing follows.
+    Probe {
+        /// The test.
+        token: TestToken,
+    },
 }
 
 /// The reason why the first bytes are not a preamble of this version.
@@ -88,6 +93,10 @@ impl Purpose {
                 bytes[8..24].copy_from_slice(&token.0);
                 bytes[24..28].copy_from_slice(&flow.to_be_bytes());
             }
+            Self::Probe { token } => {
+                bytes[7] = b'P';
+                bytes[8..24].copy_from_slice(&token.0);
+            }
         }
         bytes
     }
@@ -106,17 +115,23 @@ impl Purpose {
         match bytes[7] {
             b'C' => Ok(Self::Control),
             b'D' => {
-                let mut token = [0; 16];
-                token.copy_from_slice(&bytes[8..24]);
+                let token = token_of(bytes);
                 let flow = u32::from_be_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
-                Ok(Self::Data {
-                    token: TestToken(token),
-                    flow,
-                })
+                Ok(Self::Data { token, flow })
             }
+            b'P' => Ok(Self::Probe {
+                token: token_of(bytes),
+            }),
             _ => Err(PreambleError::Purpose),
         }
     }
+}
+
+/// The token in a client's preamble.
+fn token_of(bytes: &[u8; PREAMBLE_BYTES]) -> TestToken {
+    let mut token = [0; 16];
+    token.copy_from_slice(&bytes[8..24]);
+    TestToken(token)
 }
 
 impl PreambleAnswer {
@@ -165,9 +180,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_preamble_survives_the_trip(token: [u8; 16], flow: u32) {
-            let purpose = Purpose::Data { token: TestToken(token), flow };
-            prop_assert_eq!(Purpose::decode(&purpose.encode()), Ok(purpose));
-            prop_assert_eq!(TestToken::from_hex(&TestToken(token).to_hex()), Some(TestToken(token)));
+            let token = TestToken(token);
+            for purpose in [Purpose::Data { token, flow }, Purpose::Probe { token }] {
+                prop_assert_eq!(Purpose::decode(&purpose.encode()), Ok(purpose));
+            }
+            prop_assert_eq!(TestToken::from_hex(&token.to_hex()), Some(token));
         }
 
         #[test]

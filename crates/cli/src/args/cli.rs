@@ -15,7 +15,10 @@ use clap::{Args, Parser, Subcommand};
                   believable, and what limited it.\n\nWithout a HOST, tcp, udp and rtt measure this \
                   machine: they start a server of their own on loopback. For a network, run \
                   `caudal serve` on the other host.",
-    after_help = "Rates take decimal suffixes (k, M, G, T); sizes take those and binary ones (Ki, Mi, Gi).\n\
+    after_help = "Rates take decimal suffixes (k, M, G, T), as 100M, 10mbit or 1.5Gbit/s; sizes take those and binary \
+                  ones (Ki, Mi, Gi): 256K is 256 000 bytes, 256Ki is iperf3's 256K.\n\
+                  From iperf3: `caudal serve` and `caudal tcp HOST` are its -s and -c HOST; `caudal iperf3` takes its own \
+                  command lines.\n\
                   Exit codes: 0 done; 1 the test failed or was cut short; 2 bad usage; 3 peer unreachable \
                   or refused; 4 not permitted here; 5 a study's expectation was not met.",
     max_term_width = 100
@@ -26,6 +29,11 @@ pub struct Cli {
     pub command: Command,
 }
 
+const EXAMPLES_COMPLETIONS: &str = "Examples:\n  \
+    caudal completions bash > ~/.local/share/bash-completion/completions/caudal\n  \
+    caudal completions zsh > ~/.zfunc/_caudal     where ~/.zfunc is in fpath, before compinit\n  \
+    caudal completions fish > ~/.config/fish/completions/caudal.fish";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -35,8 +43,10 @@ pub enum Command {
     Tcp(TcpArgs),
     /// Bulk UDP: goodput, loss and its location, delay variation, reordering
     Udp(UdpArgs),
-    /// Round-trip time by message size, stop-and-wait or on a schedule
+    /// Round-trip time, loss and delay each way, with a row a second; or by message size (--sweep)
     Rtt(crate::rtt::RttArgs),
+    /// Latency under load: what up- and downloads add to the round-trip time, where, and what to do
+    Quality(crate::quality::QualityArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true)]
     Iperf(ForeignArgs),
@@ -51,9 +61,20 @@ pub enum Command {
     Predict(crate::predict::PredictArgs),
     /// Recorded runs and studies: list, show, tag, replay, compare, import, export
     Report(crate::report::ReportArgs),
+    /// The completions of a shell, to be read by it
+    Completions(CompletionsArgs),
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
     #[command(disable_help_flag = true)]
     Iperf3(ForeignArgs),
+}
+
+/// `caudal completions`
+#[derive(Debug, Clone, Copy, Args)]
+#[command(after_help = EXAMPLES_COMPLETIONS)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// The command line of another program.

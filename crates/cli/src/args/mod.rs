@@ -1,6 +1,7 @@
 //! The command line: every flag with its default, as `--help`, the man page and the reference show it.
 
 mod cli;
+mod host;
 mod output;
 mod protocol;
 mod serve;
@@ -11,7 +12,8 @@ mod tcp;
 mod traffic;
 mod udp;
 
-pub use cli::{Cli, Command, ForeignArgs};
+pub use cli::{Cli, Command, CompletionsArgs, ForeignArgs};
+pub use host::HostArg;
 pub use output::{OutputArgs, confidence};
 pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;

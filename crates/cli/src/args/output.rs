@@ -9,8 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Print one JSON object (schema caudal.run/1) when done
-    #[arg(long, conflicts_with_all = ["json_stream", "csv"])]
+    /// Print one JSON object when done: the run (schema caudal.run/1), or the failure (caudal.error/1)
+    #[arg(short = 'J', long, conflicts_with_all = ["json_stream", "csv"])]
     pub json: bool,
     /// Print each event as a line of JSON as it happens; the last is the whole run
     #[arg(long, conflicts_with = "csv")]

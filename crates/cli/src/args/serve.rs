@@ -1,6 +1,7 @@
 //! `caudal serve`
 
 use super::protocol::any_protocol;
+use crate::metrics::MetricsAddress;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use caudal_engine::{Network, Protocol};
 use clap::Args;
@@ -12,7 +13,8 @@ const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve\n  \
     caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
     caudal serve --token-file tokens   only clients that have one of these tokens\n  \
-    caudal serve --no-nttcp --no-connect-back   iperf 2 as well, but never towards a client";
+    caudal serve --iperf2 --no-connect-back   iperf 2 as well, but never towards a client\n  \
+    caudal serve --prometheus 9521   counters at http://127.0.0.1:9521/metrics";
 
 /// `caudal serve`
 #[derive(Debug, Clone, Args)]
@@ -83,13 +85,19 @@ pub struct ServeArgs {
     /// The time after which an idle client is disconnected
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub idle_timeout: Duration,
-    /// The port for iperf 2, TCP and UDP
-    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::iperf2::PORT, help_heading = "iperf 2 and nttcp")]
-    pub iperf2_port: u16,
-    /// Do not answer iperf 2
+    /// Answer iperf 2 and nttcp as well
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub all: bool,
+    /// Answer iperf 2 as well, TCP and UDP
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub iperf2: bool,
+    /// Answer iperf 2 on this port [default: 5001]
+    #[arg(long, value_name = "PORT", help_heading = "iperf 2 and nttcp")]
+    pub iperf2_port: Option<u16>,
+    /// Do not answer iperf 2 in spite of --all
     #[arg(
         long,
-        conflicts_with = "iperf2_port",
+        conflicts_with_all = ["iperf2", "iperf2_port"],
         help_heading = "iperf 2 and nttcp"
     )]
     pub no_iperf2: bool,
@@ -114,13 +122,16 @@ pub struct ServeArgs {
         help_heading = "iperf 2 and nttcp"
     )]
     pub iperf2_group: Vec<IpAddr>,
-    /// The control port for nttcp; data ports are those above
-    #[arg(long, value_name = "PORT", default_value_t = caudal_wire::nttcp::PORT, help_heading = "iperf 2 and nttcp")]
-    pub nttcp_port: u16,
-    /// Do not answer nttcp
+    /// Answer nttcp as well
+    #[arg(long, help_heading = "iperf 2 and nttcp")]
+    pub nttcp: bool,
+    /// Answer nttcp on this control port [default: 5037]; data ports are those above
+    #[arg(long, value_name = "PORT", help_heading = "iperf 2 and nttcp")]
+    pub nttcp_port: Option<u16>,
+    /// Do not answer nttcp in spite of --all
     #[arg(
         long,
-        conflicts_with = "nttcp_port",
+        conflicts_with_all = ["nttcp", "nttcp_port"],
         help_heading = "iperf 2 and nttcp"
     )]
     pub no_nttcp: bool,
@@ -150,10 +161,28 @@ pub struct ServeArgs {
     /// Also accept logins as clients before 3.17 encrypt them
     #[arg(long, help_heading = "iperf3")]
     pub use_pkcs1_padding: bool,
+    /// Serve counters in OpenMetrics, as Prometheus reads them, over HTTP at this port or address and port, under /metrics; a
+    /// port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDRESS")]
+    pub prometheus: Option<MetricsAddress>,
     /// Log one JSON object a line
     #[arg(long)]
     pub json_log: bool,
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+impl ServeArgs {
+    /// `true` when clients of iperf 2 are to be answered.
+    #[must_use]
+    pub const fn wants_iperf2(&self) -> bool {
+        !self.no_iperf2 && (self.all || self.iperf2 || self.iperf2_port.is_some())
+    }
+
+    /// `true` when clients of nttcp are to be answered.
+    #[must_use]
+    pub const fn wants_nttcp(&self) -> bool {
+        !self.no_nttcp && (self.all || self.nttcp || self.nttcp_port.is_some())
+    }
 }

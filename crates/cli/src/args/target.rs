@@ -1,5 +1,6 @@
 //! The server of a test, and the local address.
 
+use super::host::HostArg;
 use crate::exit::Failure;
 use clap::Args;
 use std::net::IpAddr;
@@ -9,11 +10,11 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Peer")]
 pub struct TargetArgs {
-    /// The host that runs `caudal serve`; without it this machine is measured over loopback
-    pub host: Option<String>,
-    /// The server's port, for control and data, TCP and UDP
-    #[arg(short, long, value_name = "PORT", default_value_t = caudal_engine::PORT, allow_negative_numbers = true)]
-    pub port: u16,
+    /// The host that runs `caudal serve`, also as HOST:PORT or [IPv6]:PORT; without it this machine is measured over loopback
+    pub host: Option<HostArg>,
+    /// The server's port, for control and data, TCP and UDP [default: 5201]
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
+    pub port: Option<u16>,
     /// Use IPv4 only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub ipv4: bool,
@@ -42,21 +43,28 @@ impl TargetArgs {
     /// # Errors
     /// The flag, and the values that are accepted.
     pub fn check(&self) -> Result<(), Failure> {
-        if self.port == 0 {
+        if let (Some(host), Some(port)) = (&self.host, self.port)
+            && host.port.is_some_and(|given| given != port)
+        {
             return Err(Failure::usage(
-                "--port is 0",
-                "it must lie between 1 and 65535",
+                format!("{host} names another port than --port {port}"),
+                "give the port once",
             ));
         }
         let Some(bind) = self.bind else { return Ok(()) };
-        let host = self.host.as_deref().unwrap_or("");
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let peer: Option<IpAddr> = bare.parse().ok();
+        let peer: Option<IpAddr> = self.host.as_ref().and_then(|host| host.host.parse().ok());
         let of_host = peer.is_some_and(|peer| peer.is_ipv4() != bind.is_ipv4());
         if of_host || (bind.is_ipv4() && self.ipv6) || (bind.is_ipv6() && self.ipv4) {
             return Err(self.another_family(bind));
         }
         Ok(())
+    }
+
+    /// The server's port where one was given.
+    #[must_use]
+    pub fn given_port(&self) -> Option<u16> {
+        let with_host = self.host.as_ref().and_then(|host| host.port);
+        with_host.or(self.port)
     }
 
     /// The failure of a local address of another family than the host's.
@@ -67,7 +75,7 @@ impl TargetArgs {
         } else {
             ("IPv6", "IPv4")
         };
-        let host = self.host.as_deref().unwrap_or("the peer");
+        let host = self.host.as_ref().map_or("the peer", |host| &host.host);
         Failure::usage(
             format!("--bind {bind} is {ours}, and {host} is to be reached over {other}"),
             format!("give --bind an {other} address, or leave it out"),

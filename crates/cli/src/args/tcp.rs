@@ -23,10 +23,11 @@ pub struct TcpArgs {
     /// The arguments of all throughput tests.
     #[command(flatten)]
     pub traffic: TrafficArgs,
-    /// Payload rate of each flow; `max` for as fast as possible
+    /// Payload rate of each flow, as 100M, 10mbit or 1.5Gbit/s; `max` or 0 for as fast as possible
     #[arg(short = 'b', long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "TCP", allow_hyphen_values = true)]
     pub rate: RateArg,
-    /// Bytes handed to the kernel in one call [default: 128Ki; 256Ki with --zerocopy]
+    /// Bytes handed to the kernel in one call; 128K is 128 000 bytes, 128Ki is iperf3's 128K [default: 128Ki; 256Ki with
+    /// --zerocopy]
     #[arg(
         short,
         long,

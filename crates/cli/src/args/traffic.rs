@@ -1,6 +1,7 @@
 //! The arguments that the throughput tests share.
 
 use super::start_time::{StartTime, start_time};
+use caudal_core::dscp::Dscp;
 use caudal_core::units::{BitRate, ByteCount, ParseUnitError, parse_duration, parse_fraction};
 use caudal_engine::Protocol;
 use clap::Args;
@@ -11,7 +12,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Test")]
 pub struct TrafficArgs {
-    /// Duration of the measurement; a warm-up left out with --omit comes before [default: 10s; 2s for each trial of --find-rate]
+    /// Duration of the measurement, 0 until ^C; a warm-up left out with --omit comes before [default: 10s; 2s for each trial of
+    /// --find-rate]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "bytes", allow_hyphen_values = true)]
     pub time: Option<Duration>,
     /// End after exactly this many payload bytes in each direction instead
@@ -21,7 +23,7 @@ pub struct TrafficArgs {
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration, allow_hyphen_values = true)]
     pub interval: Duration,
     /// Leave a warm-up out: a time, or `auto` to find it by MSER
-    #[arg(long, value_name = "TIME|auto", value_parser = omit, allow_hyphen_values = true)]
+    #[arg(short = 'O', long, value_name = "TIME|auto", value_parser = omit, allow_hyphen_values = true)]
     pub omit: Option<OmitArg>,
     /// Measure from the server to here
     #[arg(short = 'R', long, conflicts_with = "bidir")]
@@ -38,12 +40,13 @@ pub struct TrafficArgs {
         allow_negative_numbers = true
     )]
     pub parallel: u32,
-    /// Size of the socket buffers, instead of the kernel's own choice (TCP) or 4 MiB (UDP)
+    /// Size of the socket buffers, instead of the kernel's own choice (TCP) or 4 MiB (UDP); 256K is 256 000 bytes, 256Ki is
+    /// iperf3's 256K
     #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
     pub window: Option<ByteCount>,
-    /// The DSCP to send with, 0 to 63
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub dscp: Option<u8>,
+    /// The DSCP to send with: a name such as EF, AF41 or CS5, or 0 to 63
+    #[arg(long, value_name = "NAME|N", allow_negative_numbers = true)]
+    pub dscp: Option<Dscp>,
     /// Pin the flows' threads of this end to these processors, in turn, as 0,2
     #[arg(short = 'A', long, value_name = "CPU,…", value_delimiter = ',')]
     pub affinity: Vec<usize>,
@@ -114,7 +117,17 @@ pub(super) fn rate(text: &str) -> Result<RateArg, String> {
     if text == "max" {
         return Ok(RateArg::Max);
     }
-    text.parse()
-        .map(RateArg::Limit)
-        .map_err(|error: ParseUnitError| error.to_string())
+    match text.parse() {
+        Ok(BitRate::ZERO) => Ok(RateArg::Max),
+        Ok(rate) => Ok(RateArg::Limit(rate)),
+        Err(error) => {
+            let error: ParseUnitError = error;
+            Err(match text.split_once('/') {
+                Some((_, burst)) if burst.parse::<u32>().is_ok() => {
+                    format!("{error}; bursts are not set here, `caudal iperf3` takes RATE/BURST")
+                }
+                _ => error.to_string(),
+            })
+        }
+    }
 }

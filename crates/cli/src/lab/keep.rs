@@ -18,6 +18,11 @@ use crate::exit::{Exit, Failure};
 /// The arguments with which this program runs a lab as a process.
 pub(crate) const DAEMON_ARGUMENTS: [&str; 2] = ["lab", "own"];
 
+/// The exit code of a shell for a command that does not exist.
+const COMMAND_NOT_FOUND: u8 = 127;
+/// The exit code of a shell for a command that cannot be executed.
+const COMMAND_NOT_EXECUTABLE: u8 = 126;
+
 /// `caudal lab up`
 pub(super) fn up(
     registry: &Registry,
@@ -161,17 +166,14 @@ fn print_lateness(report: &LabReport, quiet: bool) {
     }
 }
 
+/// The failure of a command that could not be started, with the exit code a shell gives it.
 fn cannot_run(host: &str, program: &str, cause: &std::io::Error) -> Failure {
-    let exit = match cause.kind() {
-        std::io::ErrorKind::NotFound => Exit::Usage,
-        _ => Exit::NotPermitted,
-    };
-    let advice = match exit {
-        Exit::Usage => "install it, or give its path",
-        _ => "make it executable",
+    let (exit, advice) = match cause.kind() {
+        std::io::ErrorKind::NotFound => (COMMAND_NOT_FOUND, "install it, or give its path"),
+        _ => (COMMAND_NOT_EXECUTABLE, "make it executable"),
     };
     Failure::new(
-        exit,
+        Exit::OfCommand(exit),
         format!("cannot run {program} on {host}: {cause}"),
         advice,
     )

@@ -1,6 +1,7 @@
 //! A run as comma-separated values: of a throughput test a row for each flow and interval, and for their sum.
 
 use super::interval_table::sum;
+use super::quality;
 use super::round_trips;
 use super::search_table;
 use super::sink::Sink;
@@ -67,6 +68,10 @@ impl CsvRows {
 impl View for CsvRows {
     fn event(&mut self, event: &Event) {
         match event {
+            Event::Agreed(agreement) if agreement.plan.kind == Some(PlanKind::Quality) => {
+                self.header(quality::CSV_COLUMNS);
+            }
+            Event::Quality { interval } => self.sink.line(&quality::csv_row(interval)),
             Event::Agreed(agreement) if agreement.plan.kind != Some(PlanKind::Rtt) => {
                 self.header(&COLUMNS.join(","));
             }

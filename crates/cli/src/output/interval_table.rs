@@ -130,9 +130,12 @@ fn udp_sum(row: &IntervalRow, direction: Direction) -> Option<UdpInterval> {
     })
 }
 
-/// The time an interval covers, in at most 15 columns up to 30 days.
 fn span(interval: &Interval) -> String {
-    let (start, end) = (interval.start_s, interval.end_s);
+    span_text(interval.start_s, interval.end_s)
+}
+
+/// The time from `start` to `end`, s, in at most 15 columns up to 30 days.
+pub(super) fn span_text(start: f64, end: f64) -> String {
     match end {
         below if below < 999.995 => format!("{start:.2}-{end:.2} s"),
         below if below < 9999.95 => format!("{start:.1}-{end:.1} s"),

@@ -28,7 +28,9 @@ impl View for JsonLines {
                 | Event::Started { .. }
                 | Event::Interval { .. }
                 | Event::Size(_)
+                | Event::RoundTrips(_)
                 | Event::Trial { .. }
+                | Event::Quality { .. }
                 | Event::Finished { .. }
         );
         if !is_documented {

@@ -6,6 +6,7 @@ mod diagnostic;
 pub mod interval_table;
 pub mod json_lines;
 pub mod progress;
+pub mod quality;
 pub mod round_trips;
 pub mod run_table;
 pub mod search_table;

@@ -1,6 +1,6 @@
 //! The sinks of output: a file or standard output, with every failed write recorded.
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Notice};
 use caudal_core::text::printable;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -196,11 +196,12 @@ pub fn finish(written: Result<(), Failure>, result: &str, is_unread: bool) -> Re
                 Exit::Done => Exit::Failed,
                 exit => exit,
             },
+            notice: Notice::Line,
             ..failure
         });
     }
     if is_unread {
-        return Err(Failure::unread("the result was not printed"));
+        return Err(Failure::unread());
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ fn is_unit(word: &str) -> bool {
         "segments",
     ];
     let word = word.trim_end_matches([',', ';', '.', ':', ')']);
-    let without_prefix = word.strip_prefix(['k', 'M', 'G', 'T']).unwrap_or(word);
+    let without_prefix = word.strip_prefix(['k', 'K', 'M', 'G', 'T']).unwrap_or(word);
     UNITS.contains(&word) || matches!(without_prefix, "B" | "bit/s" | "iB")
 }
 

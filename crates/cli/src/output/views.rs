@@ -5,6 +5,7 @@ use super::csv::CsvRows;
 use super::interval_table::Detail;
 use super::json_lines::JsonLines;
 use super::progress::Progress;
+use super::quality::{self, QualityProgress};
 use super::round_trips;
 use super::run_table::{RunGoal, RunResults, RunTable};
 use super::search_table;
@@ -194,9 +195,11 @@ struct TextView {
     form: TextForm,
     table: Option<IntervalTable>,
     progress: Option<Progress>,
+    quality: Option<QualityProgress>,
     /// The table of several runs, where there are several.
     runs: Option<RunTable>,
     has_search_header: bool,
+    has_live_header: bool,
     /// The closing block, once it was shown.
     result: String,
 }
@@ -208,8 +211,10 @@ impl TextView {
             form,
             table: None,
             progress: None,
+            quality: None,
             runs: None,
             has_search_header: false,
+            has_live_header: false,
             result: String::new(),
         }
     }
@@ -226,6 +231,9 @@ impl TextView {
         if let Some(progress) = self.progress.take() {
             progress.end(&mut self.sink);
         }
+        if let Some(mut quality) = self.quality.take() {
+            quality.end(&mut self.sink);
+        }
         if let Some(runs) = &mut self.runs {
             runs.end(&mut self.sink);
         }
@@ -236,6 +244,7 @@ impl TextView {
         let text = |lines: Vec<String>| lines.into_iter().map(ClosingLine::Text).collect();
         let lines: Vec<ClosingLine> = match run.kind() {
             _ if run.search.is_some() => text(search_table::closing_lines(run)),
+            Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
             Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
             _ => closing_lines(run, self.form),
         };
@@ -265,9 +274,13 @@ impl View for TextView {
         match event {
             Event::Agreed(agreement) => {
                 self.end_rewriting();
+                if agreement.plan.kind == Some(PlanKind::Quality) {
+                    self.quality = Some(QualityProgress::new(&self.sink, &agreement.plan));
+                    return;
+                }
                 match Plan::try_from(&agreement.plan) {
-                    Ok(Plan::Echo(plan)) if self.sink.is_terminal() => {
-                        self.progress = Some(Progress::new(plan.sizes.len(), plan.clients));
+                    Ok(Plan::Echo(plan)) if plan.sizes.len() > 1 && self.sink.is_terminal() => {
+                        self.progress = Some(Progress::new(&plan));
                     }
                     Ok(plan) if plan.bulk().is_some() && !self.shows_runs_only() => {
                         self.table = Some(IntervalTable::new(&self.sink, &plan, self.form.detail));
@@ -284,6 +297,17 @@ impl View for TextView {
                 } else if let Some(runs) = &mut self.runs {
                     runs.live(&mut self.sink, &row);
                 }
+            }
+            Event::Quality { interval } => {
+                if let Some(quality) = &mut self.quality {
+                    quality.interval(&mut self.sink, interval);
+                }
+            }
+            Event::RoundTrips(interval) => {
+                if !std::mem::replace(&mut self.has_live_header, true) {
+                    self.sink.line(&round_trips::live_header());
+                }
+                self.sink.line(&round_trips::live_row(interval));
             }
             Event::Size(progress) => {
                 if let Some(bar) = &mut self.progress {

@@ -1,10 +1,12 @@
 //! `caudal report compare`: two sides compared, the size of a difference first.
 
+use super::unknown_name::{tags_there_are, unknown_id};
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use caudal_report::compare::{
-    CompareOptions, Comparison, RegressionOutcome, Side, SideError, SidePart, compare_sides,
-    comparison_as_junit, comparison_as_markdown, comparison_lines, difference_figure, side_parts,
+    CompareError, CompareOptions, Comparison, RegressionOutcome, Side, SideError, SidePart,
+    compare_sides, comparison_as_junit, comparison_as_markdown, comparison_lines,
+    difference_figure, side_parts,
 };
 use caudal_store::Store;
 use clap::Args;
@@ -79,7 +81,10 @@ pub(super) fn compare(
     let store = (is_stored(&args.first) || is_stored(&args.second))
         .then(open)
         .transpose()?;
-    let side = |given: &str| Side::load(given, store.as_ref());
+    let side = |given: &str| {
+        let side = Side::load(given, store.as_ref());
+        side.map_err(|error| side_failure(store.as_ref(), error))
+    };
     let (first, second) = (side(&args.first)?, side(&args.second)?);
     let options = CompareOptions {
         metrics: args.metric.clone(),
@@ -87,8 +92,14 @@ pub(super) fn compare(
         max_worsening: args.fail_if_worse,
         confidence: args.confidence,
     };
-    let comparison = compare_sides(&first, &second, &options).map_err(|error| {
-        Failure::new(Exit::Failed, error.to_string(), "compare runs of one kind")
+    let comparison = compare_sides(&first, &second, &options).map_err(|error| match error {
+        CompareError::NoSuchMetric { .. } => Failure::usage(
+            error.to_string(),
+            "give --metric one of these, or leave it out",
+        ),
+        CompareError::NothingInCommon { .. } => {
+            Failure::new(Exit::Failed, error.to_string(), "compare runs of one kind")
+        }
     })?;
     write_files(&comparison, args)?;
     let mut out = Sink::stdout();
@@ -139,24 +150,29 @@ fn write_files(comparison: &Comparison, args: &CompareArgs) -> Result<(), Failur
     Ok(())
 }
 
-impl From<SideError> for Failure {
-    fn from(error: SideError) -> Self {
-        match error {
-            SideError::Store(error) => error.into(),
-            SideError::Trial(_) => Self::new(
-                Exit::Failed,
-                error.to_string(),
-                "it may be from another version of caudal",
-            ),
-            SideError::File { .. } => Self::new(
-                Exit::Failed,
-                error.to_string(),
-                "give the output of --json, or a log of iperf3, iperf or nttcp",
-            ),
-            SideError::Empty { .. } | SideError::UnknownTag { .. } => Self::usage(
-                error.to_string(),
-                "`caudal report list` shows what there is",
-            ),
+/// The failure of a side that cannot be read.
+fn side_failure(store: Option<&Store>, error: SideError) -> Failure {
+    match (error, store) {
+        (SideError::Store(error), Some(store)) => {
+            unknown_id(store, error, |tag| format!("write tag:{tag}"))
         }
+        (SideError::Store(error), None) => error.into(),
+        (error @ SideError::Trial(_), _) => Failure::new(
+            Exit::Failed,
+            error.to_string(),
+            "it may be from another version of caudal",
+        ),
+        (error @ SideError::File { .. }, _) => Failure::new(
+            Exit::Failed,
+            error.to_string(),
+            "give the output of --json, or a log of iperf3, iperf or nttcp",
+        ),
+        (error @ SideError::UnknownTag { .. }, Some(store)) => {
+            Failure::usage(error.to_string(), tags_there_are(store))
+        }
+        (error, _) => Failure::usage(
+            error.to_string(),
+            "`caudal report list` shows what there is",
+        ),
     }
 }

@@ -1,5 +1,6 @@
 //! `caudal report export`: a recorded run or study as a file for others.
 
+use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use caudal_report::export::{ExportError, ExportFormat, StoredSubject};
@@ -72,7 +73,10 @@ impl From<FormatArgs> for ExportFormat {
 /// When the store has nothing of that id, or the export cannot be written.
 pub(super) fn export(store: &Store, args: &ExportArgs) -> Result<Exit, Failure> {
     let format = ExportFormat::from(args.format);
-    let stored = StoredSubject::load(store, &args.id)?;
+    let stored = StoredSubject::load(store, &args.id).map_err(|error| match error {
+        ExportError::Store(error) => unknown_id(store, error, list_tagged),
+        error => error.into(),
+    })?;
     let subject = stored.as_subject();
     let samples = |id: &str| store.series(id).unwrap_or_default();
     let output = args.output.as_deref();
@@ -126,7 +130,7 @@ fn write_text(text: &str, output: Option<&Path>) -> Result<Exit, Failure> {
         sink.write(text);
         sink.finish()?;
         return if sink.is_closed() {
-            Err(Failure::unread("the export was not printed whole"))
+            Err(Failure::unread())
         } else {
             Ok(Exit::Done)
         };

@@ -74,7 +74,7 @@ pub fn import(at: &Path, args: &ImportArgs) -> Result<(), Failure> {
     // All files were tried; the command ends with the last failure.
     let last = failures.pop();
     for failure in failures {
-        crate::complain(&failure);
+        failure.print();
     }
     last.map_or(Ok(()), Err)
 }

@@ -1,14 +1,15 @@
 //! `caudal report list`: a line for each run and study.
 
 use super::answer::AnswerArgs;
+use super::unknown_name::tags_there_are;
 use crate::exit::Failure;
 use crate::output::text::{self, WIDTH};
 use crate::recording::short;
 use caudal_core::date::{parse_utc, rfc3339};
-use caudal_core::text::ExternalText;
 use caudal_core::units::parse_duration;
 use caudal_report::entries_as_csv;
 use caudal_store::{Filter, RunKind, Store, StoreEntry};
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 /// The default number of lines of a list as text.
@@ -20,7 +21,7 @@ pub struct ListArgs {
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
     /// Show this kind only: tcp, udp, rtt, find-rate, trial or study
-    #[arg(long, value_name = "KIND", help_heading = "Filter")]
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(kinds()), hide_possible_values = true, help_heading = "Filter")]
     pub kind: Option<String>,
     /// Show the trials of this study: its id, or the name of its experiment
     #[arg(long, value_name = "ID|NAME", help_heading = "Filter")]
@@ -88,9 +89,6 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
         trials: args.trials,
     };
     let mut entries = store.list(&filter)?;
-    if entries.is_empty() {
-        check_exists(store, args)?;
-    }
     let more = limit.is_some_and(|limit| entries.len() > limit);
     entries.truncate(limit.unwrap_or(usize::MAX));
     if args.answer.json {
@@ -106,43 +104,16 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
             .answer
             .print(&[], Some(entries_as_csv(&entries).trim_end()));
     }
-    args.answer.print(&lines(&entries, more), None)
+    let mut lines = lines(&entries, more);
+    if let (true, Some(tag)) = (entries.is_empty(), &args.tag) {
+        lines.push(format!("of the tag {tag:?}: {}", tags_there_are(store)));
+    }
+    args.answer.print(&lines, None)
 }
 
-/// Checks, of a list without entries, that its filter names a kind and a tag that exist.
-fn check_exists(store: &Store, args: &ListArgs) -> Result<(), Failure> {
-    let kinds: Vec<&str> = RunKind::ALL
-        .iter()
-        .map(|kind| kind.name())
-        .chain(["study"])
-        .collect();
-    if let Some(kind) = args.kind.as_deref().filter(|kind| !kinds.contains(kind)) {
-        return Err(Failure::usage(
-            format!("there is no kind {kind:?}"),
-            format!("the kinds are {}", kinds.join(", ")),
-        ));
-    }
-    let Some(tag) = &args.tag else { return Ok(()) };
-    let tags = store.all_tags()?;
-    if tags.iter().any(|one| one == tag.as_str()) {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        format!("nothing has the tag {tag:?}"),
-        tags_that_exist(&tags),
-    ))
-}
-
-/// The tags that there are, in a clause.
-pub(super) fn tags_that_exist(tags: &[ExternalText]) -> String {
-    match tags {
-        [] => "there are no tags".to_owned(),
-        [only] => format!("the only tag is {only}"),
-        tags => {
-            let tags: Vec<String> = tags.iter().map(ToString::to_string).collect();
-            format!("the tags are {}", tags.join(", "))
-        }
-    }
+/// The kinds of runs, and studies.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    RunKind::ALL.into_iter().map(RunKind::name).chain(["study"])
 }
 
 pub(super) fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {

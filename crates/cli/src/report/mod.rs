@@ -10,6 +10,7 @@ mod remove;
 mod replay;
 mod show;
 mod tag;
+mod unknown_name;
 
 use crate::exit::{Exit, Failure};
 use answer::AnswerArgs;

@@ -1,5 +1,6 @@
 //! `caudal report replay`: a recorded run shown again as it was live, through the same views.
 
+use super::unknown_name::{list_tagged, unknown_id};
 use crate::args::{OutputArgs, StoreArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
@@ -57,7 +58,10 @@ pub(super) fn replay(
     args: &ReplayArgs,
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
-    let StoredItem::Run(stored) = store.find(&args.id)? else {
+    let item = store
+        .find(&args.id)
+        .map_err(|error| unknown_id(store, error, list_tagged))?;
+    let StoredItem::Run(stored) = item else {
         return Err(Failure::usage(
             format!("{} is a study", args.id),
             "name a run; `caudal report export` shows a study",

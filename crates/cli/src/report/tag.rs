@@ -1,7 +1,7 @@
 //! `caudal report tag`: tags of a run or a study.
 
 use super::answer::AnswerArgs;
-use super::list::tags_that_exist;
+use super::unknown_name::{list_tagged, unknown_id};
 use crate::args::tag_name;
 use crate::exit::Failure;
 use crate::output::text;
@@ -24,13 +24,20 @@ pub struct TagArgs {
 
 /// Adds or removes tags, and shows those present afterwards.
 pub(super) fn tag(store: &mut Store, args: &TagArgs) -> Result<(), Failure> {
-    let id = store.resolve(&args.id)?;
+    let id = store
+        .resolve(&args.id)
+        .map_err(|error| unknown_id(store, error, list_tagged))?;
     let present = store.tags(&id)?;
     let has = |tag: &&String| present.iter().any(|one| one == tag.as_str());
     if let (true, Some(absent)) = (args.delete, args.tags.iter().find(|tag| !has(tag))) {
+        let present: Vec<String> = present.iter().map(ToString::to_string).collect();
+        let advice = match present.as_slice() {
+            [] => "it has none".to_owned(),
+            some => format!("it has {}", some.join(", ")),
+        };
         return Err(Failure::usage(
             format!("{} has no tag {absent:?}", short(&id)),
-            tags_that_exist(&present),
+            advice,
         ));
     }
     for tag in &args.tags {

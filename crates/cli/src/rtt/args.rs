@@ -1,6 +1,7 @@
 //! The flags of `caudal rtt`.
 
 use crate::args::{OutputArgs, ProtocolArg, StartTime, TargetArgs, start_time};
+use caudal_core::dscp::Dscp;
 use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
 use std::path::PathBuf;
@@ -27,41 +28,57 @@ pub struct RttArgs {
         help_heading = "Test"
     )]
     pub proto: ProtocolArg,
-    /// Connections at once, all at the same size at the same time
+    /// Connections at once, a client each, all at the same size at the same time
     #[arg(
         short = 'P',
-        long,
+        long = "parallel",
+        visible_alias = "clients",
         value_name = "N",
         default_value_t = 1,
         help_heading = "Test",
         allow_negative_numbers = true
     )]
     pub clients: u32,
-    /// Messages of each size from each client, after a first one that counts apart
-    /// [default: 1000; with --time as many as it has room for]
+    /// Messages of each size from each client, after a first one that counts apart [default: as many as --time has room for;
+    /// 1000 with --sizes or --sweep]
     #[arg(
-        short = 'n',
         long,
         value_name = "N",
         help_heading = "Test",
         allow_negative_numbers = true
     )]
     pub count: Option<u64>,
-    /// End after this time, however many messages remain [default: when all are done]
+    /// End after this time, however many messages remain [default: 10s; with --count, --sizes or --sweep when all are done]
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
     pub time: Option<Duration>,
     /// Begin to send at this time: seconds since 1970, or from now on as +2s; at once when it is past
     #[arg(long, value_name = "TIME", value_parser = start_time, help_heading = "Test")]
     pub at: Option<StartTime>,
-    /// Message sizes, as 1,64,1Ki or 1..64Ki for doubling ones [default: 1..64Ki; 64 with --every]
+    /// Time between rows
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = parse_duration, help_heading = "Test", allow_hyphen_values = true)]
+    pub interval: Duration,
+    /// Size of the messages [default: 64]
     #[arg(
-        short = 'l',
+        short,
+        long,
+        value_name = "SIZE",
+        help_heading = "Test",
+        conflicts_with_all = ["sizes", "sweep"],
+        allow_hyphen_values = true
+    )]
+    pub length: Option<ByteCount>,
+    /// Several message sizes one after another, as 1,64,1Ki or 1..64Ki for doubling ones
+    #[arg(
         long,
         value_name = "SIZE,…",
         help_heading = "Test",
+        conflicts_with = "sweep",
         allow_hyphen_values = true
     )]
     pub sizes: Option<MessageSizes>,
+    /// The 17 message sizes from 1 to 65536 bytes, each twice the one before: --sizes 1..64Ki
+    #[arg(long, help_heading = "Test")]
+    pub sweep: bool,
     /// Count the first message of each size with the others
     #[arg(long, help_heading = "Test")]
     pub include_first: bool,
@@ -99,14 +116,14 @@ pub struct RttArgs {
         allow_hyphen_values = true
     )]
     pub window: Option<ByteCount>,
-    /// The DSCP to send with, 0 to 63
+    /// The DSCP to send with: a name such as EF, AF41 or CS5, or 0 to 63
     #[arg(
         long,
-        value_name = "N",
+        value_name = "NAME|N",
         help_heading = "Test",
         allow_negative_numbers = true
     )]
-    pub dscp: Option<u8>,
+    pub dscp: Option<Dscp>,
     /// Pin the connections' threads of this end to processors, as 0,2, in turn
     #[arg(
         short = 'A',
@@ -136,7 +153,8 @@ pub struct RttArgs {
 }
 
 const EXAMPLES: &str = "Examples:\n  \
-    caudal rtt                                   this machine's own TCP, 17 sizes\n  \
-    caudal rtt far.example --clients 2 --count 100 --table\n  \
-    caudal rtt far.example --proto udp --every 10ms --sizes 64   loss and one-way delays\n  \
+    caudal rtt far.example                       10 s of messages of 64 B, a row a second\n  \
+    caudal rtt far.example --proto udp --every 10ms   loss and one-way delays\n  \
+    caudal rtt far.example --sweep               17 sizes, 1000 messages each\n  \
+    caudal rtt far.example --sweep -P 2 --count 100 --table\n  \
     caudal rtt far.example --csv --raw samples.csv -o rtt.csv";

@@ -3,7 +3,7 @@
 use super::args::RttArgs;
 use super::assemble::assemble;
 use super::measured::Measured;
-use super::plan::plan;
+use super::plan::{EchoTest, echo_test};
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::round_trips;
@@ -20,6 +20,7 @@ use caudal_core::units::format_duration;
 use caudal_engine::{EchoLocalOptions, EchoOutcome, LocalOptions, RunError};
 use caudal_sys::affinity;
 use caudal_sys::signal::Interrupt;
+use std::time::Duration;
 
 /// Runs `caudal rtt`.
 ///
@@ -27,7 +28,11 @@ use caudal_sys::signal::Interrupt;
 /// When nothing could be measured.
 pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     args.target.check()?;
-    let (plan, left_out) = plan(args)?;
+    let EchoTest {
+        plan,
+        time,
+        left_out,
+    } = echo_test(args)?;
     check_link_rate(args.link_rate)?;
     let available = affinity::available_cpus();
     if let Some(cpu) = args.affinity.iter().find(|cpu| !available.contains(cpu)) {
@@ -41,8 +46,10 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         start_at_ns: args.at.map(|at| at.0),
         echo: EchoLocalOptions {
             seed: args.seed.unwrap_or_else(caudal_sys::clock::realtime_ns),
-            time: args.time,
-            kernel_timestamps: args.time.is_none(),
+            time,
+            kernel_timestamps: true,
+            interval: Some(args.interval),
+            report_replies: false,
         },
         ..LocalOptions::default()
     };
@@ -54,7 +61,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let mut peer = CommandPeer::connect(&args.target, interrupt)?;
     let started = started_run();
     let recording = CommandRecording::start(&args.output.store);
-    views.note(&headline(&peer, &plan, args));
+    views.note(&headline(&peer, &plan, time, args));
     let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
     let sizes = echo.record.summarise(EchoSummaryOptions {
         confidence: args.output.confidence,
@@ -104,8 +111,8 @@ fn plural(count: u64, noun: &str) -> String {
 }
 
 /// The test in a line: what is sent, to whom, when.
-fn headline(peer: &CommandPeer, plan: &EchoPlan, args: &RttArgs) -> String {
-    let number = match (args.time, args.count) {
+fn headline(peer: &CommandPeer, plan: &EchoPlan, time: Option<Duration>, args: &RttArgs) -> String {
+    let number = match (time, args.count) {
         (Some(time), None) => format!("for {}, messages", format_duration(time)),
         (Some(time), Some(count)) => format!(
             "for up to {}, {}",
@@ -129,9 +136,15 @@ fn headline(peer: &CommandPeer, plan: &EchoPlan, args: &RttArgs) -> String {
             format!("one every {}{gaps}", format_duration(period))
         }
     };
+    let has_table = plan.sizes.len() > 1 || args.output.verbose;
+    let unit = if has_table && !args.table {
+        "; times in µs"
+    } else {
+        ""
+    };
     text::fold(
         &format!(
-            "{} round trips with {}: {}, {number} of {sizes}, {schedule}; times in µs",
+            "{} round trips with {}: {}, {number} of {sizes}, {schedule}{unit}",
             plan.transport,
             peer.describe(),
             plural(u64::from(plan.clients), "client"),

@@ -15,13 +15,7 @@ impl ProgramCommands for ThisProgram {
     }
 
     fn server(&self) -> Vec<String> {
-        let words = [
-            "serve",
-            "--json-log",
-            "--no-iperf2",
-            "--no-nttcp",
-            "--no-iperf3",
-        ];
+        let words = ["serve", "--json-log", "--no-iperf3"];
         words.map(str::to_owned).to_vec()
     }
 
@@ -45,7 +39,7 @@ impl FlowCommand {
                 Transport::Tcp => ("tcp", "--parallel"),
                 Transport::Udp => ("udp", "--parallel"),
             },
-            FlowTraffic::Echo(_) => ("rtt", "--clients"),
+            FlowTraffic::Echo(_) => ("rtt", "--parallel"),
         };
         let mut words = Self(vec![command.to_owned(), task.host.clone()]);
         words.add("--port", &task.port);
@@ -157,7 +151,7 @@ mod tests {
         }));
         assert_eq!(
             ThisProgram.flow(&echo).join(" "),
-            "rtt 10.0.0.2 --port 5201 --clients 2 --congestion cubic --proto udp --sizes 1..64 \
+            "rtt 10.0.0.2 --port 5201 --parallel 2 --congestion cubic --proto udp --sizes 1..64 \
              --every 10ms --count 50 --json --quiet --at 1.500000000 --raw /proc/self/fd/0"
         );
     }

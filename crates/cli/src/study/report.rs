@@ -43,7 +43,7 @@ pub(super) fn report(
     }
     sink.finish()?;
     if sink.is_closed() {
-        return Err(Failure::unread("the report was written"));
+        return Err(Failure::unread());
     }
     written?;
     let is_unmet = found

@@ -45,7 +45,7 @@ pub(super) fn find_rate(
         RateArg::Max => sending_rate(peer, &plan, settings)?,
     };
     plan.bulk.rate = Rate::Limit(max);
-    views.note(&headline(peer, &Plan::Udp(plan.clone())));
+    views.note(&headline(peer, &Plan::Udp(plan.clone()), settings));
     views.note(&format!(
         "the highest rate with at most {} of the datagrams lost:",
         text::percent(limit)
@@ -136,7 +136,7 @@ fn run_trials(
         views.event(&Event::Trial { trial });
         end.last = Some(run);
         if views.is_unread() {
-            return Err(Failure::unread("the search was ended"));
+            return Err(Failure::unread());
         }
     }
     Ok(end)

@@ -2,7 +2,7 @@
 
 use super::assemble::{RunSet, assemble, goodputs};
 use super::empty_input::empty_input;
-use super::plan::Settings;
+use super::plan::{Settings, is_endless};
 use super::recorder::record;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
@@ -25,7 +25,7 @@ const MAX_RUNS: u32 = 100;
 const MIN_RUNS: u64 = 10;
 
 /// The test in a line: what is sent, to whom, for how long.
-pub(super) fn headline(peer: &CommandPeer, plan: &Plan) -> String {
+pub(super) fn headline(peer: &CommandPeer, plan: &Plan, settings: &Settings<'_>) -> String {
     let Some(bulk) = plan.bulk() else {
         return String::new();
     };
@@ -35,6 +35,7 @@ pub(super) fn headline(peer: &CommandPeer, plan: &Plan) -> String {
         Directions::Both => "both directions",
     };
     let end = match bulk.end {
+        TestEnd::Time(_) if is_endless(settings.traffic) => " until ^C".to_owned(),
         TestEnd::Time(time) => format!(" for {}", format_duration(time)),
         TestEnd::Bytes(bytes) if bytes.get() >= u64::MAX - 1 => {
             ", to the end of the input".to_owned()
@@ -114,10 +115,10 @@ pub(super) fn measure(
     }
     let started = started_run();
     let recording = CommandRecording::start(&settings.output.store);
-    views.note(&headline(peer, &plan));
+    views.note(&headline(peer, &plan, settings));
     let set = carry_out(peer, &plan, settings, &mut views, interrupt)?;
     if settings.local.quit.load(Relaxed) {
-        return Err(Failure::unread("the test was ended"));
+        return Err(Failure::unread());
     }
     if let Some(path) = &settings.local.tcp.file
         && set.runs.iter().all(|run| run.bulk.sent_nothing())

@@ -3,7 +3,10 @@
 use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
 use crate::exit::Failure;
 use crate::plan_failure::plan_failure;
-use caudal_core::plan::{BulkPlan, Directions, Omit, Plan, Rate, TestEnd};
+use caudal_core::dscp::Dscp;
+use caudal_core::plan::{
+    BulkPlan, Directions, MAX_DURATION, MAX_INTERVALS, Omit, Plan, Rate, TestEnd,
+};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_engine::LocalOptions;
 use caudal_sys::affinity;
@@ -30,9 +33,11 @@ pub(super) fn bulk_plan(traffic: &TrafficArgs, length: u32, rate: RateArg) -> Bu
             _ => Directions::Up,
         },
         parallel: traffic.parallel,
-        end: traffic
-            .bytes
-            .map_or(TestEnd::Time(traffic.time.unwrap_or(TIME)), TestEnd::Bytes),
+        end: match (traffic.bytes, traffic.time) {
+            (Some(bytes), _) => TestEnd::Bytes(bytes),
+            (None, Some(Duration::ZERO)) => TestEnd::Time(endless(traffic)),
+            (None, time) => TestEnd::Time(time.unwrap_or(TIME)),
+        },
         interval: traffic.interval,
         omit: match traffic.omit {
             None => Omit::Nothing,
@@ -45,9 +50,25 @@ pub(super) fn bulk_plan(traffic: &TrafficArgs, length: u32, rate: RateArg) -> Bu
         },
         length,
         window: traffic.window,
-        dscp: traffic.dscp,
+        dscp: traffic.dscp.map(Dscp::get),
         same_machine: false,
     }
+}
+
+/// `true` for a test that goes on until the user ends it: `--time 0`, as iperf3 has it.
+pub(super) fn is_endless(traffic: &TrafficArgs) -> bool {
+    traffic.bytes.is_none() && traffic.time == Some(Duration::ZERO)
+}
+
+/// The longest test that its intervals leave room for.
+fn endless(traffic: &TrafficArgs) -> Duration {
+    let intervals = u32::try_from(MAX_INTERVALS).unwrap_or(u32::MAX);
+    let reported = traffic.interval.saturating_mul(intervals);
+    let omitted = match traffic.omit {
+        Some(OmitArg::Time(time)) => time,
+        Some(OmitArg::Auto) | None => Duration::ZERO,
+    };
+    reported.saturating_sub(omitted).min(MAX_DURATION)
 }
 
 /// Checks a plan.
@@ -85,6 +106,12 @@ pub fn check_link_rate(rate: Option<BitRate>) -> Result<(), Failure> {
 /// Checks the flags that concern this end alone.
 pub(super) fn check_local(traffic: &TrafficArgs) -> Result<(), Failure> {
     check_link_rate(traffic.link_rate)?;
+    if is_endless(traffic) && (traffic.repeat > 1 || traffic.until.is_some()) {
+        return Err(Failure::usage(
+            "--time 0 is a test until ^C, and --repeat and --until need one that ends by itself",
+            "give --time 10s, or leave them out",
+        ));
+    }
     let available = affinity::available_cpus();
     if let Some(cpu) = traffic.affinity.iter().find(|cpu| !available.contains(cpu)) {
         return Err(Failure::usage(

@@ -1,14 +1,14 @@
 //! One run as it happens: its events passed on to the views, its readings paired into intervals, its summary.
 
-use super::plan::Settings;
+use super::plan::{Settings, is_endless};
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
-use caudal_core::event::{Event, View};
+use caudal_core::event::{CutShort, Event, View};
 use caudal_core::interval::IntervalRow;
 use caudal_core::plan::Plan;
 use caudal_core::prediction::PredictionCheck;
-use caudal_engine::RunError;
 use caudal_engine::record::{BulkRecorder, RecordedBulk, SummaryOptions};
+use caudal_engine::{BulkOutcome, RunError};
 use caudal_predict::throughput;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -51,6 +51,7 @@ pub(super) fn record(
     };
     let (bulk, rows) = outcome
         .into_bulk()
+        .map(|outcome| ended_as_asked(outcome, settings))
         .and_then(|outcome| recorder.finish(outcome, info, options))
         .ok_or_else(|| RunError::Protocol("no bulk transfer".into()))?;
     for row in rows {
@@ -64,6 +65,14 @@ pub(super) fn record(
             .collect()
     });
     Ok(RecordedRun { bulk, predictions })
+}
+
+/// The outcome, which nothing cut short when the user ended a test that had no other end.
+fn ended_as_asked(mut outcome: BulkOutcome, settings: &Settings<'_>) -> BulkOutcome {
+    if is_endless(settings.traffic) && outcome.cut_short == Some(CutShort::Interrupted) {
+        outcome.cut_short = None;
+    }
+    outcome
 }
 
 /// The event with the number of its run.

@@ -2,12 +2,13 @@
 
 use super::find_rate::{TRIAL, find_rate};
 use super::measure::measure;
-use super::plan::{Settings, bulk_plan, check, check_local, length};
+use super::plan::{Settings, bulk_plan, check, check_local, is_endless, length};
 use crate::args::UdpArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
 use caudal_core::plan::{MAX_DATAGRAM, MIN_DATAGRAM, Plan, TestEnd, UdpPlan};
+use caudal_engine::peer::PeerInfo;
 use caudal_engine::{LocalOptions, Protocol};
 use caudal_sys::signal::Interrupt;
 
@@ -28,6 +29,12 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     if let (Some(at), None) = (args.traffic.at, args.find_rate) {
         at.approach(interrupt)?;
     }
+    if args.find_rate.is_some() && is_endless(&args.traffic) {
+        return Err(Failure::usage(
+            "--time 0 is a test until ^C, and each trial of --find-rate has to end",
+            "give --time 2s, or leave it out",
+        ));
+    }
     let asked = args.length.map(length).transpose()?;
     let mut plan = UdpPlan {
         bulk: bulk_plan(&args.traffic, asked.unwrap_or(DATAGRAM), args.rate()),
@@ -47,14 +54,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let views = Views::open(&args.output, false)?;
     let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
     if asked.is_none() {
-        let headers = 8 + peer.info().ip_version().header_bytes() as u32;
-        let room = peer.info().path_mtu.unwrap_or(MTU).saturating_sub(headers);
-        let max = if args.traffic.protocol == Some(Protocol::Iperf2) {
-            IPERF2_DATAGRAM
-        } else {
-            MAX_DATAGRAM
-        };
-        plan.bulk.length = room.clamp(MIN_DATAGRAM, max);
+        plan.bulk.length = datagram_length(peer.info(), args.traffic.protocol);
     }
     let Some(limit) = args.find_rate else {
         return measure(&mut peer, Plan::Udp(plan), &settings, views, interrupt);
@@ -71,4 +71,21 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         views,
         interrupt,
     )
+}
+
+/// The datagram that fills the path, bytes; over loopback one that fits a network too.
+fn datagram_length(peer: &PeerInfo, protocol: Option<Protocol>) -> u32 {
+    let headers = 8 + peer.ip_version().header_bytes() as u32;
+    let path_mtu = peer.path_mtu.unwrap_or(MTU);
+    let mtu = if peer.is_loopback() {
+        path_mtu.min(MTU)
+    } else {
+        path_mtu
+    };
+    let max = if protocol == Some(Protocol::Iperf2) {
+        IPERF2_DATAGRAM
+    } else {
+        MAX_DATAGRAM
+    };
+    mtu.saturating_sub(headers).clamp(MIN_DATAGRAM, max)
 }

@@ -37,7 +37,7 @@ struct Player<'a> {
 /// Plays it; the server has to answer as was recorded and count what was sent.
 pub fn play(dialogue: &Dialogue) {
     let (port, back) = (free_port(), free_port());
-    let mut command = caudal(["serve", "--json-log", "--no-nttcp"]);
+    let mut command = caudal(["serve", "--json-log"]);
     // The dialogues are those of clients that are trusted to receive datagrams.
     command.args(["--iperf2-trust", "127.0.0.0/8", "-B", "127.0.0.1"]);
     command.args(["-p", &free_port().to_string()]);

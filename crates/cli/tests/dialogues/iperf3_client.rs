@@ -42,7 +42,7 @@ struct Player<'a> {
 
 /// Plays it; the server has to say what was recorded and count what was sent.
 pub fn play(dialogue: &Dialogue) {
-    let server = Serve::start("--no-iperf2 --no-nttcp");
+    let server = Serve::start("");
     let mut player = Player {
         dialogue,
         port: server.port,

@@ -148,7 +148,7 @@ pub(crate) fn unasked() {
 
 pub(crate) fn no_amplifier() {
     let network = Network::build();
-    let server = network.serve("--no-nttcp --iperf2-port 5001");
+    let server = network.serve("--iperf2");
     let port = iperf_port(&server);
     let in_reverse = |udp: &str| {
         let mut client = inside(&network.client, "iperf");

@@ -83,7 +83,7 @@ fn iperf_port(server: &Serve) -> u16 {
 }
 
 fn serve(words: &str) -> (Serve, u16) {
-    let server = Serve::start(&format!("--iperf2-port 0 --no-nttcp {words}"));
+    let server = Serve::start(&format!("--iperf2-port 0 {words}"));
     let port = iperf_port(&server);
     (server, port)
 }

@@ -95,9 +95,6 @@ pub(crate) fn taken_port() {
         );
     }
     server.still_serves();
-    let server = Serve::start("--no-iperf2 --no-nttcp");
-    server.still_serves();
-    assert!(!server.running.said().contains("iperf 2"));
 }
 
 pub(crate) fn as_iperf2() {

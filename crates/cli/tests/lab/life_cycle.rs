@@ -21,7 +21,10 @@ pub(crate) fn run_a_command() {
     assert_eq!(run(&mut own, Duration::from_secs(30)).code, Some(7));
     place
         .says("run pair -q -- no-such-program")
-        .failed(2, &["cannot run no-such-program on h1", "install it"]);
+        .failed(127, &["cannot run no-such-program on h1", "install it"]);
+    place
+        .says("run pair -q -- /etc/hostname")
+        .failed(126, &["cannot run /etc/hostname on h1", "executable"]);
     let mut crashing = place.command("run pair -q --");
     crashing.args(["sh", "-c", "kill -SEGV $$"]);
     assert_eq!(run(&mut crashing, Duration::from_secs(30)).code, Some(139));

@@ -66,7 +66,7 @@ pub(crate) fn full_disk() {
     let said = said.display();
     // A file system that fills up after a few runs, each of which is shown to its end.
     let script = format!(
-        "dd if=/dev/zero of={at}/ballast bs=1k count=120 2>/dev/null; until [ -s {said} ]; do {program} rtt -n 20000 --sizes 1 -q 2>{said} || exit 9; done; \
+        "dd if=/dev/zero of={at}/ballast bs=1k count=120 2>/dev/null; until [ -s {said} ]; do {program} rtt --count 20000 --sizes 1 -q 2>{said} || exit 9; done; \
          {program} report list --csv; cat {said} >&2; dd if=/dev/zero of={at}/fill bs=1k 2>/dev/null; \
          {program} {QUICK}; rm -f {at}/fill {at}/ballast; {program} {QUICK} -q; {program} report path --json >&2"
     );

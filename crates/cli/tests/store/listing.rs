@@ -7,7 +7,7 @@ pub(crate) fn filters() {
     let place = Place::new();
     place.says("tcp -n 64K").done();
     place.says("udp -t 0.2 -b 1M").done();
-    place.says("rtt -n 10 --sizes 64").done();
+    place.says("rtt --count 10 --sizes 64").done();
     place
         .says("report tag last golden first,second")
         .failed(2, &["comma"]);

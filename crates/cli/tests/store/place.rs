@@ -74,7 +74,7 @@ pub(crate) fn not_wanted() {
     for (words, store) in [
         ("tcp -n 64K --no-store", None),
         ("tcp -n 64K", Some("none")),
-        ("rtt -n 5 --sizes 1", Some("")),
+        ("rtt --count 5 --sizes 1", Some("")),
         ("udp -t 0.2 -b 1M --no-store", Some("/no/such/place.db")),
     ] {
         let mut command = caudal(words.split_whitespace());

@@ -61,7 +61,7 @@ pub(crate) fn document_unchanged() {
     for words in [
         "tcp -n 64K --json",
         "udp -t 0.3 -b 1M --bidir --json",
-        "rtt -n 20 --sizes 1,64 --json",
+        "rtt --count 20 --sizes 1,64 --json",
         "udp -t 0.2 -b 1M --find-rate 50% --json",
         "tcp -n 64K --repeat 3 --json",
     ] {
@@ -80,7 +80,7 @@ pub(crate) fn document_unchanged() {
         "tcp -n 64K --csv",
         "tcp -n 64K -q",
         "tcp -n 64K --json-stream",
-        "rtt -n 5 --sizes 1 -q",
+        "rtt --count 5 --sizes 1 -q",
     ] {
         let ended = place.says(words).done();
         assert!(!ended.stdout.contains("saved as"), "{ended:#?}");
@@ -91,7 +91,10 @@ pub(crate) fn document_unchanged() {
 pub(crate) fn samples_kept() {
     let place = Place::new();
     let raw = place.at("raw.csv");
-    let words = format!("rtt -P 2 -n 50 --sizes 1,64 --raw {} -q", raw.display());
+    let words = format!(
+        "rtt -P 2 --count 50 --sizes 1,64 --raw {} -q",
+        raw.display()
+    );
     place.says(&words).done();
     let shown = place.says("report show").done().stdout;
     // Two clients, two sizes of 50, and their first messages.

@@ -69,9 +69,13 @@ fn a_server_that_accepts_another_test_than_was_asked_is_refused() {
     refused("tcp -t 1", json!({"directions": "both"}), "direction");
     refused("tcp -t 1", json!({"end": {"bytes": 5}}), "end of the test");
     refused(
-        "rtt -n 5 -l 64",
+        "rtt --count 5 -l 64",
         json!({"count": 500_000}),
         "number of messages",
     );
-    refused("rtt -n 5 -l 64", json!({"clients": 9}), "number of clients");
+    refused(
+        "rtt --count 5 -l 64",
+        json!({"clients": 9}),
+        "number of clients",
+    );
 }

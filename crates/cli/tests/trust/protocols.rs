@@ -91,7 +91,7 @@ fn logins_of_iperf3_close_the_protocols_that_have_none() {
             .line_with(&format!("--allow-unauthenticated {name}"));
     }
     assert!(!is_listening(iperf2) && !is_listening(nttcp));
-    for words in ["tcp -n 10K", "udp -t 0.1", "rtt -n 5"] {
+    for words in ["tcp -n 10K", "udp -t 0.1", "rtt --count 5"] {
         let ended = server.serves(words);
         ended.failed(PEER, &["clients that authenticate themselves"]);
     }
@@ -117,7 +117,7 @@ fn a_server_that_anybody_reaches_says_so_once() {
     let place = Place::new();
     let file = private_file(&place, "tokens", TOKEN);
     let said = |words: &str| {
-        let server = Serve::start(&format!("--no-iperf2 --no-nttcp {words}"));
+        let server = Serve::start(words);
         // What is logged at the start precedes the first client.
         let mut client = server.client("tcp -n 10K");
         run(&mut client, SOON);

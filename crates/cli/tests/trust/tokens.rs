@@ -53,7 +53,7 @@ fn both_ends_with_the_token_measure() {
     let ended = tokens.with_token(port, "tcp -n 100K --json").done();
     assert_eq!(ended.json()["flows"][0]["receiver"]["bytes"], 100_000);
     tokens.with_token(port, "udp -t 0.1 -b 1M -R").done();
-    tokens.with_token(port, "rtt -n 5 -l 64").done();
+    tokens.with_token(port, "rtt --count 5 -l 64").done();
     // Several tests on one connection.
     tokens.with_token(port, "tcp -n 10K --repeat 3").done();
     let mut command = tokens.server.client("tcp -n 10K");
@@ -70,7 +70,7 @@ fn a_client_with_another_token_or_none_is_refused() {
     let words = format!("tcp -n 10K --token-file {other}");
     let ended = tokens.run(port, &words);
     ended.failed(PEER, &["the client's token is not one of its own"]);
-    for words in ["tcp -n 10K", "udp -t 0.1", "rtt -n 5"] {
+    for words in ["tcp -n 10K", "udp -t 0.1", "rtt --count 5"] {
         let ended = tokens.run(port, words);
         ended.failed(
             PEER,

@@ -97,8 +97,8 @@ pub(super) fn run(
 /// Prints the connections back that were refused.
 fn print_refusals(events: &Receiver<SessionEvent>) {
     for event in events.try_iter() {
-        if let SessionEventKind::Refused { reason } = event.kind {
-            print_error("iperf", reason);
+        if let SessionEventKind::Refused(refusal) = event.kind {
+            print_error("iperf", refusal.message);
         }
     }
 }

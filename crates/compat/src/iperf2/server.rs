@@ -125,9 +125,12 @@ fn listening_socket(options: &Options, server: &Iperf2Server) -> ListeningSocket
 /// Prints the clients that were refused and the tests that ended in an error.
 fn print_refusals(events: &Receiver<SessionEvent>) {
     for event in events.try_iter() {
-        if let SessionEventKind::Refused { reason } = event.kind {
+        if let SessionEventKind::Refused(refusal) = event.kind {
             let peer = event.peer.map(|peer| format!("{peer}: "));
-            print_error("iperf", format!("{}{reason}", peer.unwrap_or_default()));
+            print_error(
+                "iperf",
+                format!("{}{}", peer.unwrap_or_default(), refusal.message),
+            );
         }
     }
 }

@@ -20,5 +20,5 @@ mod units;
 mod used_logins;
 
 pub use command::main;
-pub use options::absent_options;
+pub use options::{Iperf3OptionNames, absent_options, option_names};
 pub use server_view::transcripts;

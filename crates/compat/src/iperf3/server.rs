@@ -187,11 +187,11 @@ impl RunningServer {
         while let Ok(event) = self.events.try_recv() {
             self.event_ns = monotonic_ns();
             let has_view = event.protocol == Protocol::Iperf3 && event.session != 0;
-            if let (SessionEventKind::Refused { reason }, Some(peer)) = (event.kind, event.peer)
+            if let (SessionEventKind::Refused(refusal), Some(peer)) = (event.kind, event.peer)
                 && !has_view
             {
                 self.printer
-                    .error(&format!("error - {}: {reason}", peer.ip()));
+                    .error(&format!("error - {}: {}", peer.ip(), refusal.message));
             }
         }
     }

@@ -32,7 +32,7 @@ impl NttcpLog {
 
     fn line(&mut self, event: &SessionEvent) -> Option<String> {
         match &event.kind {
-            SessionEventKind::Refused { reason } => Some(reason.to_string()),
+            SessionEventKind::Refused(refusal) => Some(refusal.message.to_string()),
             SessionEventKind::Event(test) if self.is_verbose => self.test_line(event.session, test),
             SessionEventKind::Left => {
                 self.transports.remove(&event.session);
@@ -83,7 +83,8 @@ mod tests {
     use super::*;
     use caudal_core::event::{Agreement, EndedTest};
     use caudal_core::units::ByteCount;
-    use caudal_engine::Protocol;
+    use caudal_engine::{ClientRefusal, Protocol};
+    use caudal_wire::message::Refusal;
 
     fn event(kind: SessionEventKind) -> SessionEvent {
         SessionEvent {
@@ -128,10 +129,8 @@ mod tests {
     fn a_log_that_is_not_verbose_has_the_refused_clients_only() {
         let mut log = NttcpLog::new(false);
         assert!(test_events().iter().all(|event| log.line(event).is_none()));
-        let reason = "too many".to_owned();
-        let refused = event(SessionEventKind::Refused {
-            reason: reason.into(),
-        });
+        let refusal = ClientRefusal::new(Refusal::Full, "too many");
+        let refused = event(SessionEventKind::Refused(refusal));
         assert_eq!(log.line(&refused).as_deref(), Some("too many"));
     }
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod outlier;
 mod record;
+mod round_trip_interval;
 mod schedule;
 mod summarise;
 mod summary;
@@ -13,6 +14,7 @@ pub use outlier::{
     SlowestRoundTrips, WaitPlace,
 };
 pub use record::{Departure, EchoRecord, EchoSeries, OneWayTransit, Reply, StampedRoundTrip};
+pub use round_trip_interval::{IntervalBounds, RoundTripInterval};
 pub use schedule::{DepartureProcess, departure_times};
 pub use summary::{
     ClientSummary, EchoSummaryOptions, KernelSplit, Lateness, OneWaySummary, ReplySummary,

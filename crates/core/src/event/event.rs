@@ -3,11 +3,13 @@
 use super::connection::{ConnectingSocket, DataConnection, ListeningSocket};
 use super::cut_short::CutShort;
 use super::end_report::EndReport;
+use crate::echo::RoundTripInterval;
 use crate::interval::FlowInterval;
 use crate::loss::ImplausibleLoss;
 use crate::plan::{Plan, PlanRecord};
+use crate::quality::QualityInterval;
 use crate::run::Run;
-use crate::sample::{FlowEnd, Sample};
+use crate::sample::{Counters, FlowEnd, Sample};
 use crate::search::SearchTrial;
 use crate::text::ExternalText;
 use serde::{Deserialize, Serialize};
@@ -46,6 +48,15 @@ pub enum Event {
     },
     /// One message size of a round-trip test is complete for one client.
     Size(SizeProgress),
+    /// The reply to a probe beside a load has arrived.
+    Replied(ProbeReply),
+    /// An interval of a test of latency under load is complete.
+    Quality {
+        /// The interval.
+        interval: QualityInterval,
+    },
+    /// The round trips of an interval of a round-trip test of one size.
+    RoundTrips(RoundTripInterval),
     /// A trial of a search for the highest rate is complete.
     Trial {
         /// The trial.
@@ -132,11 +143,59 @@ pub struct EndedTest {
     pub received_bytes: u64,
     /// Payload bytes this end sent.
     pub sent_bytes: u64,
+    /// Datagrams this end received (UDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_datagrams: Option<u64>,
+    /// Datagrams lost on the way to this end (UDP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_datagrams: Option<u64>,
     /// The time it took, s.
     pub elapsed_s: f64,
     /// The reason why it ended before its plan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
+}
+
+/// The reply to a probe beside a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeReply {
+    /// The number of the probe's flow.
+    pub flow: u32,
+    /// The message's number, from 0.
+    pub message: u64,
+    /// The time at which the message was due, ns after the start.
+    pub due_ns: u64,
+    /// The time from then until its reply was read, ns.
+    pub rtt_ns: u64,
+}
+
+impl EndedTest {
+    /// The end of a test after `elapsed_s`, with the last counters of this end of its flows.
+    #[must_use]
+    pub fn from_counters<'a>(
+        last: impl IntoIterator<Item = &'a Counters>,
+        elapsed_s: f64,
+        cut_short: Option<CutShort>,
+    ) -> Self {
+        let mut ended = Self {
+            elapsed_s,
+            cut_short,
+            ..Self::default()
+        };
+        for counters in last {
+            match counters {
+                Counters::Sender(sent) => ended.sent_bytes += sent.bytes,
+                Counters::Receiver(received) => {
+                    ended.received_bytes += received.bytes;
+                    if received.datagrams + received.lost > 0 {
+                        *ended.received_datagrams.get_or_insert(0) += received.datagrams;
+                        *ended.lost_datagrams.get_or_insert(0) += received.lost;
+                    }
+                }
+            }
+        }
+        ended
+    }
 }
 
 /// The progress of a round-trip test.

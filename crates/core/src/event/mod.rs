@@ -14,4 +14,4 @@ mod event;
 pub use connection::{ConnectingSocket, DataConnection, ListeningSocket};
 pub use cut_short::CutShort;
 pub use end_report::{CpuPercent, EndReport, FlowTotals, PeerOutput, ReportingEnd};
-pub use event::{Agreement, EndedFlow, EndedTest, Event, SizeProgress, View};
+pub use event::{Agreement, EndedFlow, EndedTest, Event, ProbeReply, SizeProgress, View};

@@ -4,6 +4,7 @@ use super::bulk::BulkPlan;
 use super::echo::EchoPlan;
 use super::error::Quantity;
 use super::plan::Plan;
+use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Omit, Rate, TestEnd};
 use super::udp::UdpPlan;
@@ -40,6 +41,7 @@ pub fn check_accepted(offered: &Plan, accepted: &Plan) -> Result<(), AcceptanceE
         (Plan::Tcp(offered), Plan::Tcp(accepted)) => check_tcp(offered, accepted),
         (Plan::Udp(offered), Plan::Udp(accepted)) => check_udp(offered, accepted),
         (Plan::Echo(offered), Plan::Echo(accepted)) => check_echo(offered, accepted),
+        (Plan::Quality(offered), Plan::Quality(accepted)) => check_quality(offered, accepted),
         _ => Err(AcceptanceError::Different("kind of test")),
     }
 }
@@ -73,6 +75,39 @@ fn check_udp(offered: &UdpPlan, accepted: &UdpPlan) -> Result<(), AcceptanceErro
     } = accepted;
     check_bulk(&offered.bulk, bulk)?;
     same("setting of payload verification", &offered.verify, verify)
+}
+
+fn check_quality(offered: &QualityPlan, accepted: &QualityPlan) -> Result<(), AcceptanceError> {
+    let QualityPlan {
+        load,
+        parallel,
+        time,
+        ramp,
+        stagger,
+        interval,
+        probes,
+        timeout,
+        rate,
+        congestion,
+        dscp,
+        same_machine,
+    } = accepted;
+    same("load", &offered.load, load)?;
+    same("number of flows", &offered.parallel, parallel)?;
+    check_duration(offered.time, *time)?;
+    check_duration(offered.ramp, *ramp)?;
+    same("time between starts", &offered.stagger, stagger)?;
+    same("reporting interval", &offered.interval, interval)?;
+    same("schedule of probes", &offered.probes, probes)?;
+    same("reply timeout", &offered.timeout, timeout)?;
+    check_rate(offered.rate, *rate)?;
+    same("congestion control", &offered.congestion, congestion)?;
+    same("DSCP", &offered.dscp, dscp)?;
+    same(
+        "placement of both ends",
+        &offered.same_machine,
+        same_machine,
+    )
 }
 
 fn check_bulk(offered: &BulkPlan, accepted: &BulkPlan) -> Result<(), AcceptanceError> {

@@ -13,6 +13,8 @@ pub enum Quantity {
     Interval,
     /// The duration of the measured part.
     Duration,
+    /// The duration of the phase without load.
+    IdleTime,
     /// The warm-up excluded from the result.
     WarmUp,
     /// Payload bytes a direction carries.
@@ -54,6 +56,7 @@ impl fmt::Display for Quantity {
             Self::Length => "the length",
             Self::Interval => "the reporting interval",
             Self::Duration => "the duration",
+            Self::IdleTime => "the time without load",
             Self::WarmUp => "the warm-up",
             Self::Bytes => "the number of bytes",
             Self::Rate => "the rate",

@@ -1,6 +1,6 @@
 //! Tests with nothing left open: both ends hold the same plan.
 //!
-//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`]); [`Plan`] is any of them, and
+//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`]); [`Plan`] is any of them, and
 //! [`PlanRecord`] is how documents and messages write one down.
 
 mod acceptance;
@@ -16,6 +16,7 @@ pub mod nanoseconds;
     reason = "the file is named for its type, Plan"
 )]
 mod plan;
+mod quality;
 mod record;
 mod tcp;
 mod terms;
@@ -30,6 +31,7 @@ pub use error::{PlanError, Quantity};
 pub use limits::*;
 pub use message_sizes::{MessageSizes, MessageSizesError};
 pub use plan::Plan;
+pub use quality::{MIN_PHASE, PROBE_BYTES, PhaseLoad, PlannedPhase, ProbePeriods, QualityPlan};
 pub use record::{PlanKind, PlanRecord, RecordError};
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};

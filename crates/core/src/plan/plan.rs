@@ -3,6 +3,7 @@
 use super::bulk::BulkPlan;
 use super::echo::EchoPlan;
 use super::error::PlanError;
+use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Direction, Pacing, PlannedFlow, Transport};
 use super::udp::UdpPlan;
@@ -16,6 +17,8 @@ pub enum Plan {
     Udp(UdpPlan),
     /// Messages that the server sends back whole.
     Echo(EchoPlan),
+    /// A phase of a test of latency under load.
+    Quality(QualityPlan),
 }
 
 impl Plan {
@@ -28,6 +31,7 @@ impl Plan {
             Self::Tcp(plan) => plan.check(),
             Self::Udp(plan) => plan.check(),
             Self::Echo(plan) => plan.check(),
+            Self::Quality(plan) => plan.check(),
         }
     }
 
@@ -35,29 +39,29 @@ impl Plan {
     #[must_use]
     pub const fn transport(&self) -> Transport {
         match self {
-            Self::Tcp(_) => Transport::Tcp,
+            Self::Tcp(_) | Self::Quality(_) => Transport::Tcp,
             Self::Udp(_) => Transport::Udp,
             Self::Echo(plan) => plan.transport,
         }
     }
 
-    /// The settings of a bulk transfer; `None` for a round-trip test.
+    /// The settings of a bulk transfer; `None` for any other workload.
     #[must_use]
     pub const fn bulk(&self) -> Option<&BulkPlan> {
         match self {
             Self::Tcp(plan) => Some(&plan.bulk),
             Self::Udp(plan) => Some(&plan.bulk),
-            Self::Echo(_) => None,
+            Self::Echo(_) | Self::Quality(_) => None,
         }
     }
 
-    /// The settings of a bulk transfer, to be changed; `None` for a round-trip test.
+    /// The settings of a bulk transfer, to be changed; `None` for any other workload.
     #[must_use]
     pub const fn bulk_mut(&mut self) -> Option<&mut BulkPlan> {
         match self {
             Self::Tcp(plan) => Some(&mut plan.bulk),
             Self::Udp(plan) => Some(&mut plan.bulk),
-            Self::Echo(_) => None,
+            Self::Echo(_) | Self::Quality(_) => None,
         }
     }
 
@@ -97,6 +101,15 @@ impl Plan {
         }
     }
 
+    /// The plan of a phase of a test of latency under load; `None` for any other workload.
+    #[must_use]
+    pub const fn quality(&self) -> Option<&QualityPlan> {
+        match self {
+            Self::Quality(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The workload as messages name it.
     #[must_use]
     pub const fn workload_name(&self) -> &'static str {
@@ -104,6 +117,7 @@ impl Plan {
             Self::Tcp(_) => "a bulk transfer over TCP",
             Self::Udp(_) => "a bulk transfer over UDP",
             Self::Echo(_) => "a round-trip test",
+            Self::Quality(_) => "a test of latency under load",
         }
     }
 
@@ -119,16 +133,18 @@ impl Plan {
                     direction: Direction::Up,
                 })
                 .collect(),
+            Self::Quality(plan) => plan.flows(),
         }
     }
 
     /// The number of data sockets each end opens for this plan.
     #[must_use]
-    pub const fn sockets(&self) -> u32 {
+    pub fn sockets(&self) -> u32 {
         match self {
             Self::Tcp(plan) => plan.bulk.flow_count(),
             Self::Udp(plan) => plan.bulk.flow_count(),
             Self::Echo(plan) => plan.clients,
+            Self::Quality(plan) => plan.load_flows() + 2,
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::bulk::BulkPlan;
 use super::echo::{EchoPlan, EchoSchedule};
 use super::plan::Plan;
+use super::quality::{PlannedPhase, ProbePeriods, QualityPlan};
 use super::tcp::TcpPlan;
 use super::terms::{Directions, Omit, Pacing, Rate, TestEnd, Transport};
 use super::udp::UdpPlan;
@@ -22,6 +23,8 @@ pub enum PlanKind {
     Udp,
     /// Round trips.
     Rtt,
+    /// Latency under load.
+    Quality,
 }
 
 /// A plan as far as it is known. A plan of caudal has every key of its kind; one read from another
@@ -125,6 +128,15 @@ pub struct PlanRecord {
     /// The time allowed for a reply, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
+    /// The phases of a test of latency under load, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Vec<PlannedPhase>>,
+    /// The time between the starts of two flows of a direction, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stagger_ns: Option<u64>,
+    /// The periods of the probes beside the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes: Option<ProbePeriods>,
     /// The seed of a random schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -183,6 +195,7 @@ impl From<&Plan> for PlanRecord {
                 window: Some(plan.window),
                 ..Self::default()
             },
+            Plan::Quality(plan) => Self::of_quality(plan),
         }
     }
 }
@@ -208,6 +221,26 @@ impl PlanRecord {
             zero_copy: Some(false),
             verify: Some(false),
             same_machine: Some(bulk.same_machine),
+            ..Self::default()
+        }
+    }
+
+    fn of_quality(plan: &QualityPlan) -> Self {
+        Self {
+            kind: Some(PlanKind::Quality),
+            transport: Some(Transport::Tcp),
+            parallel: Some(plan.parallel),
+            interval_ns: Some(whole_nanoseconds(plan.interval)),
+            rate: Some(plan.rate),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            dscp: Some(plan.dscp),
+            same_machine: Some(plan.same_machine),
+            timeout_ns: Some(whole_nanoseconds(plan.timeout)),
+            phases: Some(vec![plan.phase()]),
+            stagger_ns: Some(whole_nanoseconds(plan.stagger)),
+            window: Some(None),
+            no_delay: Some(false),
+            probes: Some(plan.probes),
             ..Self::default()
         }
     }
@@ -265,6 +298,27 @@ impl PlanRecord {
         })
     }
 
+    /// The plan of a single phase: the whole of several phases is not carried out as one plan.
+    fn quality(&self) -> Result<QualityPlan, RecordError> {
+        let Some([phase]) = self.phases.as_deref() else {
+            return Err(RecordError::Missing("phases"));
+        };
+        Ok(QualityPlan {
+            load: phase.load,
+            parallel: known(self.parallel, "parallel")?,
+            time: Duration::from_nanos(phase.time_ns),
+            ramp: Duration::from_nanos(phase.ramp_ns),
+            stagger: Duration::from_nanos(known(self.stagger_ns, "stagger_ns")?),
+            interval: Duration::from_nanos(known(self.interval_ns, "interval_ns")?),
+            probes: known(self.probes, "probes")?,
+            timeout: Duration::from_nanos(known(self.timeout_ns, "timeout_ns")?),
+            rate: known(self.rate, "rate")?,
+            congestion: self.congestion_name(),
+            dscp: self.dscp.flatten(),
+            same_machine: known(self.same_machine, "same_machine")?,
+        })
+    }
+
     /// The congestion control asked for; the plan checks that the kernel could have it.
     fn congestion_name(&self) -> Option<String> {
         let name = self.congestion.as_ref()?.as_ref()?;
@@ -280,6 +334,7 @@ impl TryFrom<&PlanRecord> for Plan {
             PlanKind::Tcp => Self::Tcp(record.tcp()?),
             PlanKind::Udp => Self::Udp(record.udp()?),
             PlanKind::Rtt => Self::Echo(record.echo()?),
+            PlanKind::Quality => Self::Quality(record.quality()?),
         })
     }
 }

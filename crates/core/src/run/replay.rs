@@ -37,6 +37,7 @@ impl Run {
         events.extend(self.size_events());
         let trials = self.search.iter().flat_map(|search| &search.trials);
         events.extend(trials.map(|trial| at(0.0, Event::Trial { trial: *trial })));
+        events.extend(self.quality_events());
         let end_s = events.last().map_or(0.0, |last| last.at_s);
         events.push(at(
             end_s,
@@ -73,6 +74,16 @@ impl Run {
             }
         };
         (0..rows.unwrap_or(0)).map(row).collect()
+    }
+
+    fn quality_events(&self) -> impl Iterator<Item = TimedEvent> {
+        let intervals = self.quality.iter().flat_map(|report| &report.intervals);
+        intervals.map(|interval| TimedEvent {
+            at_s: interval.end_s,
+            event: Event::Quality {
+                interval: *interval,
+            },
+        })
     }
 
     fn size_events(&self) -> Vec<TimedEvent> {

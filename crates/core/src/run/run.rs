@@ -8,6 +8,7 @@ use super::search::SearchResult;
 use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
+use crate::quality::QualityReport;
 use crate::summary::DirectionSummary;
 use crate::text::ExternalText;
 use crate::warning::Warning;
@@ -37,7 +38,7 @@ pub struct RunHeader {
 /// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.
 ///
 /// A throughput test has `flows` with intervals and a [`ThroughputSummary`], a round-trip test `flows` without and a
-/// [`RoundTripSummary`], a search for a rate has `search`. What the tool that measured did not report is absent.
+/// [`RoundTripSummary`], a search for a rate has `search`, a test of latency under load `quality`. What the tool that measured did not report is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its identity.
@@ -63,6 +64,9 @@ pub struct Run {
     /// The search for the highest rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchResult>,
+    /// The result of a test of latency under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<Box<QualityReport>>,
     /// The predictions, each beside what was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Vec<PredictionCheck>>,
@@ -90,6 +94,7 @@ impl Run {
             flows: None,
             summary: None,
             search: None,
+            quality: None,
             predictions: None,
             warnings: Vec::new(),
             repeats: Vec::new(),

@@ -1,59 +1,11 @@
 //! The goodput of a direction: its rates over time, their mean and its interval.
 
 use super::context::Context;
-use crate::arrivals::ArrivalSeries;
-use crate::interval::Interval;
+use super::rate_sample::RateSample;
+use super::recovery::even_out_recoveries;
 use crate::plan::Direction;
 use crate::warning::{Warning, WarningCode};
 use caudal_stats::{Estimate, batch_means_from, mann_kendall, mser};
-
-/// All flows of a direction between the same two readings.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RateSample {
-    start_s: f64,
-    pub(super) end_s: f64,
-    pub(super) bytes: u64,
-    bps: f64,
-}
-
-/// The rates of a direction over its measured intervals.
-pub(super) fn rate_samples(intervals: &[Vec<Interval>]) -> Vec<RateSample> {
-    let longest = intervals.iter().map(Vec::len).max().unwrap_or(0);
-    (0..longest)
-        .filter_map(|nth| {
-            let row: Vec<&Interval> = intervals.iter().filter_map(|flow| flow.get(nth)).collect();
-            if row.first()?.omitted {
-                return None;
-            }
-            Some(RateSample {
-                start_s: row.iter().map(|i| i.start_s).fold(f64::INFINITY, f64::min),
-                end_s: row.iter().map(|i| i.end_s).fold(0.0, f64::max),
-                bytes: row.iter().filter_map(|i| i.bytes).sum(),
-                bps: row.iter().filter_map(|i| i.goodput_bps).sum(),
-            })
-        })
-        .collect()
-}
-
-/// The rates of a direction between the readings of what arrived, from `from_s` to `until_s`, where they are finer than its intervals.
-pub(super) fn finer_samples(
-    arrivals: Option<&ArrivalSeries>,
-    intervals: &[RateSample],
-    (from_s, until_s): (f64, f64),
-) -> Option<Vec<RateSample>> {
-    let rates = arrivals?.rates(from_s, until_s);
-    (rates.len() > intervals.len()).then(|| {
-        rates
-            .iter()
-            .map(|rate| RateSample {
-                start_s: rate.start_s,
-                end_s: rate.end_s,
-                bytes: rate.bytes,
-                bps: rate.bps(),
-            })
-            .collect()
-    })
-}
 
 /// The number of intervals that MSER finds to be warm-up.
 pub(super) fn warm_up_intervals(series: &[RateSample], warnings: &mut Vec<Warning>) -> usize {
@@ -110,12 +62,13 @@ pub(super) fn goodput(
     }
     let mean = bytes as f64 * 8.0 / elapsed_s;
     // A last interval much shorter than the others is excluded: its rate would have the same weight.
-    let usual = series.first().map_or(0.0, |sum| sum.end_s - sum.start_s);
-    let rates: Vec<f64> = series
+    let usual = series.first().map_or(0.0, RateSample::length_s);
+    let mut rates: Vec<f64> = series
         .iter()
-        .filter(|sum| sum.end_s - sum.start_s >= 0.8 * usual)
+        .filter(|sum| sum.length_s() >= 0.8 * usual)
         .map(|sum| sum.bps)
         .collect();
+    even_out_recoveries(&mut rates, 2 * min_batch);
     let Some((estimate, trusted)) = estimate(&rates, min_batch, mean, context.confidence) else {
         return (Some(Estimate::single(mean)), false);
     };
@@ -136,22 +89,6 @@ pub(super) fn goodput(
         ));
     }
     (Some(estimate), trusted)
-}
-
-/// The round trips within which TCP makes up for a lost segment: what arrived after it is handed over when its retransmission has come.
-const RECOVERY_ROUND_TRIPS: f64 = 4.0;
-
-/// The number of `samples` that cover the time in which TCP makes up for a loss, for a round-trip time in µs.
-pub(super) fn recovery_samples(samples: &[RateSample], rtt_us: Option<f64>) -> usize {
-    let length_s = samples
-        .first()
-        .map_or(0.0, |sample| sample.end_s - sample.start_s);
-    let recovery_s = RECOVERY_ROUND_TRIPS * rtt_us.unwrap_or(0.0) / 1e6;
-    if length_s > 0.0 {
-        (recovery_s / length_s).ceil() as usize
-    } else {
-        1
-    }
 }
 
 /// The `mean` of a direction with an interval from its `rates`, and `true` when that can be relied on; `None` for fewer than two rates.
@@ -242,20 +179,6 @@ mod tests {
         let over_places = |min_batch| (45..75).map(|at| half(at, min_batch)).sum::<f64>() / 30.0;
         let (each, joined) = (over_places(1), over_places(6));
         assert!(joined < 0.7 * each, "{joined} {each}");
-    }
-
-    #[test]
-    fn a_recovery_takes_a_few_round_trips() {
-        let sample = |nth: u32| RateSample {
-            start_s: f64::from(nth) / 10.0,
-            end_s: f64::from(nth + 1) / 10.0,
-            bytes: 0,
-            bps: 0.0,
-        };
-        let samples: Vec<RateSample> = (0..80).map(sample).collect();
-        assert_eq!(recovery_samples(&samples, Some(148_000.0)), 6);
-        assert_eq!(recovery_samples(&samples, None), 0);
-        assert_eq!(recovery_samples(&[], Some(148_000.0)), 1);
     }
 
     #[test]

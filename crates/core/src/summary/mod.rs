@@ -6,6 +6,8 @@ mod datagrams;
 mod direction;
 mod goodput;
 mod limits;
+mod rate_sample;
+mod recovery;
 mod repeats;
 mod summarise;
 mod warnings;

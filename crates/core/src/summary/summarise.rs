@@ -4,10 +4,10 @@ use super::ceiling::ceiling;
 use super::context::{Context, DirectionFlows};
 use super::datagrams::loss;
 use super::direction::{DirectionSummary, TcpSummary};
-use super::goodput::{
-    at_most, finer_samples, goodput, rate_samples, recovery_samples, warm_up_intervals,
-};
+use super::goodput::{at_most, goodput, warm_up_intervals};
 use super::limits::limited_by;
+use super::rate_sample::{finer_samples, rate_samples};
+use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
 use crate::plan::{Direction, Omit, Transport};
 use crate::timeline::MeasuredFlow;

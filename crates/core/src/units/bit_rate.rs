@@ -2,7 +2,8 @@
 
 use super::decimal::split_number;
 use super::error::ParseUnitError;
-use super::prefix::decimal_factor;
+use super::prefix::{binary_factor, decimal_factor};
+use super::rate_unit::RateUnit;
 use crate::quantity::scaled;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,23 +75,35 @@ impl fmt::Display for BitRate {
 impl FromStr for BitRate {
     type Err = ParseUnitError;
 
-    /// Parses `94.1M`, `1.5 Gbit/s`, `640bps` or a bare number of bits per second; prefixes are powers of 1000.
+    /// Parses `94.1M`, `1.5 Gbit/s`, `10mbit`, `1Gbps`, `100Mb/s` or a bare number of bits per second; prefixes are powers
+    /// of 1000. A rate in bytes (`100MB/s`) is an error that names the same rate in bits.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         const EXAMPLE: &str = "100M or 1.5G";
         let (number, unit) = split_number(text, EXAMPLE)?;
-        let prefix = ["bit/s", "bps"]
-            .iter()
-            .find_map(|end| unit.strip_suffix(end))
-            .unwrap_or(unit)
-            .trim_end();
+        let (prefix, counted) = RateUnit::split(unit);
         let factor = decimal_factor(prefix).ok_or_else(|| {
+            if binary_factor(prefix).is_some() {
+                let problem = "has a binary prefix, and rates take decimal ones";
+                return ParseUnitError::new(text, problem, EXAMPLE);
+            }
             ParseUnitError::new(text, format!("has the unknown rate unit {unit:?}"), EXAMPLE)
         })?;
-        number
-            .times(factor)
-            .and_then(|bps| u64::try_from(bps).ok())
-            .map(Self)
-            .ok_or_else(|| ParseUnitError::new(text, "is too large a rate", EXAMPLE))
+        let whole = |factor| {
+            let bps = number.times(factor).and_then(|bps| u64::try_from(bps).ok());
+            bps.map(Self)
+        };
+        let too_large = || ParseUnitError::new(text, "is too large a rate", EXAMPLE);
+        match counted {
+            RateUnit::Bits => whole(factor).ok_or_else(too_large),
+            RateUnit::Bytes => {
+                let rate = whole(8 * factor).ok_or_else(too_large)?;
+                let same = rate.to_string().replace(" bit/s", "").replace("bit/s", "");
+                let same: String = same.split_whitespace().collect();
+                let problem = "is a rate in bytes, and rates are in bits per second";
+                let remedy = format!("for that many bytes write {same}");
+                Err(ParseUnitError::with_remedy(text, problem, remedy))
+            }
+        }
     }
 }
 
@@ -132,6 +145,15 @@ mod tests {
             ("5.k", 5_000),
             ("94.15 Mbit/s", 94_150_000),
             ("94.15Mbps", 94_150_000),
+            ("10mbit", 10_000_000),
+            ("10 Mbit/s", 10_000_000),
+            ("1Gbit", 1_000_000_000),
+            ("1Gbps", 1_000_000_000),
+            ("100Mb/s", 100_000_000),
+            ("100 Mb", 100_000_000),
+            ("640 kbits/sec", 640_000),
+            ("640KBIT", 640_000),
+            ("1gbit/s", 1_000_000_000),
             ("640 bit/s", 640),
             (" 7 ", 7),
             ("18446744073709551615", u64::MAX),
@@ -152,8 +174,9 @@ mod tests {
             ("NaN", "does not begin with a number"),
             ("inf", "does not begin with a number"),
             ("10X", "unknown rate unit \"X\""),
-            ("10Mi", "unknown rate unit \"Mi\""),
-            ("10MB", "unknown rate unit \"MB\""),
+            ("10Mi", "has a binary prefix"),
+            ("10Mibit/s", "has a binary prefix"),
+            ("10Mbit/h", "unknown rate unit \"Mbit/h\""),
             ("1e9", "unknown rate unit \"e9\""),
             ("18446744073709551616", "too large"),
             ("99999999T", "too large"),
@@ -165,6 +188,22 @@ mod tests {
             assert!(message.contains("100M"), "{message}");
             assert!(!message.contains('\n'), "{message}");
         }
+    }
+
+    #[test]
+    fn a_rate_in_bytes_is_refused_with_the_same_rate_in_bits() {
+        for (text, same) in [
+            ("100MB/s", "800M"),
+            ("1GBps", "8G"),
+            ("10MB", "80M"),
+            ("12.5 MByte/s", "100.0M"),
+            ("10 bytes/s", "80"),
+        ] {
+            let message = text.parse::<BitRate>().unwrap_err().to_string();
+            assert!(message.contains("in bytes"), "{message}");
+            assert!(message.ends_with(&format!("write {same}")), "{message}");
+        }
+        assert!("99999999TB/s".parse::<BitRate>().is_err());
     }
 
     #[test]

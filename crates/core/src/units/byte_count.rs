@@ -2,7 +2,7 @@
 
 use super::decimal::split_number;
 use super::error::ParseUnitError;
-use super::prefix::decimal_factor;
+use super::prefix::{binary_factor, decimal_factor};
 use crate::quantity::scaled;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,17 +71,21 @@ impl FromStr for ByteCount {
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         const EXAMPLE: &str = "1M for 10^6 or 1Mi for 2^20 bytes";
         let (number, unit) = split_number(text, EXAMPLE)?;
-        let prefix = unit.strip_suffix('B').unwrap_or(unit).trim_end();
-        let factor = match prefix {
-            "Ki" => Some(1 << 10),
-            "Mi" => Some(1 << 20),
-            "Gi" => Some(1 << 30),
-            "Ti" => Some(1 << 40),
-            _ => decimal_factor(prefix),
-        }
-        .ok_or_else(|| {
-            ParseUnitError::new(text, format!("has the unknown size unit {unit:?}"), EXAMPLE)
-        })?;
+        let prefix = ["bytes", "byte", "B"]
+            .iter()
+            .find_map(|name| unit.strip_suffix(name))
+            .unwrap_or(unit)
+            .trim_end();
+        let factor = decimal_factor(prefix)
+            .or_else(|| binary_factor(prefix))
+            .ok_or_else(|| {
+                let problem = if unit.ends_with('b') || unit.ends_with("bit") {
+                    "is in bits, and sizes are in bytes".to_owned()
+                } else {
+                    format!("has the unknown size unit {unit:?}")
+                };
+                ParseUnitError::new(text, problem, EXAMPLE)
+            })?;
         number
             .times(factor)
             .and_then(|bytes| u64::try_from(bytes).ok())
@@ -132,11 +136,26 @@ mod tests {
             ("12.50 MB", 12_500_000),
             ("1Gi", 1 << 30),
             ("1Ti", 1 << 40),
+            ("256k", 256_000),
+            ("256Ki", 262_144),
+            ("64ki", 65_536),
+            ("64KIB", 65_536),
+            ("2 MiB", 2_097_152),
+            ("10 bytes", 10),
             ("2T", 2_000_000_000_000),
         ] {
             assert_eq!(size(text), bytes, "{text}");
         }
-        for text in ["", "-1", "1X", "1KiKi", "99999999999T", "1Mbit/s"] {
+        for text in [
+            "",
+            "-1",
+            "1X",
+            "1KiKi",
+            "99999999999T",
+            "1Mbit/s",
+            "1i",
+            "10kb",
+        ] {
             assert!(text.parse::<ByteCount>().is_err(), "{text}");
         }
     }

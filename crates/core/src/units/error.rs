@@ -1,20 +1,30 @@
 //! The error of parsing a quantity.
 
-/// A text that is not an amount, rate, duration or fraction: one line with the text, the fault and an example.
+/// A text that is not an amount, rate, duration or fraction: one line with the text, the fault and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} {problem}; write for example {example}")]
+#[error("{text:?} {problem}; {remedy}")]
 pub struct ParseUnitError {
     text: String,
     problem: String,
-    example: &'static str,
+    remedy: String,
 }
 
 impl ParseUnitError {
+    /// The error that is mended by writing something like `example`.
     pub(super) fn new(text: &str, problem: impl Into<String>, example: &'static str) -> Self {
+        Self::with_remedy(text, problem, format!("write for example {example}"))
+    }
+
+    /// The error that is mended by `remedy`.
+    pub(super) fn with_remedy(
+        text: &str,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self {
             text: text.to_owned(),
             problem: problem.into(),
-            example,
+            remedy: remedy.into(),
         }
     }
 

@@ -7,6 +7,7 @@ mod duration;
 mod error;
 mod fraction;
 mod prefix;
+mod rate_unit;
 mod transfer;
 
 pub use bit_rate::BitRate;

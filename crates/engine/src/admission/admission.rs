@@ -2,7 +2,8 @@
 
 use super::activity::PlaceActivity;
 use super::client_source::ClientSource;
-use super::places::{Place, PlaceLimits, Places, Release};
+use super::not_admitted::NotAdmitted;
+use super::places::{NoPlace, Place, PlaceLimits, Places, Release};
 use crate::network::Network;
 use caudal_sys::clock::{monotonic_ns, sleep_until};
 use std::net::{IpAddr, TcpStream};
@@ -59,12 +60,10 @@ impl Admission {
     ///
     /// # Errors
     /// The reason why they are not.
-    pub fn check_address(&self, address: IpAddr) -> Result<(), String> {
+    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), NotAdmitted> {
         if !self.allowed.is_empty() && !self.allowed.iter().any(|network| network.contains(address))
         {
-            return Err(format!(
-                "{address} is not among the networks this server answers"
-            ));
+            return Err(NotAdmitted::Address(address));
         }
         Ok(())
     }
@@ -77,9 +76,9 @@ impl Admission {
         &self,
         address: IpAddr,
         release: impl FnOnce() -> Release,
-    ) -> Result<ClientSlot, String> {
+    ) -> Result<ClientSlot, NotAdmitted> {
         self.check_address(address)?;
-        self.reserve(address, self.capacity(), release)
+        Ok(self.reserve(address, self.capacity(), release)?)
     }
 
     /// Admits the client at the other end of `stream`, which has a thread of its own, after a wait where all slots are in use.
@@ -90,7 +89,7 @@ impl Admission {
         &self,
         address: IpAddr,
         stream: &TcpStream,
-    ) -> Result<ClientSlot, String> {
+    ) -> Result<ClientSlot, NotAdmitted> {
         let until_ns = monotonic_ns() + SLOT_WAIT_NS;
         loop {
             match self.admit(address, || Release::of_connection(stream)) {
@@ -111,10 +110,10 @@ impl Admission {
         address: IpAddr,
         max: usize,
         release: impl FnOnce() -> Release,
-    ) -> Result<ClientSlot, String> {
+    ) -> Result<ClientSlot, NoPlace> {
         let place = self.places.take(ClientSource::from(address), max, release);
         Ok(ClientSlot {
-            place: place.map_err(|error| error.to_string())?,
+            place: place?,
             served: Arc::clone(&self.served),
             has_test: AtomicBool::new(false),
         })
@@ -190,10 +189,11 @@ mod tests {
         let allowed: IpAddr = "192.0.2.7".parse().unwrap();
         let admit = |address| admission.admit(address, || Release::Never);
         let refused = admit("198.51.100.1".parse().unwrap()).unwrap_err();
+        let refused = refused.to_string();
         assert!(refused.contains("not among the networks"), "{refused}");
         let slot = admit(allowed).unwrap();
         slot.test_begins();
-        let refused = admit(allowed).unwrap_err();
+        let refused = admit(allowed).unwrap_err().to_string();
         assert!(refused.contains("all 1 places are taken"), "{refused}");
         assert_eq!((admission.in_use(), admission.served()), (1, 0));
         drop(slot);

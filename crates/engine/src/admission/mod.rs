@@ -7,9 +7,11 @@ mod activity;
 )]
 mod admission;
 mod client_source;
+mod not_admitted;
 mod places;
 
 pub(crate) use activity::PlaceActivity;
 pub use admission::{Admission, ClientSlot};
 pub(crate) use client_source::ClientSource;
-pub(crate) use places::{Place, PlaceLimits, Places, Release, choose_to_give_way};
+pub(crate) use not_admitted::NotAdmitted;
+pub(crate) use places::{NoPlace, Place, PlaceLimits, Places, Release, choose_to_give_way};

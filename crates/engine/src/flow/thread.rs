@@ -13,13 +13,16 @@ use caudal_core::sample::{
 };
 use caudal_core::sequence::SequenceCounts;
 use caudal_core::text::ExternalText;
-use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns};
+use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_sys::{affinity, udp};
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 const STACK_BYTES: usize = 512 << 10;
+/// The maximum sleep before a delayed flow looks whether it is stopped, ns.
+const MAX_SLEEP_NS: u64 = 20_000_000;
 
 /// The work of a flow's thread.
 pub(crate) struct FlowWork {
@@ -37,6 +40,26 @@ impl FlowWork {
         Self {
             buffer_bytes: buffer_bytes as u64,
             run: Box::new(run),
+        }
+    }
+
+    /// The same work, begun this long after the flows were started.
+    #[must_use]
+    pub(crate) fn delayed(self, delay: Duration) -> Self {
+        if delay.is_zero() {
+            return self;
+        }
+        let Self { buffer_bytes, run } = self;
+        Self {
+            buffer_bytes,
+            run: Box::new(move |flow| {
+                flow.gate.wait(&flow.signals);
+                let until_ns = monotonic_ns().saturating_add(delay.as_nanos() as u64);
+                while !flow.signals.is_stopped() && monotonic_ns() < until_ns {
+                    sleep_until(until_ns.min(monotonic_ns() + MAX_SLEEP_NS));
+                }
+                run(flow)
+            }),
         }
     }
 }

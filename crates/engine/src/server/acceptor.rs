@@ -8,7 +8,10 @@ use super::pending::{PendingRead, PendingStream};
 use super::session;
 use super::state::ServerState;
 use super::test_registry::ArrivedSocket;
-use crate::admission::{ClientSlot, ClientSource, Release, choose_to_give_way};
+use crate::admission::{
+    ClientSlot, ClientSource, NoPlace, NotAdmitted, Release, choose_to_give_way,
+};
+use crate::client_refusal::ClientRefusal;
 use crate::peer::iperf3::{self, Delivery};
 use crate::protocol::Protocol;
 use crate::socket::{Accepted, ReservedListener, canonical, reply_udp_socket};
@@ -158,8 +161,8 @@ impl Acceptor {
             if now < one.deadline_ns {
                 self.pending.push(one);
             } else if !one.is_refused {
-                let reason = "it did not show what it is for within 5 s".to_owned();
-                self.state.send_refused(Protocol::Native, one.peer, reason);
+                let refusal = ClientRefusal::protocol("it did not show what it is for within 5 s");
+                self.state.send_refused(Protocol::Native, one.peer, refusal);
             }
         }
     }
@@ -172,8 +175,8 @@ impl Acceptor {
                     // Another pending connection makes room for the next.
                     let peer = canonical(peer);
                     self.make_room(peer.ip());
-                    let reason = "no descriptor is left for it".to_owned();
-                    self.state.send_refused(Protocol::Native, peer, reason);
+                    let refusal = ClientRefusal::host("no descriptor is left for it");
+                    self.state.send_refused(Protocol::Native, peer, refusal);
                     continue;
                 }
                 Ok(Accepted::Nothing) => return,
@@ -213,10 +216,11 @@ impl Acceptor {
     fn place(&mut self, one: &mut PendingStream) -> Placement {
         let state = Arc::clone(&self.state);
         let cookie = one.cookie().filter(|_| state.options.iperf3.enabled);
-        if let Some(message) = one.denied.take() {
+        if let Some(denied) = one.denied.take() {
+            let refusal = ClientRefusal::from(denied);
             match cookie {
-                Some(_) => one.refuse_iperf3(&state, message),
-                None => one.refuse(&state, Refusal::Denied, message),
+                Some(_) => one.refuse_iperf3(&state, refusal),
+                None => one.refuse(&state, refusal),
             }
             return Placement::Refused;
         }
@@ -225,7 +229,8 @@ impl Acceptor {
             if is_closed(Protocol::Iperf3) {
                 let reason =
                     "clients must authenticate themselves, and no logins of iperf3 are set up here";
-                one.refuse_iperf3(&state, reason.to_owned());
+                let refusal = ClientRefusal::new(Refusal::Authentication, reason);
+                one.refuse_iperf3(&state, refusal);
                 return Placement::Refused;
             }
             return self.place_iperf3(one, cookie);
@@ -234,14 +239,15 @@ impl Acceptor {
             Ok(Purpose::Control) if is_closed(Protocol::Native) => {
                 let message = "it answers only clients that authenticate themselves, and has no tokens for \
                                those of caudal";
-                one.refuse(&state, Refusal::Authentication, message.to_owned());
+                let refusal = ClientRefusal::new(Refusal::Authentication, message);
+                one.refuse(&state, refusal);
                 Placement::Refused
             }
             Ok(Purpose::Control) => self.place_control(one),
             Ok(Purpose::Data { token, flow }) => {
                 if !state.tests.contains(token) {
-                    let message = "no test here has this token".to_owned();
-                    one.refuse(&state, Refusal::Protocol, message);
+                    let message = "no test here has this token";
+                    one.refuse(&state, ClientRefusal::protocol(message));
                     return Placement::Refused;
                 }
                 Placement::Passed(Box::new(move |stream| {
@@ -250,15 +256,24 @@ impl Acceptor {
                         .deliver(token, || Some(ArrivedSocket::Tcp(flow, stream)));
                 }))
             }
+            Ok(Purpose::Probe { token }) => {
+                if state.tests.answers_probes(token) {
+                    one.answer_probe();
+                } else {
+                    let message = "no running test here has this token";
+                    one.refuse(&state, ClientRefusal::protocol(message));
+                }
+                Placement::Refused
+            }
             Err(PreambleError::Version(theirs)) => {
                 let message = format!(
                     "the client speaks protocol {theirs}, this server {PROTOCOL}; update the older one"
                 );
-                one.refuse(&state, Refusal::Version, message);
+                one.refuse(&state, ClientRefusal::new(Refusal::Version, message));
                 Placement::Refused
             }
             Err(error) => {
-                one.refuse_unknown(&state, error.to_string());
+                one.refuse_unknown(&state, ClientRefusal::protocol(error));
                 Placement::Refused
             }
         }
@@ -270,11 +285,11 @@ impl Acceptor {
             session::serve(state, stream, peer, number, slot);
         };
         self.begin_session(Protocol::Native, one, serve)
-            .unwrap_or_else(|message| {
+            .unwrap_or_else(|no_place| {
                 if one.may_wait_for_slot(&self.state) {
                     return Placement::Wait;
                 }
-                one.refuse(&self.state, Refusal::Full, message);
+                one.refuse(&self.state, NotAdmitted::from(no_place).into());
                 Placement::Refused
             })
     }
@@ -283,16 +298,16 @@ impl Acceptor {
     fn place_iperf3(&mut self, one: &mut PendingStream, cookie: Cookie) -> Placement {
         let peer = one.peer;
         let Ok(stream) = one.stream.try_clone() else {
-            let reason = "no descriptor is left for it".to_owned();
-            one.refuse_iperf3(&self.state, reason);
+            let refusal = ClientRefusal::host("no descriptor is left for it");
+            one.refuse_iperf3(&self.state, refusal);
             return Placement::Refused;
         };
         match self.state.iperf3_tests.deliver(&cookie, one.serial, stream) {
             // The test has a clone of the connection.
             Delivery::Taken => Placement::Passed(Box::new(drop)),
             Delivery::Unwanted => {
-                let reason = "its test takes no more data connections".to_owned();
-                one.refuse_iperf3(&self.state, reason);
+                let refusal = ClientRefusal::protocol("its test takes no more data connections");
+                one.refuse_iperf3(&self.state, refusal);
                 Placement::Refused
             }
             Delivery::New => {
@@ -300,11 +315,12 @@ impl Acceptor {
                     iperf3::serve(state, stream, peer, number, cookie, slot);
                 };
                 self.begin_session(Protocol::Iperf3, one, serve)
-                    .unwrap_or_else(|reason| {
+                    .unwrap_or_else(|no_place| {
                         if one.may_wait_for_slot(&self.state) {
                             return Placement::Wait;
                         }
-                        one.refuse_iperf3(&self.state, reason);
+                        let refusal = NotAdmitted::from(no_place).into();
+                        one.refuse_iperf3(&self.state, refusal);
                         Placement::Refused
                     })
             }
@@ -314,13 +330,13 @@ impl Acceptor {
     /// Reserves a slot for a client and prepares a thread that serves it.
     ///
     /// # Errors
-    /// When all slots are in use, as text for the client.
+    /// When all slots are in use.
     fn begin_session(
         &mut self,
         protocol: Protocol,
         one: &PendingStream,
         serve: impl FnOnce(&ServerState, TcpStream, u64, &ClientSlot) + Send + 'static,
-    ) -> Result<Placement, String> {
+    ) -> Result<Placement, NoPlace> {
         // Clients of other protocols occupy slots as well.
         let (peer, capacity) = (one.peer, self.state.options.capacity());
         let release = || Release::of_connection(&one.stream);
@@ -335,14 +351,15 @@ impl Acceptor {
                 .spawn(move || {
                     serve(&inner, stream, number, &slot);
                     if let Some(reason) = slot.given_up() {
-                        inner.send_refused(protocol, peer, reason);
+                        inner.send_refused(protocol, peer, ClientRefusal::given_up(reason));
                     }
                     drop(slot);
                 });
             match session {
                 Ok(session) => state.sessions().push(session),
                 Err(cause) => {
-                    state.send_refused(protocol, peer, format!("no thread for it: {cause}"));
+                    let refusal = ClientRefusal::host(format_args!("no thread for it: {cause}"));
+                    state.send_refused(protocol, peer, refusal);
                 }
             }
         })))

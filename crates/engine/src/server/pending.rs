@@ -1,13 +1,15 @@
 //! A connection that has not shown yet what it is for.
 
 use super::state::ServerState;
+use crate::admission::NotAdmitted;
+use crate::client_refusal::ClientRefusal;
 use crate::protocol::Protocol;
 use crate::socket::is_retryable;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::frame;
 use caudal_wire::iperf3::ControlState;
 use caudal_wire::iperf3::cookie::{COOKIE_BYTES, Cookie};
-use caudal_wire::message::{Refusal, ToClient};
+use caudal_wire::message::ToClient;
 use caudal_wire::preamble::{MAGIC, PREAMBLE_BYTES, PreambleAnswer};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -43,8 +45,8 @@ pub(super) struct PendingStream {
     /// The time until which it waits for a slot; `None` while none was refused to it.
     slot_until_ns: Option<u64>,
     /// The reason why its address is not admitted: sent in its own protocol.
-    pub(super) denied: Option<String>,
-    /// Set when it was refused: it is only read until it has closed.
+    pub(super) denied: Option<NotAdmitted>,
+    /// Set when it was refused, or answered: it is only read until it has closed.
     pub(super) is_refused: bool,
 }
 
@@ -53,7 +55,7 @@ impl PendingStream {
         stream: TcpStream,
         peer: SocketAddr,
         serial: u64,
-        denied: Option<String>,
+        denied: Option<NotAdmitted>,
     ) -> Self {
         let patience_ns = if denied.is_some() {
             REFUSED_NS
@@ -148,32 +150,40 @@ impl PendingStream {
     }
 
     /// Refuses a native client, with the reason.
-    pub(super) fn refuse(&mut self, state: &ServerState, reason: Refusal, message: String) {
+    pub(super) fn refuse(&mut self, state: &ServerState, refusal: ClientRefusal) {
         let _ = self.stream.write_all(&PreambleAnswer::Refused.encode());
         if let Ok(bytes) = frame::encode(&ToClient::Refused {
-            reason,
-            message: message.clone().into(),
+            reason: refusal.kind,
+            message: refusal.message.clone(),
         }) {
             let _ = self.stream.write_all(&bytes);
         }
-        self.close(state, Protocol::Native, message);
+        self.close(state, Protocol::Native, refusal);
     }
 
     /// Refuses a client of iperf3.
-    pub(super) fn refuse_iperf3(&mut self, state: &ServerState, reason: String) {
+    pub(super) fn refuse_iperf3(&mut self, state: &ServerState, refusal: ClientRefusal) {
         let _ = self.stream.write_all(&[ControlState::AccessDenied.byte()]);
-        self.close(state, Protocol::Iperf3, reason);
+        self.close(state, Protocol::Iperf3, refusal);
     }
 
     /// Refuses a client of an unknown protocol, without an answer that it could not read.
-    pub(super) fn refuse_unknown(&mut self, state: &ServerState, reason: String) {
-        self.close(state, Protocol::Native, reason);
+    pub(super) fn refuse_unknown(&mut self, state: &ServerState, refusal: ClientRefusal) {
+        self.close(state, Protocol::Native, refusal);
     }
 
-    fn close(&mut self, state: &ServerState, protocol: Protocol, reason: String) {
+    /// Answers a request beside a running test; the connection is then read until its client has closed it.
+    pub(super) fn answer_probe(&mut self) {
+        let _ = self.stream.write_all(&PreambleAnswer::Attached.encode());
         let _ = self.stream.shutdown(Shutdown::Write);
         self.is_refused = true;
         self.deadline_ns = monotonic_ns() + REFUSED_NS;
-        state.send_refused(protocol, self.peer, reason);
+    }
+
+    fn close(&mut self, state: &ServerState, protocol: Protocol, refusal: ClientRefusal) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.is_refused = true;
+        self.deadline_ns = monotonic_ns() + REFUSED_NS;
+        state.send_refused(protocol, self.peer, refusal);
     }
 }

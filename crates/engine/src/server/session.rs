@@ -5,6 +5,7 @@ use super::session_control::SessionControl;
 use super::session_event::SessionEventKind;
 use super::session_watch::SessionWatch;
 use super::state::ServerState;
+use super::test_registry::ProbedTest;
 use super::test_sockets::{STEP_NS, TestEntry, TestSockets};
 use crate::admission::ClientSlot;
 use crate::error::RunError;
@@ -33,7 +34,7 @@ pub(super) fn serve(
     let mut session = match Session::begin(state, stream, peer, number, slot) {
         Ok(session) => session,
         Err(error) => {
-            state.send_refused(Protocol::Native, peer, error.to_string());
+            state.send_refused(Protocol::Native, peer, error.into());
             return;
         }
     };
@@ -47,7 +48,7 @@ pub(super) fn serve(
                 ..
             },
         ) => {}
-        Err(error) => state.send_refused(Protocol::Native, peer, error.to_string()),
+        Err(error) => state.send_refused(Protocol::Native, peer, error.into()),
     }
     session.send_event(SessionEventKind::Left);
 }
@@ -163,8 +164,15 @@ impl<'a> Session<'a> {
             token: token.to_hex(),
             changed: changed.clone(),
         })?;
-        let (flows, settings) = (plan.flows(), workload.socket_settings());
-        let open = TestSockets::new(entry, &settings, &flows).collect(&mut self.control)?;
+        let flows: Vec<_> = plan
+            .flows()
+            .into_iter()
+            .map(|flow| (flow, workload.socket_settings(&flow)))
+            .collect();
+        let open = TestSockets::new(entry, &flows).collect(&mut self.control)?;
+        let _probed = workload
+            .answers_probes()
+            .then(|| ProbedTest::new(&state.tests, token));
         let meter = UsageMeter::start(self.peer.ip());
         let mut half = workload.server_half(open, token, &limits)?;
         self.control.send(&ToClient::Ready)?;
@@ -265,10 +273,9 @@ impl<'a> Session<'a> {
             Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {
-            received_bytes: finished.received_bytes,
-            sent_bytes: finished.sent_bytes,
             elapsed_s: (monotonic_ns() - start_ns) as f64 / 1e9,
             cut_short,
+            ..finished.ended.clone()
         }));
     }
 

@@ -1,5 +1,6 @@
 //! The events of a server's sessions.
 
+use crate::client_refusal::ClientRefusal;
 use crate::protocol::Protocol;
 use caudal_core::event::{Event, PeerOutput, View};
 use caudal_core::text::ExternalText;
@@ -37,10 +38,7 @@ pub enum SessionEventKind {
     /// A test had an event.
     Event(Box<Event>),
     /// The client was refused, or its session ended in an error.
-    Refused {
-        /// The reason.
-        reason: ExternalText,
-    },
+    Refused(ClientRefusal),
     /// The client has left.
     Left,
 }

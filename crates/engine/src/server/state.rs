@@ -4,6 +4,7 @@ use super::options::ServerOptions;
 use super::session_event::{SessionEvent, SessionEventKind, SessionEventSender};
 use super::test_registry::TestRegistry;
 use crate::admission::Admission;
+use crate::client_refusal::ClientRefusal;
 use crate::peer::iperf3::Iperf3Registry;
 use crate::protocol::Protocol;
 use crate::stop::StopSignal;
@@ -61,15 +62,13 @@ impl ServerState {
     }
 
     /// Reports a client that was refused.
-    pub(crate) fn send_refused(&self, protocol: Protocol, peer: SocketAddr, reason: String) {
-        self.send_event(
-            0,
-            protocol,
-            peer,
-            SessionEventKind::Refused {
-                reason: reason.into(),
-            },
-        );
+    pub(crate) fn send_refused(
+        &self,
+        protocol: Protocol,
+        peer: SocketAddr,
+        refusal: ClientRefusal,
+    ) {
+        self.send_event(0, protocol, peer, SessionEventKind::Refused(refusal));
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

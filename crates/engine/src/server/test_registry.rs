@@ -3,7 +3,7 @@
 use crate::address_validation::UnvalidatedSocket;
 use crate::wakeup::Waker;
 use caudal_wire::preamble::TestToken;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,13 +23,25 @@ struct TestInbox {
     waker: Waker,
 }
 
-/// The tests that wait for their data sockets, by their tokens.
+/// The tests that wait for their data sockets, and those that run and answer requests on new connections, by their tokens.
 #[derive(Default)]
-pub(super) struct TestRegistry(Mutex<HashMap<TestToken, TestInbox>>);
+pub(super) struct TestRegistry {
+    waiting: Mutex<HashMap<TestToken, TestInbox>>,
+    probed: Mutex<HashSet<TestToken>>,
+}
 
 impl TestRegistry {
     fn lock(&self) -> MutexGuard<'_, HashMap<TestToken, TestInbox>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn probed(&self) -> MutexGuard<'_, HashSet<TestToken>> {
+        self.probed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `true` when a running test with this token answers requests on new connections.
+    pub(super) fn answers_probes(&self, token: TestToken) -> bool {
+        self.probed().contains(&token)
     }
 
     /// Registers a test.
@@ -55,5 +67,24 @@ impl TestRegistry {
             let _ = inbox.sockets.send(socket);
             inbox.waker.wake();
         }
+    }
+}
+
+/// A running test that answers requests on new connections, until it is dropped.
+pub(super) struct ProbedTest<'a> {
+    tests: &'a TestRegistry,
+    token: TestToken,
+}
+
+impl<'a> ProbedTest<'a> {
+    pub(super) fn new(tests: &'a TestRegistry, token: TestToken) -> Self {
+        tests.probed().insert(token);
+        Self { tests, token }
+    }
+}
+
+impl Drop for ProbedTest<'_> {
+    fn drop(&mut self) {
+        self.tests.probed().remove(&self.token);
     }
 }

@@ -56,8 +56,8 @@ impl Drop for TestEntry<'_> {
 /// The data sockets of a test that is being set up.
 pub(super) struct TestSockets<'a> {
     entry: TestEntry<'a>,
-    settings: &'a SocketSettings,
-    flows: &'a [PlannedFlow],
+    /// The flows of the plan, each with the settings of its socket.
+    flows: &'a [(PlannedFlow, SocketSettings)],
     open: Vec<OpenFlow>,
     unvalidated: Vec<UnvalidatedFlow>,
     /// The time by which the next socket is to arrive.
@@ -65,14 +65,9 @@ pub(super) struct TestSockets<'a> {
 }
 
 impl<'a> TestSockets<'a> {
-    pub(super) fn new(
-        entry: TestEntry<'a>,
-        settings: &'a SocketSettings,
-        flows: &'a [PlannedFlow],
-    ) -> Self {
+    pub(super) fn new(entry: TestEntry<'a>, flows: &'a [(PlannedFlow, SocketSettings)]) -> Self {
         Self {
             entry,
-            settings,
             flows,
             open: Vec::with_capacity(flows.len()),
             unvalidated: Vec::new(),
@@ -126,14 +121,17 @@ impl<'a> TestSockets<'a> {
         let id = match &socket {
             ArrivedSocket::Tcp(id, _) | ArrivedSocket::Udp(id, _, _) => *id,
         };
-        let Some(flow) = self.flows.iter().find(|flow| flow.id == id).copied() else {
+        let Some((flow, settings)) = self.flows.iter().find(|(flow, _)| flow.id == id) else {
             return Ok(());
         };
+        let flow = *flow;
         if self.is_open(id) {
             return Ok(());
         }
-        match (socket, self.settings.transport) {
-            (ArrivedSocket::Tcp(_, stream), Transport::Tcp) => self.take_tcp(flow, stream),
+        match (socket, settings.transport) {
+            (ArrivedSocket::Tcp(_, stream), Transport::Tcp) => {
+                self.take_tcp(flow, settings, stream)
+            }
             (ArrivedSocket::Udp(_, socket, peer), Transport::Udp) => {
                 // The same client once more, because an answer was lost; or another address.
                 self.unvalidated
@@ -143,11 +141,7 @@ impl<'a> TestSockets<'a> {
                 }
                 let token = self.entry.token;
                 self.unvalidated.extend(UnvalidatedFlow::challenge(
-                    flow,
-                    socket,
-                    peer,
-                    token,
-                    self.settings,
+                    flow, socket, peer, token, settings,
                 )?);
                 Ok(())
             }
@@ -155,13 +149,18 @@ impl<'a> TestSockets<'a> {
         }
     }
 
-    fn take_tcp(&mut self, flow: PlannedFlow, mut stream: TcpStream) -> Result<(), RunError> {
+    fn take_tcp(
+        &mut self,
+        flow: PlannedFlow,
+        settings: &SocketSettings,
+        mut stream: TcpStream,
+    ) -> Result<(), RunError> {
         let lost = |cause| RunError::Lost {
             doing: "accepting a data connection",
             cause,
         };
         stream.set_nonblocking(false).map_err(lost)?;
-        self.settings
+        settings
             .for_role(role(flow.direction, false))
             .apply(&stream)?;
         stream

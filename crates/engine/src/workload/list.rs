@@ -1,6 +1,7 @@
 //! The list of workloads.
 
 use super::echo::EchoWorkload;
+use super::quality::QualityWorkload;
 use super::tcp::TcpWorkload;
 use super::udp::UdpWorkload;
 use super::workload::Workload;
@@ -12,5 +13,6 @@ pub(crate) fn from_plan(plan: &Plan) -> Box<dyn Workload> {
         Plan::Tcp(plan) => Box::new(TcpWorkload::new(plan.clone())),
         Plan::Udp(plan) => Box::new(UdpWorkload::new(plan.clone())),
         Plan::Echo(plan) => Box::new(EchoWorkload::new(plan.clone())),
+        Plan::Quality(plan) => Box::new(QualityWorkload::new(plan.clone())),
     }
 }

@@ -5,6 +5,7 @@ mod echo;
 mod limits;
 mod list;
 mod outcome;
+mod quality;
 mod tcp;
 mod udp;
 #[expect(
@@ -16,10 +17,11 @@ mod workload;
 pub use bulk::BulkOutcome;
 pub use echo::{EchoConnection, EchoOutcome};
 pub use outcome::Outcome;
+pub use quality::QualityOutcome;
 
 pub(crate) use bulk::flow_records;
 pub(crate) use limits::ServerLimits;
 pub(crate) use list::from_plan;
 pub(crate) use workload::{
-    ClientHalf, EndedDialogue, FinishedServer, OpenFlow, ServerEnding, ServerHalf,
+    ClientHalf, ClientLink, EndedDialogue, FinishedServer, OpenFlow, ServerEnding, ServerHalf,
 };

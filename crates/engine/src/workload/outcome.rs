@@ -2,6 +2,7 @@
 
 use super::bulk::BulkOutcome;
 use super::echo::EchoOutcome;
+use super::quality::QualityOutcome;
 use caudal_core::event::CutShort;
 
 /// The measurements of a test that was carried out, by its workload.
@@ -11,6 +12,8 @@ pub enum Outcome {
     Bulk(Box<BulkOutcome>),
     /// A round-trip test.
     Echo(Box<EchoOutcome>),
+    /// A phase of a test of latency under load.
+    Quality(Box<QualityOutcome>),
 }
 
 impl Outcome {
@@ -19,7 +22,7 @@ impl Outcome {
     pub fn into_bulk(self) -> Option<BulkOutcome> {
         match self {
             Self::Bulk(outcome) => Some(*outcome),
-            Self::Echo(_) => None,
+            _ => None,
         }
     }
 
@@ -28,7 +31,16 @@ impl Outcome {
     pub fn into_echo(self) -> Option<EchoOutcome> {
         match self {
             Self::Echo(outcome) => Some(*outcome),
-            Self::Bulk(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The phase of a test of latency under load; `None` for any other workload.
+    #[must_use]
+    pub fn into_quality(self) -> Option<QualityOutcome> {
+        match self {
+            Self::Quality(outcome) => Some(*outcome),
+            _ => None,
         }
     }
 
@@ -38,6 +50,7 @@ impl Outcome {
         match self {
             Self::Bulk(outcome) => outcome.cut_short.as_ref(),
             Self::Echo(outcome) => outcome.cut_short.as_ref(),
+            Self::Quality(outcome) => outcome.cut_short.as_ref(),
         }
     }
 }

@@ -7,13 +7,15 @@ use crate::flow::LimitReached;
 use crate::host::UsageMeter;
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings};
+use crate::target::LocalBinding;
 use caudal_core::echo::ClockOffset;
-use caudal_core::event::{CutShort, Event};
+use caudal_core::event::{CutShort, EndedTest, Event};
 use caudal_core::host::Usage;
 use caudal_core::plan::{Plan, PlannedFlow};
 use caudal_core::text::ExternalText;
 use caudal_wire::message::{FinalReport, ToClient};
 use caudal_wire::preamble::TestToken;
+use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -27,6 +29,18 @@ pub(crate) struct OpenFlow {
     pub(crate) connect_time: Option<Duration>,
 }
 
+/// The connection of a test at its client.
+pub(crate) struct ClientLink<'a> {
+    /// The token of the data connections.
+    pub(crate) token: TestToken,
+    /// The server.
+    pub(crate) peer: SocketAddr,
+    /// The local end of connections to it.
+    pub(crate) binding: &'a LocalBinding,
+    /// The time data may arrive after the end of the test, ns.
+    pub(crate) trailing_ns: u64,
+}
+
 /// A kind of test with its plan. Data sockets, one for each flow of the plan, are opened for it.
 pub(crate) trait Workload {
     /// The plan.
@@ -35,24 +49,28 @@ pub(crate) trait Workload {
     /// Changes the plan to fit a server's limits: the changes, as text for the client.
     fn limit(&mut self, limits: &ServerLimits) -> Vec<String>;
 
-    /// The settings of the data sockets.
-    fn socket_settings(&self) -> SocketSettings;
+    /// The settings of a flow's data socket.
+    fn socket_settings(&self, flow: &PlannedFlow) -> SocketSettings;
 
     /// `true` when the client needs the offset of the server's clock before and after the test.
     fn needs_clock_offset(&self) -> bool {
         false
     }
 
-    /// The client's half; `trailing_ns` is the time data may arrive after its end.
+    /// `true` when the client sends requests on new connections while the test runs.
+    fn answers_probes(&self) -> bool {
+        false
+    }
+
+    /// The client's half.
     ///
     /// # Errors
     /// When this machine does not grant what it needs.
     fn client_half(
         &self,
         flows: Vec<OpenFlow>,
-        token: TestToken,
+        link: &ClientLink<'_>,
         options: &LocalOptions,
-        trailing_ns: u64,
     ) -> Result<Box<dyn ClientHalf>, RunError>;
 
     /// The server's half, within the server's limits.
@@ -142,10 +160,8 @@ pub(crate) struct ServerEnding {
 pub(crate) struct FinishedServer {
     /// The report for the client.
     pub(crate) report: FinalReport,
-    /// Payload bytes received.
-    pub(crate) received_bytes: u64,
-    /// Payload bytes sent.
-    pub(crate) sent_bytes: u64,
+    /// The same over all flows.
+    pub(crate) ended: EndedTest,
 }
 
 /// The server's half of a running test.

@@ -2,10 +2,10 @@
 
 use caudal_core::quantity::Unit;
 
-use super::case_findings::CaseFindings;
+use super::case_findings::{CaseFindings, MetricFindings};
 use super::expectation::CheckedExpectation;
 use super::findings::Findings;
-use super::format::format_estimate;
+use super::format::{format_estimate, format_value};
 use super::published::PublishedComparison;
 use crate::campaign::Campaign;
 use crate::expression::metric_unit;
@@ -24,6 +24,7 @@ pub(super) fn verdict(campaign: &Campaign, findings: &Findings) -> Vec<String> {
             .iter()
             .map(|found| format!("{}.", found.verdict)),
     );
+    sentences.extend(missed_predictions(findings));
     sentences.extend(agreement(&findings.published));
     sentences.extend(precision(campaign, findings));
     if sentences.is_empty() {
@@ -91,6 +92,49 @@ fn expectations(all: &[CheckedExpectation]) -> Vec<String> {
         sentences.push(format!("{unknown} {noun} cannot be evaluated."));
     }
     sentences
+}
+
+/// The goodputs that the formulas miss by more than a factor of two, in either direction.
+fn missed_predictions(findings: &Findings) -> Option<String> {
+    let missed: Vec<String> = findings
+        .cases
+        .iter()
+        .filter(|case| case.alone.is_none())
+        .flat_map(|case| {
+            case.metrics
+                .iter()
+                .filter_map(|(name, metric)| missed_prediction(&case.key, name, metric))
+        })
+        .collect();
+    let more = match missed.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let named = missed.iter().take(MAX_NAMED).cloned();
+    (!missed.is_empty()).then(|| {
+        format!(
+            "The formulas miss by more than a factor of 2: {}{more}.",
+            named.collect::<Vec<_>>().join("; ")
+        )
+    })
+}
+
+/// A goodput beside what was predicted, and simulated, where the prediction misses it.
+fn missed_prediction(case: &str, name: &str, metric: &MetricFindings) -> Option<String> {
+    let (observed, predicted) = (metric.observed?, metric.predicted?);
+    let ratio = observed.mean / predicted;
+    if !name.ends_with(".goodput") || !ratio.is_finite() || (0.5..=2.0).contains(&ratio) {
+        return None;
+    }
+    let unit = metric_unit(name);
+    let simulated = metric.simulated.map_or_else(String::new, |value| {
+        format!(", simulated {}", format_value(value, unit))
+    });
+    Some(format!(
+        "{case} {name} {}, predicted {}{simulated}",
+        format_value(observed.mean, unit),
+        format_value(predicted, unit)
+    ))
 }
 
 fn does(count: usize, noun: &str) -> String {
@@ -205,4 +249,37 @@ fn measurements(findings: &Findings) -> Vec<String> {
         .filter_map(sentence)
         .take(MAX_NAMED)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_goodput_that_a_formula_misses_by_more_than_a_factor_of_two_is_named() {
+        let missed = |observed: f64, predicted: f64| {
+            let metric = serde_json::from_value(json!({
+                "unit": "bit/s",
+                "observed": caudal_stats::Estimate::single(observed),
+                "values": [observed],
+                "predicted": predicted,
+                "simulated": 9.189e6,
+            }));
+            missed_prediction("contract=15M", "tcp.goodput", &metric.unwrap())
+        };
+        assert_eq!(
+            missed(2.87e6, 14.31e6).as_deref(),
+            Some(
+                "contract=15M tcp.goodput 2.870 Mbit/s, predicted 14.31 Mbit/s, simulated 9.189 Mbit/s"
+            )
+        );
+        assert!(missed(29e6, 14.31e6).is_some());
+        assert_eq!(missed(13e6, 14.31e6), None);
+        assert_eq!(
+            missed(1e5, 0.0),
+            None,
+            "nothing is more than nothing by any factor"
+        );
+    }
 }

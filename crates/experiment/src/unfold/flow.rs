@@ -305,6 +305,7 @@ fn parse_rate(text: &str, link: Option<String>) -> std::result::Result<RateSpec,
     match text.parse::<BitRate>() {
         Ok(BitRate::ZERO) => Err(ZERO.to_owned()),
         Ok(rate) => Ok(RateSpec::Payload(rate)),
+        Err(error) if text.starts_with(|c: char| c.is_ascii_digit()) => Err(error.to_string()),
         Err(_) => Err(REMEDY.to_owned()),
     }
 }

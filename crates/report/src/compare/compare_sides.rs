@@ -11,7 +11,7 @@ use super::comparison::{
 };
 use super::direction::is_decided;
 use super::format::trimmed;
-use super::regression::{Regression, check_metrics};
+use super::regression::{Regression, check_regressions};
 use super::side::{MetricKey, Side};
 use super::verdict::verdict;
 use super::within_run::WithinRunDifference;
@@ -35,11 +35,8 @@ pub struct CompareOptions {
 impl CompareOptions {
     /// `true` for a metric that is to be compared.
     fn selects(&self, key: &MetricKey) -> bool {
-        let last = key.metric.rsplit('.').next().unwrap_or("");
-        let first_word = last.split(' ').next().unwrap_or("");
-        let names = [key.metric.as_str(), last, first_word];
         let mut selected = self.metrics.iter();
-        self.metrics.is_empty() || selected.any(|name| names.contains(&name.as_str()))
+        self.metrics.is_empty() || selected.any(|name| is_named(key, name))
     }
 
     /// `true` for a metric that the check for a regression decides: every one that was chosen, else the results.
@@ -48,9 +45,45 @@ impl CompareOptions {
     }
 }
 
+/// `true` when `name` is the metric's full name, its last part, or the first word of that.
+fn is_named(key: &MetricKey, name: &str) -> bool {
+    let last = key.metric.rsplit('.').next().unwrap_or("");
+    let first_word = last.split(' ').next().unwrap_or("");
+    [key.metric.as_str(), last, first_word].contains(&name)
+}
+
+/// Checks that one of the sides has every metric that was asked for.
+fn check_metrics(
+    first: &Side,
+    second: &Side,
+    options: &CompareOptions,
+) -> Result<(), CompareError> {
+    let names = |side: &Side| side.readings.keys().cloned().collect::<BTreeSet<_>>();
+    let (a, b) = (names(first), names(second));
+    let is_absent = |name: &&String| !a.iter().chain(&b).any(|key| is_named(key, name));
+    match options.metrics.iter().find(is_absent) {
+        Some(asked) => Err(CompareError::NoSuchMetric {
+            asked: asked.clone(),
+            first: metric_list(&a),
+            second: metric_list(&b),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// The reason why two sides cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
+    /// Neither has a metric that was asked for.
+    #[error("neither side has the metric {asked}: A has {first}, B has {second}")]
+    NoSuchMetric {
+        /// The metric asked for.
+        asked: String,
+        /// Metrics of the first side.
+        first: String,
+        /// Metrics of the second side.
+        second: String,
+    },
     /// They have no metric in common.
     #[error("the two have nothing in common to compare: A has {first}, B has {second}")]
     NothingInCommon {
@@ -77,12 +110,13 @@ fn metric_list(keys: &BTreeSet<MetricKey>) -> String {
 /// Compares two sides.
 ///
 /// # Errors
-/// When they have no metric in common.
+/// When they have no metric in common, or none that was asked for.
 pub fn compare_sides(
     first: &Side,
     second: &Side,
     options: &CompareOptions,
 ) -> Result<Comparison, CompareError> {
+    check_metrics(first, second, options)?;
     let keys = |side: &Side| -> BTreeSet<MetricKey> {
         let selected = side.readings.keys().filter(|key| options.selects(key));
         selected.cloned().collect()
@@ -109,7 +143,7 @@ pub fn compare_sides(
     }
     if let Some(margin) = options.max_worsening {
         let is_checked = |cell: &ComparedMetric| options.checks(&cell.metric);
-        let checks = check_metrics(&cells, margin, options.confidence, is_checked);
+        let checks = check_regressions(&cells, margin, options.confidence, is_checked);
         for (cell, check) in cells.iter_mut().zip(checks) {
             cell.regression = check;
         }

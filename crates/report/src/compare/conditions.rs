@@ -150,8 +150,24 @@ fn differ(path: &str, first: &BTreeSet<String>, second: &BTreeSet<String>) -> bo
         return false;
     }
     match (range(first), range(second)) {
-        (Some(first), Some(second)) if is_varying(path) => first.0 > second.1 || second.0 > first.1,
+        (Some(first), Some(second)) if is_varying(path) => {
+            let gap = (first.0 - second.1).max(second.0 - first.1);
+            gap > 0.0 && gap >= min_gap(path)
+        }
         _ => true,
+    }
+}
+
+/// The gap between the ranges of a number that changes all the time from which on it can matter.
+fn min_gap(path: &str) -> f64 {
+    const PROCESSES: f64 = 1.0;
+    const SHARE_OF_PROCESSOR: f64 = 0.1;
+    if path.contains("load_average") {
+        PROCESSES
+    } else if path.contains("meanwhile.cpu.") {
+        SHARE_OF_PROCESSOR
+    } else {
+        0.0
     }
 }
 
@@ -242,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn load_averages_differ_when_their_ranges_are_apart() {
+    fn load_averages_differ_when_their_ranges_are_well_apart() {
         let load = |values: &[[f64; 3]]| {
             let mut conditions = Conditions::default();
             for value in values {
@@ -254,5 +270,6 @@ mod tests {
         let differences = |other| quiet.differences(&other, ["rtt"].into_iter()).len();
         assert_eq!(differences(load(&[[0.3, 9.0, 9.0]])), 0);
         assert_eq!(differences(load(&[[3.0, 0.5, 0.6]])), 1);
+        assert_eq!(differences(load(&[[0.9, 0.5, 0.6]])), 0);
     }
 }

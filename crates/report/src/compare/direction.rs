@@ -18,6 +18,8 @@ pub fn find_metric(name: &str) -> Option<&'static Metric> {
     // The rate that a search finds is the goodput that a path carries without loss.
     let base = match base_name(name) {
         "rate" => "goodput",
+        // What load adds to the round-trip time is a part of it.
+        "rtt_added" => "rtt",
         base => base,
     };
     METRICS.iter().find(|metric| metric.name == base)
@@ -42,6 +44,7 @@ mod tests {
             ("loss 64 B", false),
             ("udp.jitter", false),
             ("rtt", false),
+            ("rtt download", false),
         ] {
             let metric = find_metric(name).unwrap();
             assert_eq!(metric.more_is_better, Some(more_is_better), "{name}");

@@ -85,7 +85,7 @@ struct Worsening {
 }
 
 /// Checks the metrics of `cells`, one result for each, at `confidence`; `None` for those that `is_checked` excludes.
-pub fn check_metrics(
+pub fn check_regressions(
     cells: &[ComparedMetric],
     margin: f64,
     confidence: f64,
@@ -331,11 +331,17 @@ impl Sentence<'_> {
             return format!("B is {}, {sides}", change(worsening.mean));
         }
         let level = trimmed(worsening.confidence * 100.0);
+        // Of a change for the better the smaller one comes first as well.
+        let (from, to) = if worsening.high < 0.0 {
+            (worsening.high, worsening.low)
+        } else {
+            (worsening.low, worsening.high)
+        };
         format!(
             "B is {} ({level} % interval: {} to {})",
             change(worsening.mean),
-            change(worsening.low),
-            change(worsening.high)
+            change(from),
+            change(to)
         )
     }
 }

@@ -1,5 +1,6 @@
 //! One side of a comparison: the results of its runs by case and metric, and their conditions.
 
+use caudal_core::quality::{PhaseReport, ProbeKind};
 use caudal_core::quantity::Unit;
 use caudal_core::run::{Repeat, RepeatDirection, Run};
 use caudal_core::summary::DirectionSummary;
@@ -67,12 +68,10 @@ pub enum SideError {
         given: String,
     },
     /// Nothing has this tag.
-    #[error("nothing is recorded as \"tag:{tag}\"; {}", tags_that_exist(existing))]
+    #[error("nothing is recorded as \"tag:{tag}\"")]
     UnknownTag {
         /// The tag that was given.
         tag: String,
-        /// The tags that there are.
-        existing: Vec<String>,
     },
     /// A file cannot be read, or holds no run.
     #[error("{}: {cause}", path.display())]
@@ -83,21 +82,6 @@ pub enum SideError {
         #[source]
         cause: SideFileError,
     },
-}
-
-/// The tags that there are, in a clause.
-fn tags_that_exist(existing: &[String]) -> String {
-    const MAX_NAMED: usize = 12;
-    match existing {
-        [] => "there are no tags".to_owned(),
-        [only] => format!("the only tag is {only}"),
-        some if some.len() <= MAX_NAMED => format!("the tags are {}", some.join(", ")),
-        many => format!(
-            "the tags are {} and {} more",
-            many[..MAX_NAMED].join(", "),
-            many.len() - MAX_NAMED
-        ),
-    }
 }
 
 /// One side of a comparison.
@@ -300,9 +284,45 @@ impl Side {
                 loss,
             );
         }
+        for phase in run.quality.iter().flat_map(|report| &report.phases) {
+            self.add_phase(phase, at_s);
+        }
         let rate = run.search.as_ref().and_then(|search| search.found.rate_bps);
         let rate = rate.map(|rate| rate as f64);
         self.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
+    }
+
+    /// Adds a phase of a test of latency under load.
+    fn add_phase(&mut self, phase: &PhaseReport, at_s: f64) {
+        let load = phase.load.name();
+        for one in &phase.directions {
+            let name = format!("goodput {} {load}", one.summary.direction.name());
+            let goodput = one.summary.goodput_mean();
+            self.add("", &name, Some(Unit::BitPerSecond), at_s, goodput);
+        }
+        let udp = phase.probe(ProbeKind::Udp);
+        let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
+        let times = [
+            ("rtt", seconds(udp.map(|udp| udp.mean_us))),
+            ("rtt_p95", seconds(udp.and_then(|udp| udp.p95_us))),
+            (
+                "rtt_added",
+                seconds(phase.added_rtt.map(|added| added.mean_us)),
+            ),
+        ];
+        for (name, value) in times {
+            self.add(
+                "",
+                &format!("{name} {load}"),
+                Some(Unit::Seconds),
+                at_s,
+                value,
+            );
+        }
+        let loss = udp.and_then(|udp| mean(udp.loss));
+        self.add("", &format!("loss {load}"), Some(Unit::Share), at_s, loss);
+        let rpm = phase.responsiveness.map(|found| found.rpm);
+        self.add("", &format!("rpm {load}"), None, at_s, rpm);
     }
 
     fn add_directions(&mut self, directions: &[DirectionResult], at_s: f64) {
@@ -335,11 +355,7 @@ fn selected_ids(part: &SidePart, store: &Store) -> Result<Vec<String>, SideError
                 ..Filter::default()
             })?;
             if tagged.is_empty() {
-                let existing = store.all_tags()?;
-                return Err(SideError::UnknownTag {
-                    tag: tag.clone(),
-                    existing: existing.iter().map(ToString::to_string).collect(),
-                });
+                return Err(SideError::UnknownTag { tag: tag.clone() });
             }
             Ok(tagged)
         }

@@ -6,6 +6,7 @@ mod figures;
 mod html;
 pub(crate) mod markdown;
 pub(crate) mod page;
+mod quality_section;
 mod run_page;
 mod sheet;
 mod stored_study;

@@ -1,12 +1,13 @@
 //! The report of a single run, whichever tool measured it.
 
 use super::figures::{
-    box_figure, cdf_figure, first_figure, lines_figure, loss_figure, rates_figure, rtt_figure,
-    sizes_figure, window_figure,
+    box_figure, cdf_figure, first_figure, lines_figure, loss_figure, quality_panels, rates_figure,
+    rtt_figure, sizes_figure, window_figure,
 };
 use super::page::{
     Block, CaptionedFigure, Cell, FigureGroup, Item, Mark, Page, Section, Table, TableColumn,
 };
+use super::quality_section;
 use super::study_page::{counted_items, environment};
 use super::wording::{self, about, count, sentence};
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
@@ -39,6 +40,8 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
     let sections = [
         ("Result", result(run, &sizes)),
         ("Predicted, observed", predictions(run.predictions())),
+        ("Phases", phases(run)),
+        ("Panels", panels(run)),
         ("Figures", figures(kind, (&flows, &totals), &sizes, series)),
         ("Connections", connections(&flows)),
         ("Round trips", round_trips(&sizes)),
@@ -68,6 +71,7 @@ fn title(run: &Run, kind: PlanKind) -> String {
         PlanKind::Tcp => "TCP",
         PlanKind::Udp => "UDP",
         PlanKind::Rtt => "Round trips",
+        PlanKind::Quality => "Latency under load",
     };
     match &run.plan.peer {
         Some(peer) => format!("{workload} to {peer}"),
@@ -109,6 +113,9 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
         ));
     }
     sentences.extend(round_trip_result(run, sizes));
+    if let Some(report) = &run.quality {
+        sentences.extend(quality_section::sentences(report));
+    }
     if let Some(search) = &run.search {
         sentences.push(match search.found.rate_bps {
             Some(rate) => format!(
@@ -122,6 +129,25 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
         sentences.push("The run has no result.".to_owned());
     }
     sentences.into_iter().map(Block::Lead).collect()
+}
+
+/// The phases of a test of latency under load.
+fn phases(run: &Run) -> Vec<Block> {
+    let table = run.quality.as_deref().map(quality_section::phase_table);
+    table.into_iter().collect()
+}
+
+/// The panels of a test of latency under load, one below the other.
+fn panels(run: &Run) -> Vec<Block> {
+    let panels = run.quality.as_deref().map(quality_panels);
+    let group = |figures| {
+        Block::Figures(FigureGroup {
+            title: String::new(),
+            figures,
+            notes: Vec::new(),
+        })
+    };
+    panels.map(group).into_iter().collect()
 }
 
 /// The goodput of a direction, its loss and its bottleneck in sentences.
@@ -265,6 +291,8 @@ fn figures(
                 lines_figure("jitter", "Jitter (RFC 3550)", flows, what, &jitter_s),
             ]
         }
+        // Its panels are drawn by themselves, on one time axis.
+        PlanKind::Quality => Vec::new(),
         PlanKind::Rtt => {
             let trips = round_trip_series(series);
             let samples = by_size(&trips);

@@ -7,6 +7,7 @@ use crate::timeline::quantities::{
 };
 use crate::timeline::{FlowTimeline, flows_of_run, flows_of_trial};
 use caudal_core::interval::Interval;
+use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
 use caudal_experiment::Scalar;
@@ -23,7 +24,11 @@ pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
         "the kind of the row: `estimate` over all trials of a case (or of a run), `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip",
     ),
     ("id", "", "the study's or run's id"),
-    ("case", "", "the case's key; empty for a run"),
+    (
+        "case",
+        "",
+        "the case's key; the phase of a run of latency under load; otherwise empty for a run",
+    ),
     ("alone", "", "the flow that is alone, for a solo baseline"),
     ("trial", "", "the trial's id"),
     ("repeat", "", "the trial's repetition of its case, from 1"),
@@ -337,6 +342,9 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
             ..row.clone()
         });
     }
+    if let Some(report) = &run.quality {
+        push_quality(&mut table, &row, report);
+    }
     for check in run.predictions() {
         table.push(&ValueRow {
             kind: "predicted",
@@ -367,6 +375,63 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
         }
     }
     table.into_text()
+}
+
+/// Adds each phase of a test of latency under load, and the test over time.
+fn push_quality(table: &mut ValueTable, row: &ValueRow<'_>, report: &QualityReport) {
+    for phase in &report.phases {
+        let of_phase = |metric, unit, value| ValueRow {
+            kind: "estimate",
+            case: phase.load.name(),
+            metric,
+            unit,
+            value,
+            ..row.clone()
+        };
+        for load in &phase.directions {
+            let of_phase = ValueRow {
+                case: phase.load.name(),
+                ..row.clone()
+            };
+            push_direction(table, &of_phase, &load.summary);
+        }
+        for probe in &phase.probes {
+            let probed = ValueRow {
+                flow: probe.probe.title(),
+                n: Some(probe.sent),
+                ..of_phase("rtt", "s", probe.mean_us / 1e6)
+            };
+            table.push(&probed);
+        }
+        if let Some(added) = phase.added_rtt {
+            table.push(&of_phase("rtt_added", "s", added.mean_us / 1e6));
+        }
+        if let Some(found) = phase.responsiveness {
+            table.push(&of_phase("rpm", "round trips per minute", found.rpm));
+        }
+    }
+    for one in &report.intervals {
+        let seconds = |us: Option<f64>| us.map(|us| us / 1e6);
+        for (flow, metric, unit, value) in [
+            ("down", "goodput", "bit/s", one.down_bps),
+            ("up", "goodput", "bit/s", one.up_bps),
+            ("UDP echo", "rtt", "s", seconds(one.rtt_us)),
+            ("UDP echo", "loss", "share", one.loss()),
+        ] {
+            let Some(value) = value else { continue };
+            table.push(&ValueRow {
+                kind: "interval",
+                case: one.load.name(),
+                flow,
+                metric,
+                unit,
+                start_s: Some(one.start_s),
+                end_s: Some(one.end_s),
+                value,
+                ..row.clone()
+            });
+        }
+    }
 }
 
 /// Adds the goodput and the loss of a direction.

@@ -34,6 +34,7 @@ fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String 
         PlanKind::Tcp => "TCP",
         PlanKind::Udp => "UDP",
         PlanKind::Rtt => "echo",
+        PlanKind::Quality => "TCP",
     };
     let name = match (flows.len(), is_bidirectional) {
         (1, _) => transport.to_owned(),

@@ -69,7 +69,7 @@ pub fn format_time(seconds: u64, format: &str, utc: bool) -> Option<String> {
 
 /// The `struct tm` of a time; `None` beyond the calendar.
 fn broken_down(seconds: u64, utc: bool) -> Option<libc::tm> {
-    let seconds = libc::time_t::try_from(seconds).ok()?;
+    let seconds = seconds.try_into().ok()?;
     let convert = if utc {
         libc::gmtime_r
     } else {

@@ -60,6 +60,13 @@ pub fn qdisc_drops(index: u32) -> Option<u64> {
     Some(counters.drops.into())
 }
 
+/// Bytes in an interface's queueing discipline; `None` when the kernel does not report them.
+#[must_use]
+pub fn qdisc_backlog(index: u32) -> Option<u64> {
+    let counters = Netlink::open().ok()?.queue_counters(index).ok()??;
+    Some(counters.backlog.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

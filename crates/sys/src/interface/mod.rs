@@ -17,5 +17,5 @@ mod route;
 pub use address::{LocalAddress, local_addresses};
 pub use ethtool::{set_speed, turn_offloads_off};
 pub(crate) use ifreq::ifreq;
-pub use interface::{Interface, qdisc_drops};
+pub use interface::{Interface, qdisc_backlog, qdisc_drops};
 pub use route::{Route, route_to};

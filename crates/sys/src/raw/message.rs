@@ -77,6 +77,6 @@ pub(crate) fn receive_with_control(
         length,
         source: address.decode(message.msg_namelen as usize),
         control,
-        control_length: message.msg_controllen,
+        control_length: message.msg_controllen as _,
     })
 }

@@ -127,7 +127,8 @@ impl GroReceiver {
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             source: self.addresses[index].decode(header.msg_hdr.msg_namelen as usize),
         };
-        let filled = header.msg_hdr.msg_controllen;
+        // The type differs between C libraries.
+        let filled = header.msg_hdr.msg_controllen as _;
         for (level, kind, data) in self.controls[index].messages(filled) {
             match (level, kind) {
                 (libc::SOL_UDP, libc::UDP_GRO) => {

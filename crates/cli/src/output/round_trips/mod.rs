@@ -3,6 +3,7 @@
 mod closing;
 mod confidence;
 mod csv;
+mod live_table;
 mod outliers;
 mod result;
 mod samples;
@@ -12,5 +13,6 @@ mod statistics_table;
 mod tests;
 
 pub use csv::{COLUMNS, csv_lines};
+pub use live_table::{live_header, live_row};
 pub use result::result_lines;
 pub use samples::{RAW_COLUMNS, raw, series};

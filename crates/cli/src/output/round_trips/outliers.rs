@@ -108,7 +108,7 @@ mod tests {
             lines,
             [
                 "  outliers: 1 round trip beyond 10 × p99, 5 ms",
-                "    0.6430 s (message 412 of client 0): its reply arrived after 0.6429 s and waited 100 µs at this \
+                "    643 ms (message 412 of client 0): its reply arrived after 642.9 ms and waited 100 µs at this \
                  host's socket: the network or the server was late, or this host before the message left",
             ]
         );
@@ -127,7 +127,7 @@ mod tests {
         });
         assert_eq!(
             own,
-            "its reply arrived after 3 ms and waited 0.6400 s at this host's socket (± 5 ms): this host was late"
+            "its reply arrived after 3 ms and waited 640 ms at this host's socket (± 5 ms): this host was late"
         );
         assert_eq!(
             retransmitted,

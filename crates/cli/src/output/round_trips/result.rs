@@ -4,12 +4,25 @@ use super::closing::Closing;
 use super::size_table::{header, rows};
 use super::statistics_table::{legend, table};
 use crate::output::interval_table::Detail;
-use crate::output::text::warning;
+use crate::output::text::{time_us, warning};
 use crate::output::text_form::TextForm;
 use caudal_core::run::Run;
+use caudal_stats::DistributionSummary;
 
 /// The confidence level of intervals where the run does not record it.
 const CONFIDENCE: f64 = 0.98;
+
+/// The statistics of one size in a line, each in the unit that fits it.
+fn statistics(rtt: &DistributionSummary) -> String {
+    let p99 = rtt.p99.map_or_else(|| "–".to_owned(), time_us);
+    format!(
+        "rtt: min {}, avg {}, p50 {}, p99 {p99}, max {}",
+        time_us(rtt.min),
+        time_us(rtt.mean),
+        time_us(rtt.p50),
+        time_us(rtt.max)
+    )
+}
 
 /// The result of a round-trip test: its table, the closing block, and the warnings.
 #[must_use]
@@ -28,11 +41,15 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
         lines.extend(table(&summary.sizes, &transport, clients, count));
         lines.push(legend(confidence));
     } else {
-        if !form.quiet {
+        let is_table = summary.sizes.len() > 1 || form.detail == Detail::Every;
+        if !form.quiet && is_table {
             lines.push(header(confidence));
             for size in &summary.sizes {
                 lines.extend(rows(size, form.detail == Detail::Every));
             }
+        }
+        if let ([only], false) = (summary.sizes.as_slice(), is_table) {
+            lines.extend(only.pooled.rtt_us.as_ref().map(statistics));
         }
         lines.extend(Closing { run, summary }.lines());
     }

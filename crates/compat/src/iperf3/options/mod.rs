@@ -11,4 +11,4 @@ mod values;
 pub use command_line::{CommandLine, USAGE, parse};
 pub use error::CommandLineError;
 pub use settings::{Iperf3End, Iperf3Settings, OutputSettings, ServiceSettings, TestSettings};
-pub use table::absent_options;
+pub use table::{Iperf3OptionNames, absent_options, option_names};

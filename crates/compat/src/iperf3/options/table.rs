@@ -436,3 +436,20 @@ pub(super) static TABLE: [Iperf3Option; 71] = [
 pub fn absent_options() -> String {
     crate::option_document::absent_options(&TABLE)
 }
+
+/// The names of an option.
+#[derive(Debug, Clone, Copy)]
+pub struct Iperf3OptionNames {
+    /// Its letter.
+    pub short: Option<char>,
+    /// Its names, the usual one first.
+    pub long: &'static [&'static str],
+}
+
+/// The names of every option.
+pub fn option_names() -> impl Iterator<Item = Iperf3OptionNames> {
+    TABLE.iter().map(|option| Iperf3OptionNames {
+        short: option.short,
+        long: option.long,
+    })
+}

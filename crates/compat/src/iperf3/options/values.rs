@@ -2,6 +2,7 @@
 
 use crate::iperf3::units::{parse, parse_integer};
 use crate::option_table::OptionArgument;
+use caudal_core::dscp::Dscp;
 use caudal_wire::iperf3::Iperf3ErrorCode;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs};
 use std::ops::RangeInclusive;
@@ -97,42 +98,10 @@ pub(super) fn processors(argument: &OptionArgument<'_>) -> Result<(usize, Option
     Ok((cpu(own)? as usize, peer.map(cpu).transpose()?))
 }
 
-/// The names of DSCPs. Source: RFC 2474, 2597, 3246, 5865, 8622.
-const DSCP_NAMES: [(&str, u64); 24] = [
-    ("cs0", 0),
-    ("default", 0),
-    ("le", 1),
-    ("cs1", 8),
-    ("af11", 10),
-    ("af12", 12),
-    ("af13", 14),
-    ("cs2", 16),
-    ("af21", 18),
-    ("af22", 20),
-    ("af23", 22),
-    ("cs3", 24),
-    ("af31", 26),
-    ("af32", 28),
-    ("af33", 30),
-    ("cs4", 32),
-    ("af41", 34),
-    ("af42", 36),
-    ("af43", 38),
-    ("cs5", 40),
-    ("va", 44),
-    ("ef", 46),
-    ("cs6", 48),
-    ("cs7", 56),
-];
-
 /// The TOS byte of a DSCP, a number or a name.
 pub(super) fn dscp(argument: &OptionArgument<'_>) -> Result<u8, String> {
-    let named = DSCP_NAMES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(argument.text))
-        .map(|(_, code)| *code);
-    let code = match named {
-        Some(code) => code,
+    let code = match Dscp::from_name(argument.text) {
+        Some(dscp) => u64::from(dscp.get()),
         None => whole(argument).map_err(|_| Iperf3ErrorCode::DSCP.to_string())?,
     };
     narrow::<u8>(code, 63, Iperf3ErrorCode::DSCP).map(|code| code << 2)

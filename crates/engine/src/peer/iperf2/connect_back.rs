@@ -5,6 +5,7 @@ use super::datagram_sender::{EndAnnouncement, FlowOpening, Iperf2DatagramSender}
 use super::server_state::{MAX_BLOCK, TCP_LENGTH, UDP_RATE};
 use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, pattern_payload, tcp_sender};
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::flow::{DatagramLimit, FlowSet, FlowWork, TcpClose};
 use crate::socket::{DataSocket, connect};
@@ -15,6 +16,7 @@ use caudal_core::sample::Role;
 use caudal_sys::buffers;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{ExtensionLayout, HeaderLayout, TestHeader};
+use caudal_wire::message::Refusal;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -60,16 +62,14 @@ impl Iperf2ServerSession<'_> {
         };
         let client = self.test.peer;
         if !self.state.options.connect_back {
-            self.send_refused(
-                client,
-                "it asks to be connected to, which this server does not do",
-            );
+            let message = "it asks to be connected to, which this server does not do";
+            self.send_refused(client, ClientRefusal::new(Refusal::Feature, message));
             return false;
         }
         let port = u16::try_from(header.port).ok();
         let Some(port) = port.filter(|port| *port >= MIN_PORT) else {
             let reason = format!("it asks to be connected to at port {}", header.port);
-            self.send_refused(client, reason);
+            self.send_refused(client, ClientRefusal::new(Refusal::Plan, reason));
             return false;
         };
         let peer = SocketAddr::new(client.ip(), port);
@@ -80,7 +80,7 @@ impl Iperf2ServerSession<'_> {
         match added {
             Ok(()) => true,
             Err(reason) => {
-                self.send_refused(peer, reason);
+                self.send_refused(peer, ClientRefusal::new(Refusal::Other, reason));
                 false
             }
         }

@@ -4,6 +4,7 @@ use super::handshakes::Handshakes;
 use super::server_options::{Iperf2Options, OwnMachine};
 use crate::address_validation::AddressProof;
 use crate::admission::{Admission, PlaceLimits, Places};
+use crate::client_refusal::ClientRefusal;
 use crate::flow::PlannedEnd;
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
@@ -78,15 +79,8 @@ impl Iperf2State {
     }
 
     /// Reports a client that was refused, or a part of its test that could not be carried out.
-    pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
-        let reason = reason.into();
-        self.send_event(
-            0,
-            peer,
-            SessionEventKind::Refused {
-                reason: reason.into(),
-            },
-        );
+    pub(super) fn send_refused(&self, peer: SocketAddr, refusal: ClientRefusal) {
+        self.send_event(0, peer, SessionEventKind::Refused(refusal));
     }
 
     /// The proof of an address that needs no handshake.

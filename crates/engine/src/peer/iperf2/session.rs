@@ -6,16 +6,18 @@ use super::server_state::Iperf2State;
 use super::session_view::Iperf2Session;
 use super::transit_histogram::{FlowHistograms, TransitHistogram};
 use crate::admission::ClientSlot;
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::flow::{FlowSet, FlowWork, NewFlow, PlannedEnd, StopAction, TestLimit};
 use crate::server::{SessionEventKind, SessionView};
 use crate::socket::{DataSocket, canonical, data_connection, granted_batched_udp, granted_tcp};
 use crate::watch::{FlowLimits, FlowWatch, SampledFlows, StopReason};
-use caudal_core::event::Event;
+use caudal_core::event::{CutShort, EndedTest, Event};
 use caudal_core::plan::{Direction, PlannedFlow, Ticks, Transport};
-use caudal_core::sample::Role;
+use caudal_core::sample::{FlowEnd, Role};
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{HeaderExtension, TestHeader, TestMode};
+use caudal_wire::message::Refusal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -45,7 +47,7 @@ pub(super) struct Iperf2ServerSession<'a> {
 pub(super) struct SessionOutcome {
     /// The reason why they were stopped.
     pub(super) reason: Option<StopReason>,
-    pub(super) failure: Option<String>,
+    pub(super) failure: Option<ClientRefusal>,
 }
 
 impl<'a> Iperf2ServerSession<'a> {
@@ -201,10 +203,16 @@ impl<'a> Iperf2ServerSession<'a> {
     ) -> SessionOutcome {
         let state = self.state;
         let options = &state.options;
-        match self.began_ns.take() {
-            Some(began_ns) => set.start_since(began_ns),
-            None => set.start(),
-        }
+        let began_ns = match self.began_ns.take() {
+            Some(began_ns) => {
+                set.start_since(began_ns);
+                began_ns
+            }
+            None => {
+                set.start();
+                monotonic_ns()
+            }
+        };
         let limits = FlowLimits {
             ticks: options
                 .interval
@@ -223,11 +231,26 @@ impl<'a> Iperf2ServerSession<'a> {
         let reached = set.limit_reached(monotonic_ns());
         let reason = reason.or_else(|| reached.map(StopReason::Limit));
         self.send_end_reports();
-        let failure = reason.map(|reason| reason.to_string()).or_else(|| {
-            ends.iter()
-                .find_map(|end| end.failure.as_ref().map(ToString::to_string))
+        self.send_ended(&ends, began_ns, reason.as_ref());
+        let failure = reason.as_ref().map(ClientRefusal::stopped).or_else(|| {
+            let failures = ends.iter().filter_map(|end| end.failure.clone());
+            let mut failures = failures.map(|text| ClientRefusal::new(Refusal::Other, text));
+            failures.next()
         });
         SessionOutcome { reason, failure }
+    }
+
+    /// Shows in the log what the flows carried.
+    fn send_ended(&self, ends: &[FlowEnd], began_ns: u64, reason: Option<&StopReason>) {
+        let failed = ends.iter().find_map(|end| end.failure.clone());
+        let cut_short = match reason {
+            None | Some(StopReason::TimeOver) => failed.map(CutShort::Lost),
+            Some(reason) => Some(CutShort::ByServer(reason.to_string().into())),
+        };
+        let elapsed_s = monotonic_ns().saturating_sub(began_ns) as f64 / 1e9;
+        let counters = ends.iter().map(|end| &end.counters);
+        let ended = EndedTest::from_counters(counters, elapsed_s, cut_short);
+        self.send_kind(SessionEventKind::Event(Box::new(Event::Ended(ended))));
     }
 
     fn send_end_reports(&mut self) {
@@ -247,8 +270,8 @@ impl<'a> Iperf2ServerSession<'a> {
     }
 
     /// Shows that a part of the test could not be carried out.
-    pub(super) fn send_refused(&self, peer: SocketAddr, reason: impl Into<String>) {
-        self.state.send_refused(peer, reason);
+    pub(super) fn send_refused(&self, peer: SocketAddr, refusal: ClientRefusal) {
+        self.state.send_refused(peer, refusal);
     }
 
     fn send_kind(&self, kind: SessionEventKind) {

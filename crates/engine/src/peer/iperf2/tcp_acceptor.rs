@@ -2,7 +2,8 @@
 
 use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
 use super::tcp_session;
-use crate::admission::Release;
+use crate::admission::{NotAdmitted, Release};
+use crate::client_refusal::ClientRefusal;
 use crate::socket::{Accepted, ReservedListener, canonical};
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, sleep_until};
@@ -44,34 +45,34 @@ impl TcpAcceptor {
         match self.listener.accept() {
             Ok(Accepted::Stream(stream, peer)) => {
                 let peer = canonical(peer);
-                if let Err(reason) = self.begin_session(stream, peer) {
-                    self.state.send_refused(peer, reason);
+                if let Err(refusal) = self.begin_session(stream, peer) {
+                    self.state.send_refused(peer, refusal);
                 }
             }
             Ok(Accepted::Closed(peer)) => {
-                let reason = "no descriptor is left for it";
-                self.state.send_refused(canonical(peer), reason);
+                let refusal = ClientRefusal::host("no descriptor is left for it");
+                self.state.send_refused(canonical(peer), refusal);
             }
             Ok(Accepted::Nothing) => {}
             Err(_) => sleep_until(monotonic_ns() + 5_000_000),
         }
     }
 
-    fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
+    fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), ClientRefusal> {
         self.state.admission.check_address(peer.ip())?;
         // A client that has not sent its header occupies no slot, and cannot keep others out of one.
         let pending = self
             .state
             .pending
             .take_any(peer.ip(), || Release::of_connection(&stream))
-            .map_err(|error| error.to_string())?;
+            .map_err(NotAdmitted::from)?;
         let state = Arc::clone(&self.state);
         let session = thread::Builder::new()
             .name("iperf2 session".to_owned())
             .stack_size(SESSION_STACK_BYTES)
             .spawn(move || {
-                if let Err(reason) = tcp_session::serve(&state, stream, peer, pending) {
-                    state.send_refused(peer, reason);
+                if let Err(refusal) = tcp_session::serve(&state, stream, peer, pending) {
+                    state.send_refused(peer, refusal);
                 }
             });
         match session {
@@ -79,7 +80,9 @@ impl TcpAcceptor {
                 self.sessions.push(session);
                 Ok(())
             }
-            Err(cause) => Err(format!("no thread for it: {cause}")),
+            Err(cause) => Err(ClientRefusal::host(format_args!(
+                "no thread for it: {cause}"
+            ))),
         }
     }
 }

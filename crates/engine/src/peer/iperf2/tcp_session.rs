@@ -8,6 +8,7 @@ use super::session::Iperf2ServerSession;
 use super::tcp::{CLOSE_TIMEOUT, ReadOptions, pattern_payload, tcp_receiver, tcp_sender};
 use super::wall_clock::wall_clock;
 use crate::admission::Place;
+use crate::client_refusal::ClientRefusal;
 use crate::flow::{FlowSet, FlowWork, TcpClose, await_close};
 use crate::socket::DataSocket;
 use caudal_core::plan::Transport;
@@ -18,6 +19,7 @@ use caudal_sys::poll::poll_readable;
 use caudal_wire::iperf2::{
     MAX_HEADER_BYTES, ServerAck, TcpOpening, TestHeader, TestMode, VERSION, permit_key,
 };
+use caudal_wire::message::Refusal;
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -39,7 +41,7 @@ pub(super) fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     pending: Place,
-) -> Result<(), String> {
+) -> Result<(), ClientRefusal> {
     let _ = stream.set_nonblocking(false);
     let opening = read_opening(state, &stream);
     drop(pending);
@@ -47,7 +49,8 @@ pub(super) fn serve(
         return Ok(());
     };
     if !is_permitted(state.options.permit_key.as_deref(), &bytes) {
-        return Err("its permit key is missing or not the one of this server".to_owned());
+        let message = "its permit key is missing or not the one of this server";
+        return Err(ClientRefusal::new(Refusal::Authentication, message));
     }
     let slot = state.admission.admit_patiently(peer.ip(), &stream)?;
     slot.count_test();
@@ -61,7 +64,7 @@ pub(super) fn serve(
         TcpOpening::Test(header, _) => Some(*header),
         _ => None,
     };
-    let local = stream.local_addr().map_err(|cause| cause.to_string())?;
+    let local = stream.local_addr().map_err(ClientRefusal::host)?;
     let mut session = Iperf2ServerSession::new(state, &slot, header, Transport::Tcp, local, peer);
     session.begin();
     if let Some(header) = header {
@@ -74,7 +77,8 @@ pub(super) fn serve(
         session,
     };
     let result = test.run();
-    slot.given_up().map_or(result, Err)
+    let given_up = slot.given_up().map(ClientRefusal::given_up);
+    given_up.map_or(result, Err)
 }
 
 /// `true` for a client whose header has the key of the server, where that has one.
@@ -94,25 +98,25 @@ fn is_permitted(key: Option<&str>, header: &[u8]) -> bool {
 fn read_opening(
     state: &Iperf2State,
     mut stream: &TcpStream,
-) -> Result<Option<(TcpOpening, Vec<u8>)>, String> {
+) -> Result<Option<(TcpOpening, Vec<u8>)>, ClientRefusal> {
     let until_ns = monotonic_ns() + HEADER_TIMEOUT.as_nanos() as u64;
     let mut bytes: Vec<u8> = Vec::new();
     loop {
-        let needed = match TcpOpening::parse(&bytes).map_err(|error| error.to_string())? {
+        let needed = match TcpOpening::parse(&bytes).map_err(ClientRefusal::protocol)? {
             TcpOpening::Needs(needed) => needed,
             opening => return Ok(Some((opening, bytes))),
         };
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         let ready = poll_readable(&[stream.as_fd(), state.stop.fd()], Some(left))
-            .map_err(|cause| cause.to_string())?;
+            .map_err(ClientRefusal::host)?;
         if ready.get(1) == Some(&true) {
             return Ok(None);
         }
         if !ready.contains(&true) {
-            return Err(format!(
+            return Err(ClientRefusal::protocol(format_args!(
                 "it did not send its header within {} s",
                 HEADER_TIMEOUT.as_secs()
-            ));
+            )));
         }
         let mut room = [0; MAX_HEADER_BYTES];
         let wanted = needed.saturating_sub(bytes.len()).clamp(1, room.len());
@@ -123,7 +127,7 @@ fn read_opening(
             Ok(count) => bytes.extend_from_slice(&room[..count]),
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(_) if bytes.is_empty() => return Ok(None),
-            Err(cause) => return Err(cause.to_string()),
+            Err(cause) => return Err(ClientRefusal::new(Refusal::Other, cause.to_string())),
         }
     }
 }
@@ -152,10 +156,10 @@ struct TcpTest<'a> {
 }
 
 impl TcpTest<'_> {
-    fn run(mut self) -> Result<(), String> {
+    fn run(mut self) -> Result<(), ClientRefusal> {
         let state = self.session.state;
         let mode = self.session.test.mode;
-        let set = self.flows().map_err(|error| error.to_string())?;
+        let set = self.flows()?;
         let (time, _) = self.session.end();
         let idle_timeout = state.options.idle_timeout;
         let failure = self.session.run(set, time, idle_timeout).failure;
@@ -173,7 +177,7 @@ impl TcpTest<'_> {
         }
         drop(socket);
         if mode == TestMode::Tradeoff && !state.is_stopping() {
-            let mut set = session.new_set().map_err(|error| error.to_string())?;
+            let mut set = session.new_set()?;
             if session.connect_back(&mut set, BackTransport::Tcp) {
                 session.run(set, time, idle_timeout);
             }

@@ -5,12 +5,14 @@ use super::server_state::{Iperf2State, SESSION_STACK_BYTES, STOP_TIMEOUT};
 use super::udp_session::{self, FirstContact};
 use crate::address_validation::AntiAmplificationLimit;
 use crate::admission::{ClientSlot, Release};
+use crate::client_refusal::ClientRefusal;
 use crate::socket::{UDP_BUFFER, canonical, reply_udp_socket};
 use crate::stop::{join_finished, join_within};
 use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::udp::receive_with_destination;
 use caudal_sys::{buffers, options, udp};
 use caudal_wire::iperf2::FirstDatagram;
+use caudal_wire::message::Refusal;
 use socket2::SockRef;
 use std::collections::HashMap;
 use std::io;
@@ -105,7 +107,7 @@ impl UdpAcceptor {
         let slot = match self.admit(peer) {
             Ok(Some(slot)) => slot,
             Ok(None) => return,
-            Err(reason) => return self.refuse(peer, reason),
+            Err(refusal) => return self.refuse(peer, refusal),
         };
         let local = SocketAddr::new(
             local.map_or_else(|| unspecified(peer), |local| local.to_canonical()),
@@ -140,14 +142,15 @@ impl UdpAcceptor {
         });
         match contact {
             Ok(contact) => self.begin_session(contact, slot),
-            Err(cause) => self
-                .state
-                .send_refused(peer, format!("no socket for it: {cause}")),
+            Err(cause) => {
+                let refusal = ClientRefusal::host(format_args!("no socket for it: {cause}"));
+                self.state.send_refused(peer, refusal);
+            }
         }
     }
 
     /// Admits a client; `None` while a server for one client at a time serves another.
-    fn admit(&mut self, peer: SocketAddr) -> Result<Option<ClientSlot>, String> {
+    fn admit(&mut self, peer: SocketAddr) -> Result<Option<ClientSlot>, ClientRefusal> {
         self.clients.retain(|_, client| client.is_known());
         let served = self.clients.values().filter(|client| client.is_served());
         let (state, running) = (&self.state, served.count());
@@ -158,10 +161,9 @@ impl UdpAcceptor {
         if running >= (state.admission.capacity() / 2).max(1)
             && state.standing_proof(peer.ip()).is_none()
         {
-            return Err(
-                "half of all places are taken by UDP from addresses that are not validated"
-                    .to_owned(),
-            );
+            let message =
+                "half of all places are taken by UDP from addresses that are not validated";
+            return Err(ClientRefusal::new(Refusal::Full, message));
         }
         let slot = state.admission.admit(peer.ip(), || Release::Flag)?;
         slot.count_test();
@@ -169,11 +171,11 @@ impl UdpAcceptor {
     }
 
     /// Reports a client that was refused, not more often than once a second.
-    fn refuse(&mut self, peer: SocketAddr, reason: String) {
+    fn refuse(&mut self, peer: SocketAddr, refusal: ClientRefusal) {
         let now_ns = monotonic_ns();
         if now_ns >= self.refused_ns + REFUSED_NS {
             self.refused_ns = now_ns;
-            self.state.send_refused(peer, reason);
+            self.state.send_refused(peer, refusal);
         }
     }
 
@@ -185,15 +187,17 @@ impl UdpAcceptor {
             .stack_size(SESSION_STACK_BYTES)
             .spawn(move || {
                 let result = udp_session::serve(&state, contact, &slot);
-                if let Err(reason) = slot.given_up().map_or(result, Err) {
-                    state.send_refused(peer, reason);
+                let given_up = slot.given_up().map(ClientRefusal::given_up);
+                if let Err(refusal) = given_up.map_or(result, Err) {
+                    state.send_refused(peer, refusal);
                 }
             });
         match session {
             Ok(session) => self.sessions.push(session),
-            Err(cause) => self
-                .state
-                .send_refused(peer, format!("no thread for it: {cause}")),
+            Err(cause) => {
+                let refusal = ClientRefusal::host(format_args!("no thread for it: {cause}"));
+                self.state.send_refused(peer, refusal);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::server_state::{Iperf2State, UDP_RATE};
 use super::session::Iperf2ServerSession;
 use crate::address_validation::{AddressProof, AntiAmplificationLimit};
 use crate::admission::ClientSlot;
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::flow::{DatagramLimit, DatagramReceiver, FlowSet, FlowWork};
 use crate::socket::DataSocket;
@@ -17,6 +18,7 @@ use caudal_core::plan::{MAX_DATAGRAM, PlannedFlow, Transport};
 use caudal_core::sample::Role;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::iperf2::{FirstDatagram, HeaderLayout, ServerAck, TestMode, VERSION};
+use caudal_wire::message::Refusal;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -56,7 +58,7 @@ pub(super) fn serve(
     state: &Iperf2State,
     contact: FirstContact,
     slot: &ClientSlot,
-) -> Result<(), String> {
+) -> Result<(), ClientRefusal> {
     let FirstContact {
         socket,
         limit,
@@ -78,11 +80,9 @@ pub(super) fn serve(
         _ => state.proof(peer.ip()),
     };
     if session.test.mode == TestMode::Reverse && proof.is_none() {
-        return Err(
-            "it asks for UDP in reverse, and its address is not validated: let it run a TCP test at most 10 s \
-             before each such flow, or start the server so that it trusts its network"
-                .to_owned(),
-        );
+        let message = "it asks for UDP in reverse, and its address is not validated: let it run a TCP test at most 10 s \
+                       before each such flow, or start the server so that it trusts its network";
+        return Err(ClientRefusal::new(Refusal::Denied, message));
     }
     session.begin();
     if first
@@ -132,12 +132,12 @@ struct UdpTest<'a> {
 }
 
 impl UdpTest<'_> {
-    fn run(mut self, strays: Receiver<(Vec<u8>, u64)>) -> Result<(), String> {
+    fn run(mut self, strays: Receiver<(Vec<u8>, u64)>) -> Result<(), ClientRefusal> {
         let state = self.session.state;
         let mode = self.session.test.mode;
         let time = self.send_time();
         let mut strays = Some(strays);
-        let set = self.flows(&mut strays).map_err(|error| error.to_string())?;
+        let set = self.flows(&mut strays)?;
         let mut idle_timeout = state.options.idle_timeout;
         if self.proof.is_none() {
             idle_timeout = idle_timeout.min(UNVALIDATED_IDLE);
@@ -173,8 +173,8 @@ impl UdpTest<'_> {
     }
 
     /// Connects back after the client's part of the test: the failure of that.
-    fn run_back(&mut self, time: Option<Duration>) -> Result<Option<String>, String> {
-        let mut set = self.session.new_set().map_err(|error| error.to_string())?;
+    fn run_back(&mut self, time: Option<Duration>) -> Result<Option<ClientRefusal>, ClientRefusal> {
+        let mut set = self.session.new_set()?;
         let back = BackTransport::Udp(self.first.layout, self.back_limit());
         if !self.session.connect_back(&mut set, back) {
             return Ok(None);

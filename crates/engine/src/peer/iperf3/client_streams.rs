@@ -36,15 +36,16 @@ pub(super) struct StreamOpener<'a> {
 
 impl StreamOpener<'_> {
     pub(super) fn open(&mut self, plan: &Plan) -> Result<Vec<Iperf3Stream>, Iperf3Error> {
-        let settings = SocketSettings {
-            dscp: None,
-            flow_label: self.request.parameters.flow_label,
-            ..workload::from_plan(plan).socket_settings()
-        };
+        let workload = workload::from_plan(plan);
         let flows = plan.flows().into_iter().zip(0_u16..);
         flows
             .map(|(flow, nth)| {
                 let binding = self.binding(nth);
+                let settings = SocketSettings {
+                    dscp: None,
+                    flow_label: self.request.parameters.flow_label,
+                    ..workload.socket_settings(&flow)
+                };
                 let settings = settings.for_role(role(flow.direction, true));
                 self.open_one(flow, plan.transport(), &binding, &settings)
             })

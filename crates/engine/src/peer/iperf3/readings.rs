@@ -85,24 +85,9 @@ pub(super) fn send_flow_ends(last: &[Sample], events: &mut dyn FnMut(Event)) {
 
 /// The end of a test with these last readings.
 pub(super) fn ended_test(last: &[Sample], cut_short: Option<CutShort>) -> EndedTest {
-    let (received_bytes, sent_bytes) = total_bytes(last);
     let ended_ns = last.iter().map(|sample| sample.at_ns).max();
-    EndedTest {
-        received_bytes,
-        sent_bytes,
-        elapsed_s: ended_ns.unwrap_or(0) as f64 / 1e9,
-        cut_short,
-    }
-}
-
-/// Payload bytes received and sent, over all streams.
-fn total_bytes(samples: &[Sample]) -> (u64, u64) {
-    samples
-        .iter()
-        .fold((0, 0), |(received, sent), sample| match sample.counters {
-            Counters::Receiver(counters) => (received + counters.bytes, sent),
-            Counters::Sender(counters) => (received, sent + counters.bytes),
-        })
+    let counters = last.iter().map(|sample| &sample.counters);
+    EndedTest::from_counters(counters, ended_ns.unwrap_or(0) as f64 / 1e9, cut_short)
 }
 
 /// The readings at the start of a test: nothing has been counted then, however late they are made.

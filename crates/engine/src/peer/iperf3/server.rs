@@ -10,6 +10,7 @@ use super::session_streams::StreamCollector;
 use super::session_test::{ServerTest, TestEnding};
 use super::streams::{Iperf3Stream, StreamTasks, congestion, data_connections, set_up};
 use crate::admission::ClientSlot;
+use crate::client_refusal::ClientRefusal;
 use crate::flow::role;
 use crate::options::{LocalOptions, TcpLocalOptions};
 use crate::protocol::Protocol;
@@ -29,23 +30,26 @@ pub(crate) fn serve(
     cookie: Cookie,
     slot: &ClientSlot,
 ) {
-    let refused = |reason: String| state.send_refused(Protocol::Iperf3, peer, reason);
+    let refused = |refusal| state.send_refused(Protocol::Iperf3, peer, refusal);
     let control = match Iperf3Control::new(stream, peer) {
         Ok(control) => control,
-        Err(cause) => return refused(cause.to_string()),
+        Err(cause) => return refused(ClientRefusal::host(cause)),
     };
     let entry = match RegisteredTest::new(state, cookie) {
         Ok(Some(entry)) => entry,
-        Ok(None) => return refused("it repeats the cookie of a running test".to_owned()),
-        Err(error) => return refused(error.to_string()),
+        Ok(None) => {
+            let message = "it repeats the cookie of a running test";
+            return refused(ClientRefusal::protocol(message));
+        }
+        Err(error) => return refused(ClientRefusal::host(error)),
     };
     let mut session = ServerSession::new(state, control, entry, number);
     // A client that has left needs no answer.
     if let Err(error) = carry_out(&mut session, slot)
-        && let Some((code, reason)) = error.answer()
+        && let Some((code, refusal)) = error.answer()
     {
         session.control.send_error(code);
-        session.send_refused(reason);
+        session.send_refused(refusal);
     }
     session.close();
 }

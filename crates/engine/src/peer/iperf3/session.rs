@@ -4,6 +4,7 @@ use super::control::{ControlInput, Iperf3Control};
 use super::registered_test::RegisteredTest;
 use super::server_options::Iperf3Session;
 use super::session_error::SessionError;
+use crate::client_refusal::ClientRefusal;
 use crate::protocol::Protocol;
 use crate::server::{ServerState, SessionEventKind, SessionView};
 use caudal_core::event::Event;
@@ -81,20 +82,18 @@ impl<'a> ServerSession<'a> {
     }
 
     /// Shows that the client was refused.
-    pub(super) fn send_refused(&mut self, reason: String) {
+    pub(super) fn send_refused(&mut self, refusal: ClientRefusal) {
         let peer = self.control.peer();
         if let Some(view) = &mut self.view {
             view.event(&Event::Refused {
                 peer: Some(peer),
-                reason: reason.clone().into(),
+                reason: refusal.message.clone(),
             });
         }
         if self.is_connected {
-            self.send_kind(SessionEventKind::Refused {
-                reason: reason.into(),
-            });
+            self.send_kind(SessionEventKind::Refused(refusal));
         } else {
-            self.state.send_refused(Protocol::Iperf3, peer, reason);
+            self.state.send_refused(Protocol::Iperf3, peer, refusal);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The errors that end a session of a client of iperf3.
 
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::flow::LimitReached;
 use caudal_wire::iperf3::Iperf3ErrorCode;
+use caudal_wire::message::Refusal;
 
 /// An error that ends a session before its test is over.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +24,18 @@ pub(super) enum SessionError {
 }
 
 impl SessionError {
-    /// The number for the client and the text for the log; `None` where there is nobody to answer.
-    pub(super) fn answer(&self) -> Option<(Iperf3ErrorCode, String)> {
+    /// The kind of reason.
+    fn refusal(&self) -> Refusal {
+        match self {
+            Self::Left => Refusal::Other,
+            Self::Code(code, _) => refusal_of(*code),
+            Self::Limit(_) => Refusal::Limit,
+            Self::Run(error) => ClientRefusal::from(error).kind,
+        }
+    }
+
+    /// The number for the client and the reason for the log; `None` where there is nobody to answer.
+    pub(super) fn answer(&self) -> Option<(Iperf3ErrorCode, ClientRefusal)> {
         let code = match self {
             Self::Left => return None,
             Self::Code(code, _) => *code,
@@ -32,7 +44,35 @@ impl SessionError {
             Self::Run(RunError::Protocol(_)) => Iperf3ErrorCode::RECEIVE_MESSAGE,
             Self::Run(_) => Iperf3ErrorCode::INIT_TEST,
         };
-        Some((code, self.to_string()))
+        Some((code, ClientRefusal::new(self.refusal(), self.to_string())))
+    }
+}
+
+/// The kind of reason for which a server of iperf3 sends a number.
+fn refusal_of(code: Iperf3ErrorCode) -> Refusal {
+    const LIMITS: [Iperf3ErrorCode; 3] = [
+        Iperf3ErrorCode::MAX_DURATION,
+        Iperf3ErrorCode::DURATION_EXPIRED,
+        Iperf3ErrorCode::TOTAL_RATE,
+    ];
+    const PLANS: [Iperf3ErrorCode; 2] = [Iperf3ErrorCode::PROTOCOL, Iperf3ErrorCode::AFFINITY];
+    const HOST: [Iperf3ErrorCode; 8] = [
+        Iperf3ErrorCode::INIT_TEST,
+        Iperf3ErrorCode::INIT_STREAM,
+        Iperf3ErrorCode::SET_PACING,
+        Iperf3ErrorCode::SET_TOS,
+        Iperf3ErrorCode::SET_NO_DELAY,
+        Iperf3ErrorCode::SET_BUFFERS,
+        Iperf3ErrorCode::CONGESTION,
+        Iperf3ErrorCode::DONT_FRAGMENT,
+    ];
+    match code {
+        Iperf3ErrorCode::AUTHENTICATION => Refusal::Authentication,
+        Iperf3ErrorCode::SERVER_TERMINATED => Refusal::Stopping,
+        code if LIMITS.contains(&code) => Refusal::Limit,
+        code if PLANS.contains(&code) => Refusal::Plan,
+        code if HOST.contains(&code) => Refusal::Host,
+        _ => Refusal::Protocol,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::answer::read_answer;
 use super::control::{ControlChannel, STEP_TIMEOUT};
-use super::greeting::exchange_hosts;
+use super::greeting::{GreetedServer, exchange_hosts};
 use crate::error::RunError;
 use crate::host::describe_host;
 use crate::interrupt::UserInterrupt;
@@ -16,7 +16,7 @@ use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
-use caudal_wire::message::{Refusal, ToClient, ToServer};
+use caudal_wire::message::{QUALITY, Refusal, ToClient, ToServer};
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -41,6 +41,8 @@ pub(super) struct ClientChannel {
     pub(super) clock: ClockEstimate,
     pub(super) client: Host,
     pub(super) server: Host,
+    /// What the server supports beyond the first version of the protocol.
+    features: Vec<ExternalText>,
     pub(super) connect_time: Duration,
 }
 
@@ -97,13 +99,17 @@ impl ClientChannel {
         if answer == PreambleAnswer::Refused {
             return Err(read_refusal(&mut channel));
         }
-        let server = exchange_hosts(&mut channel, &client, token, interrupt)?;
+        let GreetedServer {
+            host: server,
+            features,
+        } = exchange_hosts(&mut channel, &client, token, interrupt)?;
         let mut greeted = Self {
             channel,
             interrupt,
             clock: ClockEstimate::default(),
             client,
             server,
+            features,
             connect_time,
         };
         greeted.measure_clock()?;
@@ -145,6 +151,7 @@ impl ClientChannel {
     /// Offers a plan: the plan both ends then hold.
     pub(super) fn offer(&mut self, plan: &Plan) -> Result<AcceptedPlan, RunError> {
         plan.check()?;
+        self.check_support(plan)?;
         self.channel.send(&ToServer::Offer { plan: plan.clone() })?;
         match self.expect(STEP_TIMEOUT, "an answer to the plan")? {
             ToClient::Accepted {
@@ -171,6 +178,19 @@ impl ClientChannel {
             }
             other => Err(RunError::unexpected(other, "an answer to the plan")),
         }
+    }
+
+    /// Checks that the server supports the workload of a plan: an older one would end the connection at the offer.
+    fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
+        let is_supported =
+            plan.quality().is_none() || self.features.iter().any(|one| one == QUALITY);
+        if is_supported {
+            return Ok(());
+        }
+        Err(RunError::OlderServer {
+            tool: self.server.tool.clone(),
+            what: plan.workload_name(),
+        })
     }
 
     /// Waits until `start_at_ns` of the wall clock, with everything open: the request to start is next. The server waits for

@@ -53,13 +53,13 @@ impl<'a> DataSockets<'a> {
     pub(super) fn open(
         &mut self,
         flows: &[PlannedFlow],
-        settings: &SocketSettings,
+        settings_of: impl Fn(&PlannedFlow) -> SocketSettings,
         binding: &LocalBinding,
     ) -> Result<Vec<OpenFlow>, RunError> {
         let peer = self.control.channel.peer();
         let mut open = Vec::with_capacity(flows.len());
         for flow in flows {
-            let settings = settings.for_role(role(flow.direction, true));
+            let settings = settings_of(flow).for_role(role(flow.direction, true));
             // On a long path many flows take their time.
             self.control.keep_alive()?;
             open.push(match settings.transport {

@@ -5,10 +5,19 @@ use crate::error::RunError;
 use crate::interrupt::UserInterrupt;
 use crate::opening::random_bytes;
 use caudal_core::host::Host;
+use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce};
 use caudal_wire::message::{ToClient, ToServer};
+
+/// The server as it described itself.
+pub(super) struct GreetedServer {
+    /// Its machine.
+    pub(super) host: Host,
+    /// What it supports beyond the first version of the protocol.
+    pub(super) features: Vec<ExternalText>,
+}
 
 /// Sends the client's description and receives the server's. With a `token` the server must show that it has it as well.
 pub(super) fn exchange_hosts(
@@ -16,7 +25,7 @@ pub(super) fn exchange_hosts(
     client: &Host,
     token: Option<&AccessToken>,
     interrupt: UserInterrupt,
-) -> Result<Host, RunError> {
+) -> Result<GreetedServer, RunError> {
     let nonce = match token {
         Some(_) => Some(Nonce(
             random_bytes().map_err(|cause| RunError::local("making a nonce", cause))?,
@@ -32,7 +41,7 @@ pub(super) fn exchange_hosts(
         authenticate(channel, token, &hello, interrupt)?;
     }
     match receive(channel, interrupt, "a welcome")? {
-        ToClient::Welcome { host, .. } => Ok(host),
+        ToClient::Welcome { host, features } => Ok(GreetedServer { host, features }),
         other => Err(RunError::unexpected(other, "a welcome")),
     }
 }

@@ -10,7 +10,7 @@ use crate::options::LocalOptions;
 use crate::peer::peer::{Peer, PeerInfo};
 use crate::protocol::Protocol;
 use crate::target::{LocalBinding, Target};
-use crate::workload::{self, ClientHalf, EndedDialogue, Outcome};
+use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
@@ -247,7 +247,7 @@ impl Peer for NativePeer {
         )));
         let flows = DataSockets::new(&mut self.control, accepted.token).open(
             &accepted.plan.flows(),
-            &workload.socket_settings(),
+            |flow| workload.socket_settings(flow),
             &self.binding,
         )?;
         let clock_before = match workload.needs_clock_offset() {
@@ -255,8 +255,13 @@ impl Peer for NativePeer {
             false => None,
         };
         let meter = UsageMeter::start(peer.ip());
-        let trailing_ns = self.trailing_ns();
-        let mut half = workload.client_half(flows, accepted.token, options, trailing_ns)?;
+        let link = ClientLink {
+            token: accepted.token,
+            peer,
+            binding: &self.binding,
+            trailing_ns: self.trailing_ns(),
+        };
+        let mut half = workload.client_half(flows, &link, options)?;
         self.control.wait_until(options.start_at_ns)?;
         self.control.channel.send(&ToServer::Start)?;
         let end = self.attend(&mut *half, &options.quit, events);

@@ -1,9 +1,11 @@
 //! The errors of a transfer.
 
 use super::control::LineError;
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::flow::LimitReached;
 use caudal_core::text::ExternalText;
+use caudal_wire::message::Refusal;
 use caudal_wire::nttcp::RequestError;
 use std::io;
 
@@ -61,6 +63,20 @@ pub(super) enum NttcpError {
     /// Any other error.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl From<NttcpError> for ClientRefusal {
+    fn from(error: NttcpError) -> Self {
+        let kind = match &error {
+            NttcpError::Limit(_) => Refusal::Limit,
+            NttcpError::Stopped | NttcpError::Control(LineError::Stopped) => Refusal::Stopping,
+            NttcpError::NoFreePort | NttcpError::Io(_) => Refusal::Host,
+            NttcpError::Flow(_) => Refusal::Other,
+            NttcpError::Run(error) => return Self::from(error),
+            _ => Refusal::Protocol,
+        };
+        Self::new(kind, error.to_string())
+    }
 }
 
 impl From<NttcpError> for RunError {

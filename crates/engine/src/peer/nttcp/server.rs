@@ -3,7 +3,8 @@
 use super::listener::listen_on_any;
 use super::server_session;
 use super::server_state::{NttcpOptions, NttcpState};
-use crate::admission::{Admission, Release};
+use crate::admission::{Admission, NotAdmitted, Release};
+use crate::client_refusal::ClientRefusal;
 use crate::error::RunError;
 use crate::server::SessionEventSender;
 use crate::socket::{Accepted, ReservedListener, canonical};
@@ -115,14 +116,14 @@ impl NttcpAcceptor {
                     (peer, self.begin_session(stream, peer))
                 }
                 Ok(Accepted::Closed(peer)) => {
-                    let reason = "no descriptor is left for it".to_owned();
-                    (canonical(peer), Err(reason))
+                    let refusal = ClientRefusal::host("no descriptor is left for it");
+                    (canonical(peer), Err(refusal))
                 }
                 Ok(Accepted::Nothing) => return,
                 Err(_) => return sleep_until(monotonic_ns() + 5_000_000),
             };
-            if let Err(reason) = begun {
-                self.state.send_refused(peer, reason);
+            if let Err(refusal) = begun {
+                self.state.send_refused(peer, refusal);
             }
             if self.state.stop.is_requested() {
                 return;
@@ -130,14 +131,14 @@ impl NttcpAcceptor {
         }
     }
 
-    fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), String> {
+    fn begin_session(&mut self, stream: TcpStream, peer: SocketAddr) -> Result<(), ClientRefusal> {
         self.state.admission.check_address(peer.ip())?;
         // A client that has not sent its line occupies no slot, and cannot keep others out of one.
         let pending = self
             .state
             .pending
             .take_any(peer.ip(), || Release::of_connection(&stream))
-            .map_err(|error| error.to_string())?;
+            .map_err(NotAdmitted::from)?;
         let state = Arc::clone(&self.state);
         let session = thread::Builder::new()
             .name("nttcp session".to_owned())
@@ -148,7 +149,9 @@ impl NttcpAcceptor {
                 self.sessions.push(session);
                 Ok(())
             }
-            Err(cause) => Err(format!("no thread for it: {cause}")),
+            Err(cause) => Err(ClientRefusal::host(format_args!(
+                "no thread for it: {cause}"
+            ))),
         }
     }
 }

@@ -6,6 +6,7 @@ use super::error::NttcpError;
 use super::server_state::NttcpState;
 use super::transfer::{Transfer, TransferLimits, TransferSettings};
 use crate::admission::{ClientSlot, Place};
+use crate::client_refusal::ClientRefusal;
 use crate::flow::LimitReached;
 use crate::server::SessionEventKind;
 use crate::socket::{DataSocket, canonical, data_connection};
@@ -36,11 +37,11 @@ pub(super) fn serve(state: &NttcpState, mut control: TcpStream, peer: SocketAddr
     let answer = match line {
         Ok(None) => return,
         Ok(Some(line)) => answer(state, &control, peer, &line),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(ClientRefusal::protocol(error)),
     };
-    let answer = answer.unwrap_or_else(|reason| {
-        state.send_refused(peer, reason.clone());
-        format!("nttcp-1: {reason}")
+    let answer = answer.unwrap_or_else(|refusal| {
+        state.send_refused(peer, refusal.clone());
+        format!("nttcp-1: {}", refusal.message.as_received())
     });
     let _ = control.write_all((answer + "\n").as_bytes());
     let _ = control.shutdown(Shutdown::Write);
@@ -54,7 +55,7 @@ fn answer(
     control: &TcpStream,
     peer: SocketAddr,
     line: &str,
-) -> Result<String, String> {
+) -> Result<String, ClientRefusal> {
     let slot = state.admission.admit_patiently(peer.ip(), control)?;
     let session = NttcpSession {
         state,
@@ -63,10 +64,10 @@ fn answer(
         number: state.next_session(),
         slot: &slot,
     };
-    let row = session.run(line).map_err(|error| error.to_string());
+    let row = session.run(line).map_err(ClientRefusal::from);
     session.send_kind(SessionEventKind::Left);
     match slot.given_up() {
-        Some(reason) => Err(reason),
+        Some(reason) => Err(ClientRefusal::given_up(reason)),
         None => row,
     }
 }
@@ -108,7 +109,7 @@ impl NttcpSession<'_> {
             received_bytes,
             sent_bytes,
             elapsed_s: row.real_s,
-            cut_short: None,
+            ..EndedTest::default()
         }));
         let number = u32::from(request.number.unwrap_or(1));
         let mark = char::from_digit(number, 10).unwrap_or('1');

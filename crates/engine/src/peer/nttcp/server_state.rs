@@ -1,6 +1,7 @@
 //! The state that all threads of a server of nttcp share.
 
 use crate::admission::{Admission, PlaceLimits, Places};
+use crate::client_refusal::ClientRefusal;
 use crate::protocol::Protocol;
 use crate::server::{SessionEvent, SessionEventKind, SessionEventSender};
 use crate::session_limits::SessionLimits;
@@ -69,13 +70,7 @@ impl NttcpState {
     }
 
     /// Reports a client that was refused.
-    pub(super) fn send_refused(&self, peer: SocketAddr, reason: String) {
-        self.send_event(
-            0,
-            peer,
-            SessionEventKind::Refused {
-                reason: reason.into(),
-            },
-        );
+    pub(super) fn send_refused(&self, peer: SocketAddr, refusal: ClientRefusal) {
+        self.send_event(0, peer, SessionEventKind::Refused(refusal));
     }
 }

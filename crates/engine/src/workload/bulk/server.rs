@@ -5,8 +5,9 @@ use super::flows::BulkFlows;
 use crate::flow::LimitReached;
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf};
+use caudal_core::event::EndedTest;
 use caudal_core::plan::{Direction, Ticks};
-use caudal_core::sample::{Counters, FlowEnd, Role};
+use caudal_core::sample::Role;
 use caudal_wire::message::{FinalReport, ToClient};
 use std::os::fd::BorrowedFd;
 
@@ -129,24 +130,14 @@ impl ServerHalf for BulkServerHalf {
     fn finish(self: Box<Self>) -> FinishedServer {
         self.flows.set.stop_all();
         let flows = self.flows.set.finish();
-        let (received_bytes, sent_bytes) = bytes_by_role(&flows);
+        let counters = flows.iter().map(|flow| &flow.counters);
         FinishedServer {
+            ended: EndedTest::from_counters(counters, 0.0, None),
             report: FinalReport {
                 flows,
                 arrivals: self.arrivals.map(ArrivalRecorder::into_series),
+                ..FinalReport::default()
             },
-            received_bytes,
-            sent_bytes,
         }
     }
-}
-
-/// Payload bytes received and sent.
-fn bytes_by_role(flows: &[FlowEnd]) -> (u64, u64) {
-    flows
-        .iter()
-        .fold((0, 0), |(received, sent), flow| match flow.counters {
-            Counters::Receiver(counters) => (received + counters.bytes, sent),
-            Counters::Sender(counters) => (received, sent + counters.bytes),
-        })
 }

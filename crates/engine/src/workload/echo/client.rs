@@ -2,6 +2,7 @@
 
 use super::barrier::SizeBarrier;
 use super::connection::{ConnectionResult, ConnectionThread, SharedProgress};
+use super::live_rows::LiveRows;
 use super::outcome::{EchoConnection, EchoOutcome};
 use super::prober::Prober;
 use crate::error::RunError;
@@ -19,9 +20,13 @@ use caudal_sys::timestamps;
 use caudal_wire::message::ToClient;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+
+/// The time that messages with timestamps may take after a test whose time is over, ns.
+const TIMESTAMPING_NS: u64 = 500_000_000;
 
 /// The client's half of a round-trip test.
 pub(super) struct EchoClientHalf {
@@ -32,6 +37,8 @@ pub(super) struct EchoClientHalf {
     start_ns: u64,
     /// The time after which no more messages are sent.
     time: Option<Duration>,
+    /// Set when that time is over, where some more messages are then timestamped by the kernel.
+    time_over: Arc<AtomicBool>,
     end_ns: Option<u64>,
     /// The time from the start until all connections were over.
     elapsed: Option<Duration>,
@@ -39,6 +46,10 @@ pub(super) struct EchoClientHalf {
     progress: Wakeup,
     sizes: Receiver<Event>,
     timestamps_missing: Option<String>,
+    /// The live view of a test of one size, where one is asked for.
+    live: Option<LiveRows>,
+    /// The time at which that is to be read next.
+    live_due_ns: Option<u64>,
 }
 
 impl EchoClientHalf {
@@ -64,16 +75,22 @@ impl EchoClientHalf {
             is_started: false,
             start_ns: 0,
             time: options.echo.time,
+            time_over: Arc::default(),
             end_ns: None,
             elapsed: None,
             progress,
             sizes,
             timestamps_missing: timestamps.err(),
+            live: match (options.echo.interval, plan.sizes.as_slice()) {
+                (Some(interval), [size]) => Some(LiveRows::new(*size, plan.clients, interval)),
+                _ => None,
+            },
+            live_due_ns: None,
         };
         let plan = Arc::new(plan.clone());
         for open in flows {
             let client = open.flow.id;
-            let prober = Prober::new(
+            let mut prober = Prober::new(
                 client,
                 Arc::clone(&plan),
                 Arc::new(open.socket),
@@ -81,6 +98,13 @@ impl EchoClientHalf {
                 options.echo.seed,
                 half.timestamps_missing.is_none(),
             );
+            if options.echo.report_replies {
+                prober.report_replies(half.shared.events.clone());
+            }
+            prober.end_with(Arc::clone(&half.time_over));
+            if let Some(live) = &mut half.live {
+                prober.feed(live.feed());
+            }
             half.connections.push(ConnectionThread::spawn(
                 prober,
                 open.connect_time,
@@ -96,6 +120,10 @@ impl EchoClientHalf {
     fn start(&mut self) {
         self.start_ns = monotonic_ns();
         self.shared.start_ns.store(self.start_ns, Relaxed);
+        if let Some(live) = &mut self.live {
+            live.start(self.start_ns);
+            self.live_due_ns = Some(live.due_ns(self.start_ns));
+        }
         self.leave_barrier();
         self.end_ns = self.time.map(|time| {
             self.start_ns
@@ -106,6 +134,14 @@ impl EchoClientHalf {
     fn leave_barrier(&mut self) {
         if !std::mem::replace(&mut self.is_started, true) {
             self.shared.barrier.leave();
+        }
+    }
+
+    /// Ends the live view: what arrives from now on is in the result alone.
+    fn end_live(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
+        self.live_due_ns = None;
+        if let Some(mut live) = self.live.take() {
+            live.finish(now_ns, events);
         }
     }
 
@@ -154,7 +190,7 @@ impl ClientHalf for EchoClientHalf {
     }
 
     fn due_ns(&self) -> Option<u64> {
-        self.end_ns
+        [self.end_ns, self.live_due_ns].into_iter().flatten().min()
     }
 
     fn start_requested(&mut self, _events: &mut dyn FnMut(Event)) {}
@@ -177,13 +213,30 @@ impl ClientHalf for EchoClientHalf {
         for event in self.sizes.try_iter() {
             events(event);
         }
+        if self.live_due_ns.is_some_and(|due| now_ns >= due)
+            && let Some(live) = &mut self.live
+        {
+            live.advance(now_ns, events);
+            self.live_due_ns = Some(live.due_ns(now_ns));
+        }
         if self.end_ns.is_some_and(|end| now_ns >= end) {
             // The test ends as it was asked to: nothing is cut short.
-            self.end_ns = None;
-            self.stop_connections();
+            let is_first = !self.time_over.swap(true, Relaxed);
+            self.end_live(now_ns, events);
+            if is_first && self.timestamps_missing.is_none() {
+                self.end_ns = Some(now_ns.saturating_add(TIMESTAMPING_NS));
+            } else {
+                self.end_ns = None;
+                self.stop_connections();
+            }
         }
         if self.elapsed.is_none() && self.is_over() {
             self.elapsed = Some(Duration::from_nanos(now_ns - self.start_ns));
+            // After a time that is over, the server still waits for the rest of the messages.
+            if self.time_over.load(Relaxed) {
+                self.stop_connections();
+            }
+            self.end_live(now_ns, events);
         }
     }
 

@@ -4,10 +4,12 @@ mod barrier;
 mod client;
 mod connection;
 mod kernel_account;
+mod live_rows;
 mod message_buffer;
 mod outcome;
 mod probe;
 mod prober;
+mod reply_feed;
 mod scheduled;
 mod server;
 mod stop_and_wait;
@@ -15,11 +17,12 @@ mod stop_and_wait;
 pub use outcome::{EchoConnection, EchoOutcome};
 
 use super::limits::ServerLimits;
-use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
+use super::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
 use crate::error::RunError;
+use crate::flow::PlannedEnd;
 use crate::options::LocalOptions;
 use crate::socket::SocketSettings;
-use caudal_core::plan::{EchoPlan, Plan, Transport};
+use caudal_core::plan::{EchoPlan, Plan, PlannedFlow, Transport};
 use caudal_wire::datagram::tag;
 use caudal_wire::echo::STAMPED_BYTES;
 use caudal_wire::preamble::TestToken;
@@ -29,11 +32,23 @@ use server::EchoServerHalf;
 /// A round-trip test.
 pub(crate) struct EchoWorkload {
     plan: EchoPlan,
+    end: PlannedEnd,
 }
 
 impl EchoWorkload {
     pub(crate) const fn new(plan: EchoPlan) -> Self {
-        Self { plan }
+        Self {
+            plan,
+            end: PlannedEnd::Unknown,
+        }
+    }
+
+    /// The probe beside a load that ends by itself: so does the probe.
+    pub(crate) const fn beside_load(plan: EchoPlan) -> Self {
+        Self {
+            plan,
+            end: PlannedEnd::ByItself,
+        }
     }
 }
 
@@ -49,7 +64,7 @@ impl Workload for EchoWorkload {
         change.into_iter().collect()
     }
 
-    fn socket_settings(&self) -> SocketSettings {
+    fn socket_settings(&self, _flow: &PlannedFlow) -> SocketSettings {
         SocketSettings {
             window: self.plan.window.map(|bytes| bytes.get() as usize),
             congestion: self.plan.congestion.clone(),
@@ -74,11 +89,10 @@ impl Workload for EchoWorkload {
     fn client_half(
         &self,
         flows: Vec<OpenFlow>,
-        token: TestToken,
+        link: &ClientLink<'_>,
         options: &LocalOptions,
-        _trailing_ns: u64,
     ) -> Result<Box<dyn ClientHalf>, RunError> {
-        let half = EchoClientHalf::spawn(&self.plan, flows, tag(token), options)?;
+        let half = EchoClientHalf::spawn(&self.plan, flows, tag(link.token), options)?;
         Ok(Box::new(half))
     }
 
@@ -88,7 +102,7 @@ impl Workload for EchoWorkload {
         _token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
-        let half = EchoServerHalf::spawn(&self.plan, flows, &limits.session)?;
+        let half = EchoServerHalf::spawn(&self.plan, flows, &limits.session, self.end)?;
         Ok(Box::new(half))
     }
 }

@@ -1,15 +1,19 @@
 //! One connection with the buffers of its messages, on any schedule.
 
 use super::kernel_account::KernelAccounts;
+use super::reply_feed::ReplyFeed;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::Reply;
+use caudal_core::event::Event;
 use caudal_core::plan::EchoPlan;
 use caudal_wire::datagram::fill_payload;
 use caudal_wire::echo::{ANNOUNCEMENT_BYTES, Announcement};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
@@ -32,6 +36,12 @@ pub(super) struct Probe {
     pub(super) reply: Vec<u8>,
     /// The number of the next message.
     pub(super) number: u64,
+    /// Takes an event for each reply on a schedule, where that was asked for.
+    pub(super) events: Option<Sender<Event>>,
+    /// Set when the time of the test is over: what remains is a few messages that the kernel timestamps.
+    pub(super) time_over: Arc<AtomicBool>,
+    /// Takes each reply for the live view, where there is one.
+    pub(super) feed: Option<Arc<ReplyFeed>>,
 }
 
 impl Probe {
@@ -60,6 +70,9 @@ impl Probe {
             message,
             reply: vec![0; max_size + SPARE_BYTES],
             number: 0,
+            events: None,
+            time_over: Arc::default(),
+            feed: None,
         }
     }
 }

@@ -1,15 +1,19 @@
 //! One connection of a round-trip test: measures one message size after another.
 
 use super::probe::Probe;
+use super::reply_feed::ReplyFeed;
 use super::scheduled::{ScheduleSettings, on_schedule};
 use super::stop_and_wait;
 use crate::flow::FlowSignals;
 use crate::socket::DataSocket;
 use caudal_core::echo::EchoSeries;
-use caudal_core::event::SizeProgress;
+use caudal_core::event::{Event, SizeProgress};
 use caudal_core::plan::{EchoPlan, EchoSchedule};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Sender;
 
 /// One connection and the series it has measured.
 pub(super) struct Prober {
@@ -44,6 +48,21 @@ impl Prober {
         }
     }
 
+    /// Makes each reply on a schedule an event.
+    pub(super) fn report_replies(&mut self, events: Sender<Event>) {
+        self.probe.events = Some(events);
+    }
+
+    /// Ends the counted messages when `time_over` is set.
+    pub(super) fn end_with(&mut self, time_over: Arc<AtomicBool>) {
+        self.probe.time_over = time_over;
+    }
+
+    /// Passes each reply to a live view.
+    pub(super) fn feed(&mut self, feed: Arc<ReplyFeed>) {
+        self.probe.feed = Some(feed);
+    }
+
     pub(super) const fn client(&self) -> u32 {
         self.probe.client
     }
@@ -66,7 +85,8 @@ impl Prober {
     /// # Errors
     /// The reason why the connection ended before its time, as text.
     pub(super) fn next_size(&mut self, start_ns: u64) -> Result<Option<SizeProgress>, String> {
-        if self.sizes_done == self.series.len() || self.probe.signals.is_stopped() {
+        let is_ended = self.probe.signals.is_stopped() || self.probe.time_over.load(Relaxed);
+        if self.sizes_done == self.series.len() || is_ended {
             return Ok(None);
         }
         let mut series = std::mem::take(&mut self.series[self.sizes_done]);

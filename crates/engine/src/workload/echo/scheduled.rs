@@ -5,12 +5,14 @@
 
 use super::kernel_account::{KernelAccounts, Messages, RoundTripTimes};
 use super::probe::{Probe, altered, announce, not_sent};
+use super::reply_feed::ReplyFeed;
 use crate::flow::FlowSignals;
 use crate::socket::{DataSocket, is_retryable};
 use caudal_core::echo::{
     Departure, DepartureProcess, EchoSeries, OneWayTransit, Reply, SlowRoundTrip,
     SlowestRoundTrips, departure_times,
 };
+use caudal_core::event::{Event, ProbeReply};
 use caudal_sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until};
 use caudal_wire::datagram::{OPENING_BYTES, OpeningDatagram};
 use caudal_wire::echo::{Announcement, Stamps, number_up_to, write_number};
@@ -19,6 +21,7 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
@@ -59,9 +62,16 @@ pub(super) fn on_schedule(
         timeout_ns: probe.plan.timeout.as_nanos() as u64,
         replies: vec![Reply::LOST; schedule.due.len()],
         one_way: vec![None; schedule.due.len()],
+        events: probe
+            .events
+            .clone()
+            .map(|events| (events, settings.start_ns)),
+        client: probe.client,
         slowest: SlowestRoundTrips::default(),
         accounts: probe.accounts,
         settled: 0,
+        given_up: 0,
+        feed: probe.feed.clone(),
         late: 0,
         duplicate: 0,
         size,
@@ -241,10 +251,17 @@ struct Collector<'a> {
     timeout_ns: u64,
     replies: Vec<Reply>,
     one_way: Vec<Option<OneWayTransit>>,
+    /// Takes an event for each reply, with times after this start, ns of the monotonic clock.
+    events: Option<(Sender<Event>, u64)>,
+    client: u32,
     slowest: SlowestRoundTrips,
     accounts: KernelAccounts,
     /// The number of messages of which nothing more is expected.
     settled: u64,
+    /// The number of messages, the oldest first, whose time for a reply is over; the live view alone needs it.
+    given_up: usize,
+    /// Takes each reply for the live view, where there is one.
+    feed: Option<Arc<ReplyFeed>>,
     late: u64,
     duplicate: u64,
     size: usize,
@@ -284,6 +301,7 @@ impl Collector<'_> {
             let now = monotonic_ns();
             // A message may have left meanwhile.
             let departed = schedule.sent.load(Acquire);
+            self.give_up_overdue(departed, now);
             match (received, schedule.socket) {
                 (Ok(0), _) if schedule.signals.is_stopped() => return Ok(()),
                 (Ok(0), DataSocket::Tcp(_)) => return Err(ErrorKind::UnexpectedEof.into()),
@@ -305,6 +323,24 @@ impl Collector<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the live view of the messages that have had their time.
+    fn give_up_overdue(&mut self, departed: u64, now: u64) {
+        let Some(feed) = &self.feed else { return };
+        while (self.given_up as u64) < departed
+            && self
+                .schedule
+                .intended_ns(self.given_up)
+                .saturating_add(self.timeout_ns)
+                < now
+        {
+            // The first message counts apart.
+            if self.replies[self.given_up] == Reply::LOST && self.given_up > 0 {
+                feed.lost();
+            }
+            self.given_up += 1;
+        }
     }
 
     /// Adds the replies to the series of the messages that left, whose lateness is `late`. Messages still under way when the
@@ -373,6 +409,18 @@ impl Collector<'_> {
             return false;
         }
         self.replies[nth] = Reply::after(took);
+        if let Some((events, start_ns)) = &self.events {
+            // The test does not depend on anybody receiving the event.
+            let _ = events.send(Event::Replied(ProbeReply {
+                flow: self.client,
+                message: nth as u64,
+                due_ns: self.schedule.intended_ns(nth).saturating_sub(*start_ns),
+                rtt_ns: took,
+            }));
+        }
+        if let Some(feed) = self.feed.as_ref().filter(|_| nth > 0) {
+            feed.reply(took);
+        }
         if took > self.slowest.floor_ns() {
             self.keep_slow(nth, now);
         }

@@ -12,6 +12,7 @@ use crate::socket::{DataSocket, granted_tcp, granted_udp};
 use crate::wakeup::{Waker, Wakeup};
 use crate::workload::limits::ServerLimits;
 use crate::workload::workload::{FinishedServer, OpenFlow, ServerEnding, ServerHalf};
+use caudal_core::event::EndedTest;
 use caudal_core::plan::{EchoPlan, EchoSchedule, MAX_DATAGRAM, PlannedFlow};
 use caudal_core::sample::{Counters, FlowEnd};
 use caudal_sys::clock::monotonic_ns;
@@ -121,7 +122,7 @@ impl Drop for EchoThread {
 }
 
 /// The server's half of a round-trip test.
-pub(super) struct EchoServerHalf {
+pub(crate) struct EchoServerHalf {
     plan: EchoPlan,
     echoes: Vec<EchoThread>,
     limit: Arc<TestLimit>,
@@ -131,13 +132,14 @@ pub(super) struct EchoServerHalf {
 }
 
 impl EchoServerHalf {
-    /// Starts a thread on each connection.
-    pub(super) fn spawn(
+    /// Starts a thread on each connection of a test that ends so.
+    pub(crate) fn spawn(
         plan: &EchoPlan,
         flows: Vec<OpenFlow>,
         limits: &SessionLimits,
+        end: PlannedEnd,
     ) -> Result<Self, RunError> {
-        let limit = Arc::new(TestLimit::new(limits, PlannedEnd::Unknown));
+        let limit = Arc::new(TestLimit::new(limits, end));
         let pipe = |cause| RunError::local("opening a pipe", cause);
         let mut half = Self {
             plan: plan.clone(),
@@ -219,10 +221,13 @@ impl ServerHalf for EchoServerHalf {
         FinishedServer {
             report: FinalReport {
                 flows,
-                arrivals: None,
+                ..FinalReport::default()
             },
-            received_bytes: bytes,
-            sent_bytes: bytes,
+            ended: EndedTest {
+                received_bytes: bytes,
+                sent_bytes: bytes,
+                ..EndedTest::default()
+            },
         }
     }
 }

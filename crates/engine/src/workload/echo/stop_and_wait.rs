@@ -11,11 +11,14 @@ use caudal_wire::datagram::OpeningDatagram;
 use caudal_wire::echo::{Announcement, carries_number, number_up_to, write_number};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
 /// The number of counted messages for which one more is sent that the kernel timestamps.
 const MESSAGES_PER_TIMESTAMP: u64 = 16;
+/// Maximum number of such messages after a test whose time is over.
+const MAX_AFTER_TIME: u64 = 500;
 /// The time the kernel takes to begin to timestamp.
 const BEFORE_TIMESTAMPS: Duration = Duration::from_millis(1);
 
@@ -44,6 +47,9 @@ pub(super) fn over_tcp(
         let times = tcp_round_trip(stream, message, reply)?;
         let rtt_ns = times.rtt_ns();
         series.replies.push(Reply::after(rtt_ns));
+        if let Some(feed) = &probe.feed {
+            feed.reply(rtt_ns);
+        }
         if rtt_ns > series.slowest.floor_ns() {
             series.slowest.keep(SlowRoundTrip {
                 message: nth + 1,
@@ -54,10 +60,25 @@ pub(super) fn over_tcp(
         if probe.signals.is_stopped() {
             return Ok(());
         }
+        if probe.time_over.load(Relaxed) {
+            break;
+        }
     }
     if probe.takes_timestamps {
-        // After the others and not among them, so that timestamps slow none of them down.
-        let count = probe.plan.count.div_ceil(MESSAGES_PER_TIMESTAMP);
+        tcp_timestamps(probe, stream, series)?;
+    }
+    Ok(())
+}
+
+/// Sends some more messages that the kernel timestamps: after the others and not among them, so that timestamps slow none of
+/// them down.
+fn tcp_timestamps(
+    probe: &mut Probe,
+    stream: &TcpStream,
+    series: &mut EchoSeries,
+) -> io::Result<()> {
+    let count = timestamped_messages(probe.plan.count, series);
+    if series.replies.len() as u64 >= probe.plan.count {
         announce(
             stream,
             Announcement {
@@ -66,14 +87,15 @@ pub(super) fn over_tcp(
             },
             &probe.plan,
         )?;
-        timestamps::enable(stream)?;
-        thread::sleep(BEFORE_TIMESTAMPS);
-        for _ in 0..count {
-            series.stamped.extend(tcp_stamped(stream, message, reply)?);
-        }
-        timestamps::disable(stream)?;
     }
-    Ok(())
+    let size = series.size as usize;
+    timestamps::enable(stream)?;
+    thread::sleep(BEFORE_TIMESTAMPS);
+    for _ in 0..count {
+        let (message, reply) = (&probe.message[..size], &mut probe.reply[..size]);
+        series.stamped.extend(tcp_stamped(stream, message, reply)?);
+    }
+    timestamps::disable(stream)
 }
 
 pub(super) fn over_udp(
@@ -94,6 +116,14 @@ pub(super) fn over_udp(
             series.first = Some(reply);
         } else {
             series.replies.push(reply);
+            match (&probe.feed, reply.ns()) {
+                (Some(feed), Some(rtt_ns)) => feed.reply(rtt_ns),
+                (Some(feed), None) => feed.lost(),
+                (None, _) => {}
+            }
+        }
+        if probe.time_over.load(Relaxed) {
+            break;
         }
         if compare && reply != Reply::LOST {
             compare = false;
@@ -105,7 +135,7 @@ pub(super) fn over_udp(
     if probe.takes_timestamps && !probe.signals.is_stopped() {
         timestamps::enable(socket)?;
         thread::sleep(BEFORE_TIMESTAMPS);
-        for _ in 0..probe.plan.count.div_ceil(MESSAGES_PER_TIMESTAMP) {
+        for _ in 0..timestamped_messages(probe.plan.count, series) {
             series.stamped.extend(udp_stamped(probe, socket, size)?);
             if probe.signals.is_stopped() {
                 break;
@@ -114,6 +144,19 @@ pub(super) fn over_udp(
         timestamps::disable(socket)?;
     }
     Ok(())
+}
+
+/// The number of messages that the kernel timestamps after those that count. After a test whose time is over over TCP they are among
+/// those that were announced.
+fn timestamped_messages(planned: u64, series: &EchoSeries) -> u64 {
+    let counted = series.replies.len() as u64;
+    let left = planned.saturating_sub(counted);
+    let usual = counted.div_ceil(MESSAGES_PER_TIMESTAMP);
+    if left == 0 {
+        usual
+    } else {
+        usual.min(MAX_AFTER_TIME).min(left)
+    }
 }
 
 /// Sends one message and waits for its reply; `first` is the number of the size's first message.

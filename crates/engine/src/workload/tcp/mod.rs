@@ -2,7 +2,7 @@
 
 use super::bulk::{BulkClientHalf, BulkFlows, BulkServerHalf, BulkTasks, limit};
 use super::limits::ServerLimits;
-use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
+use super::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
 use crate::error::RunError;
 use crate::flow::{
     ByteBudget, NewFlow, Payload, ReceiveMode, TcpClose, TcpReceiver, TcpSender, WritePace,
@@ -10,22 +10,30 @@ use crate::flow::{
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings, granted_tcp};
-use caudal_core::plan::{Plan, TcpPlan, Transport};
+use caudal_core::plan::{Plan, PlannedFlow, TcpPlan, Transport};
 use caudal_core::sample::Role;
 use caudal_core::units::ByteCount;
 use caudal_sys::tcp::SplicedSource;
 use caudal_wire::datagram::{fill_payload, tag};
 use caudal_wire::preamble::TestToken;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A bulk transfer over TCP.
 pub(crate) struct TcpWorkload {
     plan: TcpPlan,
+    /// The time between the starts of two flows of a direction.
+    stagger: Duration,
 }
 
 impl TcpWorkload {
     pub(crate) const fn new(plan: TcpPlan) -> Self {
-        Self { plan }
+        Self::staggered(plan, Duration::ZERO)
+    }
+
+    /// A transfer whose flows start one after another in each direction, this far apart.
+    pub(crate) const fn staggered(plan: TcpPlan, stagger: Duration) -> Self {
+        Self { plan, stagger }
     }
 }
 
@@ -38,7 +46,7 @@ impl Workload for TcpWorkload {
         limit(&mut self.plan.bulk, limits)
     }
 
-    fn socket_settings(&self) -> SocketSettings {
+    fn socket_settings(&self, _flow: &PlannedFlow) -> SocketSettings {
         SocketSettings {
             window: self.plan.bulk.window.map(|bytes| bytes.get() as usize),
             mss: self.plan.mss,
@@ -54,17 +62,16 @@ impl Workload for TcpWorkload {
     fn client_half(
         &self,
         flows: Vec<OpenFlow>,
-        token: TestToken,
+        link: &ClientLink<'_>,
         options: &LocalOptions,
-        trailing_ns: u64,
     ) -> Result<Box<dyn ClientHalf>, RunError> {
-        let tasks = || Box::new(TcpTasks::new(&self.plan, tag(token))) as Box<dyn BulkTasks>;
+        let tasks = || Box::new(TcpTasks::new(self, tag(link.token))) as Box<dyn BulkTasks>;
         let directions = BulkFlows::spawn_by_direction(&self.plan.bulk, flows, tasks, options)?;
         Ok(Box::new(BulkClientHalf::new(
             self.plan(),
             &self.plan.bulk,
             directions,
-            trailing_ns,
+            link.trailing_ns,
         )))
     }
 
@@ -74,7 +81,7 @@ impl Workload for TcpWorkload {
         token: TestToken,
         limits: &ServerLimits,
     ) -> Result<Box<dyn ServerHalf>, RunError> {
-        let mut tasks = TcpTasks::new(&self.plan, tag(token));
+        let mut tasks = TcpTasks::new(self, tag(token));
         let options = LocalOptions::default();
         let flows = BulkFlows::spawn_limited(
             &self.plan.bulk,
@@ -90,6 +97,7 @@ impl Workload for TcpWorkload {
 /// The tasks of the flows of one end.
 struct TcpTasks {
     plan: TcpPlan,
+    stagger: Duration,
     tag: u32,
     /// The generated block, shared by all flows that send.
     block: Option<Arc<Vec<u8>>>,
@@ -97,9 +105,11 @@ struct TcpTasks {
 }
 
 impl TcpTasks {
-    fn new(plan: &TcpPlan, tag: u32) -> Self {
+    fn new(workload: &TcpWorkload, tag: u32) -> Self {
+        let plan = &workload.plan;
         Self {
             plan: plan.clone(),
+            stagger: workload.stagger,
             tag,
             block: None,
             budget: ByteBudget::new(plan.bulk.bytes().map(ByteCount::get)),
@@ -162,7 +172,11 @@ impl BulkTasks for TcpTasks {
         options: &LocalOptions,
     ) -> Result<NewFlow, RunError> {
         let task = match role {
-            Role::Sender => self.sender(options)?.into_task(),
+            Role::Sender => {
+                let nth = open.flow.id % self.plan.bulk.parallel.max(1);
+                let task = self.sender(options)?.into_task();
+                task.delayed(self.stagger.saturating_mul(nth))
+            }
             Role::Receiver => self.receiver().into_task(),
         };
         let granted = match &open.socket {

@@ -4,7 +4,7 @@ mod datagrams;
 
 use super::bulk::{BulkClientHalf, BulkFlows, BulkServerHalf, BulkTasks, limit};
 use super::limits::ServerLimits;
-use super::workload::{ClientHalf, OpenFlow, ServerHalf, Workload};
+use super::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
 use crate::error::RunError;
 use crate::flow::{
     CreditId, DatagramFormat, DatagramLimit, DatagramPace, DatagramReceiver, DatagramSender,
@@ -12,7 +12,7 @@ use crate::flow::{
 };
 use crate::options::LocalOptions;
 use crate::socket::{DataSocket, SocketSettings, granted_batched_udp};
-use caudal_core::plan::{Plan, Rate, Transport, UdpPlan};
+use caudal_core::plan::{Plan, PlannedFlow, Rate, Transport, UdpPlan};
 use caudal_core::sample::Role;
 use caudal_wire::datagram::{HEADER_BYTES, tag};
 use caudal_wire::preamble::TestToken;
@@ -39,7 +39,7 @@ impl Workload for UdpWorkload {
         limit(&mut self.plan.bulk, limits)
     }
 
-    fn socket_settings(&self) -> SocketSettings {
+    fn socket_settings(&self, _flow: &PlannedFlow) -> SocketSettings {
         SocketSettings {
             window: self.plan.bulk.window.map(|bytes| bytes.get() as usize),
             dscp: self.plan.bulk.dscp,
@@ -50,17 +50,17 @@ impl Workload for UdpWorkload {
     fn client_half(
         &self,
         flows: Vec<OpenFlow>,
-        token: TestToken,
+        link: &ClientLink<'_>,
         options: &LocalOptions,
-        trailing_ns: u64,
     ) -> Result<Box<dyn ClientHalf>, RunError> {
-        let tasks = || Box::new(UdpTasks::new(&self.plan, tag(token), false)) as Box<dyn BulkTasks>;
+        let tasks =
+            || Box::new(UdpTasks::new(&self.plan, tag(link.token), false)) as Box<dyn BulkTasks>;
         let directions = BulkFlows::spawn_by_direction(&self.plan.bulk, flows, tasks, options)?;
         Ok(Box::new(BulkClientHalf::new(
             self.plan(),
             &self.plan.bulk,
             directions,
-            trailing_ns,
+            link.trailing_ns,
         )))
     }
 

@@ -12,7 +12,7 @@ const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 ///
 /// # Errors
 /// The error of the filesystem.
-pub fn write(directory: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn write(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let (man, completions) = (directory.join("man"), directory.join("completions"));
     std::fs::create_dir_all(&man)?;
     std::fs::create_dir_all(&completions)?;

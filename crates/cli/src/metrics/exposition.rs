@@ -1,0 +1,186 @@
+//! The text of the counters: OpenMetrics 1.0.
+//!
+//! Source: <https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md>
+
+use super::counters::{PROTOCOLS, ProtocolCounters, ServerCounters};
+use crate::args::protocol_name;
+use caudal_wire::message::Refusal;
+use std::fmt::Write;
+
+/// The media type of the text.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The type of a metric family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MetricType {
+    /// A number that only grows.
+    Counter,
+    /// A number that changes.
+    Gauge,
+}
+
+/// A family of metrics with a value for each protocol.
+struct MetricFamily {
+    name: &'static str,
+    metric_type: MetricType,
+    /// The unit, with which the name ends.
+    unit: Option<&'static str>,
+    help: &'static str,
+    /// The value of each of its samples, with the labels beside the protocol.
+    samples: fn(&ProtocolCounters) -> Vec<(&'static str, &'static str, String)>,
+}
+
+/// A sample without labels beside the protocol.
+fn one(value: &impl ToString) -> Vec<(&'static str, &'static str, String)> {
+    vec![("", "", value.to_string())]
+}
+
+/// The families in the order in which they are shown.
+const FAMILIES: [MetricFamily; 9] = [
+    MetricFamily {
+        name: "caudal_clients",
+        metric_type: MetricType::Gauge,
+        unit: None,
+        help: "Clients that are connected; of iperf 2, connections.",
+        samples: |counters| one(&counters.clients),
+    },
+    MetricFamily {
+        name: "caudal_running_tests",
+        metric_type: MetricType::Gauge,
+        unit: None,
+        help: "Tests that run.",
+        samples: |counters| one(&counters.running),
+    },
+    MetricFamily {
+        name: "caudal_tests",
+        metric_type: MetricType::Counter,
+        unit: None,
+        help: "Tests that have ended, by result.",
+        samples: |counters| {
+            vec![
+                ("result", "completed", counters.completed.to_string()),
+                ("result", "ended_early", counters.ended_early.to_string()),
+            ]
+        },
+    },
+    MetricFamily {
+        name: "caudal_test_seconds",
+        metric_type: MetricType::Counter,
+        unit: Some("seconds"),
+        help: "The time that tests took, added when a test ends.",
+        samples: |counters| one(&counters.test_time.as_secs_f64()),
+    },
+    MetricFamily {
+        name: "caudal_received_bytes",
+        metric_type: MetricType::Counter,
+        unit: Some("bytes"),
+        help: "Payload received from clients, added when a test ends.",
+        samples: |counters| one(&counters.received_bytes),
+    },
+    MetricFamily {
+        name: "caudal_sent_bytes",
+        metric_type: MetricType::Counter,
+        unit: Some("bytes"),
+        help: "Payload sent to clients, added when a test ends.",
+        samples: |counters| one(&counters.sent_bytes),
+    },
+    MetricFamily {
+        name: "caudal_received_datagrams",
+        metric_type: MetricType::Counter,
+        unit: Some("datagrams"),
+        help: "UDP datagrams received from clients, added when a test ends.",
+        samples: |counters| one(&counters.received_datagrams),
+    },
+    MetricFamily {
+        name: "caudal_lost_datagrams",
+        metric_type: MetricType::Counter,
+        unit: Some("datagrams"),
+        help: "UDP datagrams of clients that were lost, added when a test ends.",
+        samples: |counters| one(&counters.lost_datagrams),
+    },
+    MetricFamily {
+        name: "caudal_refusals",
+        metric_type: MetricType::Counter,
+        unit: None,
+        help: "Clients refused and sessions ended by an error, by reason.",
+        samples: |counters| {
+            let reasons = Refusal::ALL.iter().zip(counters.refused);
+            let samples =
+                reasons.map(|(reason, count)| ("reason", reason.name(), count.to_string()));
+            samples.collect()
+        },
+    },
+];
+
+/// The counters as text.
+#[must_use]
+pub(super) fn exposition(counters: &ServerCounters) -> String {
+    let mut text =
+        String::from("# TYPE caudal_build info\n# HELP caudal_build The version of the server.\n");
+    let version = env!("CARGO_PKG_VERSION");
+    let _ = writeln!(text, "caudal_build_info{{version=\"{version}\"}} 1");
+    for family in &FAMILIES {
+        write_family(&mut text, family, counters);
+    }
+    text + "# EOF\n"
+}
+
+fn write_family(text: &mut String, family: &MetricFamily, counters: &ServerCounters) {
+    let name = family.name;
+    let (metric_type, suffix) = match family.metric_type {
+        MetricType::Counter => ("counter", "_total"),
+        MetricType::Gauge => ("gauge", ""),
+    };
+    let _ = writeln!(text, "# TYPE {name} {metric_type}");
+    if let Some(unit) = family.unit {
+        let _ = writeln!(text, "# UNIT {name} {unit}");
+    }
+    let _ = writeln!(text, "# HELP {name} {}", family.help);
+    for protocol in PROTOCOLS {
+        for (label, of, value) in (family.samples)(&counters.of(protocol)) {
+            let protocol = protocol_name(protocol);
+            let label = match label {
+                "" => String::new(),
+                label => format!(",{label}=\"{of}\""),
+            };
+            let _ = writeln!(
+                text,
+                "{name}{suffix}{{protocol=\"{protocol}\"{label}}} {value}"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_its_type_its_help_and_a_name_that_ends_with_its_unit() {
+        let text = exposition(&ServerCounters::default());
+        for family in &FAMILIES {
+            let name = family.name;
+            assert!(text.contains(&format!("# TYPE {name} ")), "{name}");
+            assert!(text.contains(&format!("# HELP {name} ")), "{name}");
+            if let Some(unit) = family.unit {
+                assert!(name.ends_with(&format!("_{unit}")), "{name}");
+                assert!(text.contains(&format!("# UNIT {name} {unit}\n")), "{name}");
+            }
+        }
+        assert!(text.ends_with("\n# EOF\n"));
+        assert_eq!(text.matches("# EOF").count(), 1);
+    }
+
+    #[test]
+    fn samples_carry_their_labels() {
+        let text = exposition(&ServerCounters::default());
+        for line in [
+            "caudal_tests_total{protocol=\"caudal\",result=\"completed\"} 0\n",
+            "caudal_refusals_total{protocol=\"iperf2\",reason=\"authentication\"} 0\n",
+            "caudal_received_bytes_total{protocol=\"nttcp\"} 0\n",
+            "caudal_clients{protocol=\"iperf3\"} 0\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A server of metrics over HTTP: one thread, in which nothing waits for a single client.
+
+use super::address::MetricsAddress;
+use super::connection::{HttpConnection, HttpProgress};
+use super::counters::ServerCounters;
+use super::exposition::exposition;
+use caudal_sys::poll::{PollState, poll_ready};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// The maximum number of connections; the oldest gives way to a new one.
+const MAX_CONNECTIONS: usize = 64;
+/// The maximum number of connections accepted in one round.
+const MAX_PER_ROUND: usize = 16;
+/// The interval at which it is looked whether the server is being stopped.
+const STOP_WAIT: Duration = Duration::from_millis(100);
+/// The wait after an error of the kernel, such as one of too many descriptors.
+const ERROR_WAIT: Duration = Duration::from_millis(20);
+
+/// A running server of metrics; stopped when dropped.
+pub struct MetricsServer {
+    local: SocketAddr,
+    counters: Arc<Mutex<ServerCounters>>,
+    is_stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl MetricsServer {
+    /// Starts to listen.
+    ///
+    /// # Errors
+    /// When the address is not available, or the kernel gives no thread.
+    pub fn start(address: MetricsAddress) -> io::Result<Self> {
+        let listener = TcpListener::bind(address.0)?;
+        listener.set_nonblocking(true)?;
+        let local = listener.local_addr()?;
+        let counters = Arc::default();
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let server = MetricsThread {
+            listener,
+            counters: Arc::clone(&counters),
+            is_stopping: Arc::clone(&is_stopping),
+            connections: Vec::new(),
+        };
+        let thread = thread::Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || server.run())?;
+        Ok(Self {
+            local,
+            counters,
+            is_stopping,
+            thread: Some(thread),
+        })
+    }
+
+    /// The address and port it listens on.
+    #[must_use]
+    pub const fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Changes the counters.
+    pub fn count(&self, change: impl FnOnce(&mut ServerCounters)) {
+        change(&mut self.counters.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread of the server.
+struct MetricsThread {
+    listener: TcpListener,
+    counters: Arc<Mutex<ServerCounters>>,
+    is_stopping: Arc<AtomicBool>,
+    /// In the order in which they were accepted.
+    connections: Vec<HttpConnection>,
+}
+
+impl MetricsThread {
+    fn run(mut self) {
+        while !self.is_stopping.load(Ordering::Relaxed) {
+            let waited = self.connections.iter();
+            let waited = waited.map(|one| (one.stream.as_fd(), one.awaited()));
+            let listener = (self.listener.as_fd(), PollState::Readable);
+            let ready = poll_ready([listener].into_iter().chain(waited), Some(STOP_WAIT));
+            let Ok(ready) = ready else {
+                thread::sleep(ERROR_WAIT);
+                continue;
+            };
+            self.advance(ready.get(1..).unwrap_or_default());
+            if ready.first() == Some(&true) {
+                self.accept();
+            }
+        }
+    }
+
+    /// Goes on with the connections that are ready, and closes those whose time is over.
+    fn advance(&mut self, ready: &[bool]) {
+        let now = Instant::now();
+        let counters = Arc::clone(&self.counters);
+        let metrics = || exposition(&counters.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut nth = 0;
+        self.connections.retain_mut(|one| {
+            let is_ready = ready.get(nth) == Some(&true);
+            nth += 1;
+            let is_over = is_ready && one.advance(now, &metrics) == HttpProgress::Over;
+            !is_over && now < one.deadline
+        });
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..MAX_PER_ROUND {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_err() {
+                        continue;
+                    }
+                    if self.connections.len() >= MAX_CONNECTIONS {
+                        self.connections.remove(0);
+                    }
+                    let connection = HttpConnection::new(stream, Instant::now());
+                    self.connections.push(connection);
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    // Out of descriptors at worst: the oldest gives way.
+                    if !self.connections.is_empty() {
+                        self.connections.remove(0);
+                    }
+                    thread::sleep(ERROR_WAIT);
+                    return;
+                }
+            }
+        }
+    }
+}

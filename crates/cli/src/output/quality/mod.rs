@@ -1,0 +1,12 @@
+//! A test of latency under load as text: panels in a terminal, lines in a pipe, and the closing block.
+
+mod closing;
+mod columns;
+mod csv;
+mod panels;
+mod progress;
+mod rows;
+
+pub use closing::result_lines;
+pub use csv::{CSV_COLUMNS, csv_row};
+pub use progress::QualityProgress;

@@ -1,0 +1,248 @@
+//! What a test of latency under load found, and what to do about it.
+
+use super::phase::PhaseReport;
+use crate::plan::{Direction, PhaseLoad};
+use crate::units::{BitRate, ByteCount};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The increase of the mean delay in a direction below which its queue is short, µs: the first limit of the grades.
+const SHORT_US: f64 = 5_000.0;
+/// The part of the increase that the sender's own backlog must make up for the queue to be the sender's.
+const OWN_PART: f64 = 0.5;
+/// The part of the goodput that a shaper is to leave to the link, so that the queue is where it can be managed.
+const SHAPED: f64 = 0.9;
+/// The part of the probes lost in the idle phase that is worth a remark.
+const IDLE_LOSS: f64 = 0.01;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceCode {
+    /// No direction has a long queue.
+    ShortQueues,
+    /// The queue of the sender's own interface is long.
+    OwnQueue,
+    /// A queue on the path is long.
+    PathQueue,
+    /// A queue on the path is long, and only with load in the other direction as well.
+    PathQueueBoth,
+    /// Probes are lost without load.
+    IdleLoss,
+    /// There is no idle phase, or no reply in it, to compare with.
+    NoBaseline,
+}
+
+/// What was found, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// The stable name, for programs.
+    pub code: AdviceCode,
+    /// The direction of the load whose queue it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
+    /// What was found, with the figures of this run.
+    pub finding: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// The advice that follows from these phases.
+pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
+    let compared = phases.iter().any(|phase| phase.added_rtt.is_some());
+    let mut all: Vec<Advice> = idle_loss(phases).into_iter().collect();
+    if !compared {
+        all.extend(no_baseline(phases));
+        return all;
+    }
+    let long: Vec<Advice> = [Direction::Down, Direction::Up]
+        .into_iter()
+        .filter_map(|direction| long_queue(phases, direction))
+        .collect();
+    if long.is_empty() {
+        all.push(Advice {
+            code: AdviceCode::ShortQueues,
+            direction: None,
+            finding: "load adds less than 5 ms on average in either direction".to_owned(),
+            remedy: "leave the queues as they are".to_owned(),
+        });
+    }
+    all.extend(long);
+    all
+}
+
+fn no_baseline(phases: &[PhaseReport]) -> Option<Advice> {
+    phases
+        .iter()
+        .any(|phase| phase.load != PhaseLoad::Idle)
+        .then(|| Advice {
+            code: AdviceCode::NoBaseline,
+            direction: None,
+            finding:
+                "cannot tell what load adds: no UDP probe came back both without and with load"
+                    .to_owned(),
+            remedy: "see whether a firewall lets UDP through on the server's port".to_owned(),
+        })
+}
+
+fn idle_loss(phases: &[PhaseReport]) -> Option<Advice> {
+    let idle = phases.iter().find(|phase| phase.load == PhaseLoad::Idle)?;
+    let probe = idle.probes.first()?;
+    let share = probe.lost as f64 / probe.sent.max(1) as f64;
+    (share >= IDLE_LOSS).then(|| Advice {
+        code: AdviceCode::IdleLoss,
+        direction: None,
+        finding: format!(
+            "{:.1} % of the probes were lost without any load",
+            share * 100.0
+        ),
+        remedy: "look for interference, a bad cable or other traffic before the queues".to_owned(),
+    })
+}
+
+/// The advice on the queue of load in a direction, where that is long.
+fn long_queue(phases: &[PhaseReport], direction: Direction) -> Option<Advice> {
+    let alone = match direction {
+        Direction::Up => PhaseLoad::Upload,
+        Direction::Down => PhaseLoad::Download,
+    };
+    let find = |load| {
+        let phase = phases.iter().find(|phase| phase.load == load)?;
+        let added = phase.added(direction)?;
+        (added.increase.mean_us >= SHORT_US).then_some((phase, added))
+    };
+    let (is_alone, (phase, added)) = match (find(alone), find(PhaseLoad::Both)) {
+        (Some(found), _) => (true, found),
+        (None, Some(found)) => (false, found),
+        (None, None) => return None,
+    };
+    let load = phase.direction(direction)?;
+    let goodput = load.summary.goodput_mean()?;
+    let own_us = load
+        .sender_queue
+        .map_or(0.0, |queue| queue.mean_bytes * 8.0 / goodput.max(1.0) * 1e6);
+    let delay = format!(
+        "{:.1} ms on average and up to {:.1} ms",
+        added.increase.mean_us / 1e3,
+        added.increase.max_us / 1e3
+    );
+    let bytes = added.queue_max_bytes.unwrap_or(0.0);
+    let (name, sender, towards) = match direction {
+        Direction::Up => ("upload", "this host", "towards the server"),
+        Direction::Down => ("download", "the server", "towards this host"),
+    };
+    let bytes = ByteCount::new(bytes as u64);
+    let queue = format!("{name} adds {delay}: a queue of {bytes}");
+    if own_us >= OWN_PART * added.increase.mean_us {
+        return Some(Advice {
+            code: AdviceCode::OwnQueue,
+            direction: Some(direction),
+            finding: format!("{queue}, that of {sender}'s own interface"),
+            remedy: format!(
+                "use fq_codel or cake there (tc qdisc replace dev … root fq_codel) on {sender}"
+            ),
+        });
+    }
+    let rate = BitRate::from_bps((goodput * SHAPED) as u64);
+    Some(Advice {
+        code: if is_alone {
+            AdviceCode::PathQueue
+        } else {
+            AdviceCode::PathQueueBoth
+        },
+        direction: Some(direction),
+        finding: format!(
+            "{queue}{}, on the path {towards} and not in {sender}",
+            if is_alone {
+                ""
+            } else {
+                ", with load in both directions"
+            }
+        ),
+        remedy: format!(
+            "on the router in front of the slow link use SQM (cake, or fq_codel behind a shaper at {rate}) for the {name}"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::added::{AddedDelay, DelayIncrease};
+    use super::super::phase::PhaseDirection;
+    use super::super::sender_queue::SenderQueue;
+    use super::*;
+    use crate::summary::DirectionSummary;
+
+    fn phase(load: PhaseLoad, added_ms: f64, own_bytes: f64) -> PhaseReport {
+        let direction = load.each_direction().first().copied();
+        let increase = DelayIncrease::between(&[0.0], &[added_ms * 1e3]).unwrap();
+        let text = r#"{"direction":"up","goodput_bps":10e6,"measured_s":8}"#;
+        let mut summary: DirectionSummary = serde_json::from_str(text).unwrap();
+        summary.direction = direction.unwrap_or(Direction::Up);
+        PhaseReport {
+            load,
+            start_s: 0.0,
+            duration_s: 10.0,
+            ramp_s: 2.0,
+            directions: vec![PhaseDirection {
+                summary,
+                retransmitted: None,
+                sender_queue: Some(SenderQueue {
+                    n: 9,
+                    mean_bytes: own_bytes,
+                    max_bytes: own_bytes as u64,
+                }),
+            }],
+            probes: Vec::new(),
+            one_way: Vec::new(),
+            added_rtt: direction.map(|_| increase),
+            grade: None,
+            added: direction
+                .map(|direction| AddedDelay::new(direction, increase, Some(10e6)))
+                .into_iter()
+                .collect(),
+            responsiveness: None,
+            cut_short: None,
+        }
+    }
+
+    #[test]
+    fn the_queue_is_the_senders_where_its_backlog_makes_up_the_delay() {
+        let codes = |phases: &[PhaseReport]| -> Vec<_> {
+            let advice = advice(phases).into_iter();
+            advice.map(|one| (one.code, one.direction)).collect()
+        };
+        // 100 ms at 10 Mbit/s are 125 000 bytes.
+        let own = phase(PhaseLoad::Upload, 100.0, 120_000.0);
+        let path = phase(PhaseLoad::Upload, 100.0, 1_000.0);
+        let down = phase(PhaseLoad::Download, 40.0, 0.0);
+        let short = phase(PhaseLoad::Download, 4.0, 0.0);
+        let (up, to_us) = (Some(Direction::Up), Some(Direction::Down));
+        assert_eq!(codes(&[own]), [(AdviceCode::OwnQueue, up)]);
+        assert_eq!(
+            codes(&[down, path]),
+            [(AdviceCode::PathQueue, to_us), (AdviceCode::PathQueue, up)]
+        );
+        assert_eq!(codes(&[short]), [(AdviceCode::ShortQueues, None)]);
+        let idle = phase(PhaseLoad::Idle, 0.0, 0.0);
+        assert_eq!(codes(std::slice::from_ref(&idle)), []);
+        let mut lone = phase(PhaseLoad::Upload, 9.0, 0.0);
+        lone.added_rtt = None;
+        assert_eq!(codes(&[idle, lone]), [(AdviceCode::NoBaseline, None)]);
+    }
+
+    #[test]
+    fn the_remedy_names_the_rate_of_the_shaper() {
+        let advice = advice(&[phase(PhaseLoad::Upload, 100.0, 0.0)]);
+        assert!(
+            advice[0].remedy.contains("9 Mbit/s"),
+            "{}",
+            advice[0].remedy
+        );
+        assert!(
+            advice[0].finding.contains("a queue of 125"),
+            "{}",
+            advice[0].finding
+        );
+    }
+}

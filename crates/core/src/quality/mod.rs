@@ -1,0 +1,29 @@
+//! Latency under load: what a test of it measures, and what that adds up to.
+//!
+//! Sources: draft-ietf-ippm-responsiveness-09 (responsiveness), RFC 2679 and 2681 (delay), the grades of DSLReports.
+
+mod added;
+mod advice;
+mod clock_track;
+mod grade;
+mod interval;
+mod one_way;
+mod phase;
+mod probe;
+mod report;
+mod responsiveness;
+mod sender_queue;
+
+pub use added::{AddedDelay, DelayIncrease};
+pub use advice::{Advice, AdviceCode};
+pub use clock_track::ClockTrack;
+pub use grade::{Grade, GradeReport};
+pub use interval::QualityInterval;
+pub use one_way::OneWayReport;
+pub use phase::{PhaseDirection, PhaseMeasurements, PhaseReport, SmoothedRtt};
+pub use probe::{ConnectProbe, ProbeKind, ProbeSummary};
+pub use report::QualityReport;
+pub use responsiveness::{
+    MOVING_AVERAGE_DISTANCE, ProbeTimes, Responsiveness, ResponsivenessConfidence, trimmed_mean,
+};
+pub use sender_queue::SenderQueue;

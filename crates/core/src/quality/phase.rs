@@ -1,0 +1,246 @@
+//! One phase of a test of latency under load.
+
+use super::added::{AddedDelay, DelayIncrease};
+use super::clock_track::ClockTrack;
+use super::grade::Grade;
+use super::one_way::{OneWayReport, transits};
+use super::probe::{ConnectProbe, ProbeKind, ProbeSummary, echo_trips};
+use super::responsiveness::{ProbeTimes, Responsiveness};
+use super::sender_queue::SenderQueue;
+use crate::echo::EchoSeries;
+use crate::plan::{Direction, PhaseLoad};
+use crate::summary::DirectionSummary;
+use crate::text::ExternalText;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A kernel's smoothed round-trip time on a loaded connection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmoothedRtt {
+    /// The time of the reading, s after the start of the phase.
+    pub at_s: f64,
+    /// The round-trip time, µs.
+    pub rtt_us: f64,
+}
+
+/// The measurements of one phase.
+#[derive(Debug, Clone)]
+pub struct PhaseMeasurements {
+    /// The load.
+    pub load: PhaseLoad,
+    /// The start of the phase, ns after that of the test.
+    pub start_ns: u64,
+    /// The duration of the phase, ns.
+    pub duration_ns: u64,
+    /// The part at its beginning that does not count, ns.
+    pub ramp_ns: u64,
+    /// The UDP echo.
+    pub udp: EchoSeries,
+    /// The TCP echo.
+    pub tcp: EchoSeries,
+    /// The requests on new connections.
+    pub connects: Vec<ConnectProbe>,
+    /// The round-trip times on the loaded connections.
+    pub loaded: Vec<SmoothedRtt>,
+    /// The goodput of each whole second of the phase, bit/s.
+    pub goodput_bps: Vec<f64>,
+    /// The load by direction.
+    pub directions: Vec<DirectionSummary>,
+    /// The backlog of the client's own interface.
+    pub client_queue: Option<SenderQueue>,
+    /// The backlog of the server's.
+    pub server_queue: Option<SenderQueue>,
+    /// The reason why the phase ended early.
+    pub cut_short: Option<ExternalText>,
+}
+
+/// The load of a phase in one direction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseDirection {
+    /// The flows, as in a throughput test of their own.
+    #[serde(flatten)]
+    pub summary: DirectionSummary,
+    /// The share of their bytes that was retransmitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmitted: Option<f64>,
+    /// The backlog of the sender's own interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_queue: Option<SenderQueue>,
+}
+
+/// One phase of a test of latency under load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseReport {
+    /// The load.
+    pub load: PhaseLoad,
+    /// The start of the phase, s after that of the test.
+    pub start_s: f64,
+    /// Its duration, s.
+    pub duration_s: f64,
+    /// The part at its beginning that does not count, s.
+    pub ramp_s: f64,
+    /// The load by direction, up first; none without load.
+    pub directions: Vec<PhaseDirection>,
+    /// Each probe's round trips, µs; those that no reply came to are missing.
+    pub probes: Vec<ProbeSummary>,
+    /// The delay in each direction.
+    pub one_way: Vec<OneWayReport>,
+    /// The increase of the UDP probes' round-trip times above those of the idle phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_rtt: Option<DelayIncrease>,
+    /// The grade of this phase by the mean of that increase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// The increase of the delay in each direction.
+    pub added: Vec<AddedDelay>,
+    /// The responsiveness; absent without load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responsiveness: Option<Responsiveness>,
+    /// The reason why the phase ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<ExternalText>,
+}
+
+impl PhaseReport {
+    /// The summary of a probe.
+    #[must_use]
+    pub fn probe(&self, probe: ProbeKind) -> Option<&ProbeSummary> {
+        self.probes.iter().find(|summary| summary.probe == probe)
+    }
+
+    /// The increase of the delay in a direction.
+    #[must_use]
+    pub fn added(&self, direction: Direction) -> Option<&AddedDelay> {
+        self.added.iter().find(|added| added.direction == direction)
+    }
+
+    /// The load in a direction.
+    #[must_use]
+    pub fn direction(&self, direction: Direction) -> Option<&PhaseDirection> {
+        let mut all = self.directions.iter();
+        all.find(|load| load.summary.direction == direction)
+    }
+}
+
+impl PhaseMeasurements {
+    /// The report on the phase, compared with the `idle` one.
+    #[must_use]
+    pub fn report(&self, idle: Option<&Self>, clock: &ClockTrack, confidence: f64) -> PhaseReport {
+        let idle_rtt: Vec<f64> = idle.map_or_else(Vec::new, Self::udp_rtt);
+        let added_rtt = match self.load {
+            PhaseLoad::Idle => None,
+            _ => DelayIncrease::between(&idle_rtt, &self.udp_rtt()),
+        };
+        let idle_summary = ProbeSummary::new(
+            ProbeKind::Udp,
+            &idle_rtt.iter().copied().map(Some).collect::<Vec<_>>(),
+            confidence,
+        );
+        let one_way = Direction::BOTH.map(|direction| {
+            let delays = self.transits(direction, clock);
+            let idle_rtt_us = idle_summary.map(|idle| idle.p50_us);
+            OneWayReport::new(direction, &delays, clock, idle_rtt_us)
+        });
+        PhaseReport {
+            load: self.load,
+            start_s: self.start_ns as f64 / 1e9,
+            duration_s: self.duration_ns as f64 / 1e9,
+            ramp_s: self.ramp_ns as f64 / 1e9,
+            directions: self.loads(),
+            probes: self.probe_summaries(confidence),
+            one_way: one_way.to_vec(),
+            grade: added_rtt.map(|added| Grade::of_increase_us(added.mean_us)),
+            added_rtt,
+            added: idle.map_or_else(Vec::new, |idle| self.added(idle, clock)),
+            responsiveness: Responsiveness::measured(
+                &self.probe_times(),
+                self.duration_ns as f64 / 1e9,
+            ),
+            cut_short: self.cut_short.clone(),
+        }
+    }
+
+    fn udp_rtt(&self) -> Vec<f64> {
+        let trips = echo_trips(&self.udp, self.ramp_ns);
+        trips.into_iter().flatten().collect()
+    }
+
+    fn transits(&self, direction: Direction, clock: &ClockTrack) -> Vec<f64> {
+        transits(&self.udp, direction, self.ramp_ns, self.start_ns, clock)
+    }
+
+    fn added(&self, idle: &Self, clock: &ClockTrack) -> Vec<AddedDelay> {
+        if self.load == PhaseLoad::Idle {
+            return Vec::new();
+        }
+        let each = Direction::BOTH.iter().filter_map(|direction| {
+            let before = idle.transits(*direction, clock);
+            let increase = DelayIncrease::between(&before, &self.transits(*direction, clock))?;
+            let mut loads = self.directions.iter();
+            let load = loads.find(|load| load.direction == *direction);
+            let goodput = load.and_then(DirectionSummary::goodput_mean);
+            Some(AddedDelay::new(*direction, increase, goodput))
+        });
+        each.collect()
+    }
+
+    fn loads(&self) -> Vec<PhaseDirection> {
+        let of = |summary: &DirectionSummary| PhaseDirection {
+            retransmitted: summary.tcp.and_then(|tcp| {
+                let (again, sent) = (tcp.retransmitted_bytes?, summary.bytes?);
+                (sent > 0).then(|| again as f64 / (sent + again) as f64)
+            }),
+            sender_queue: match summary.direction {
+                Direction::Up => self.client_queue,
+                Direction::Down => self.server_queue,
+            },
+            summary: summary.clone(),
+        };
+        self.directions.iter().map(of).collect()
+    }
+
+    fn probe_summaries(&self, confidence: f64) -> Vec<ProbeSummary> {
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let counted = || {
+            let mut all = self.connects.iter();
+            std::iter::from_fn(move || all.find(|probe| probe.at_ns >= self.ramp_ns))
+        };
+        let handshakes: Vec<_> = counted().map(|probe| us(probe.connect_ns)).collect();
+        // A request needs a connection.
+        let connected = counted().filter(|probe| probe.connect_ns.is_some());
+        let requests: Vec<_> = connected.map(|probe| us(probe.answer_ns)).collect();
+        let ramp_s = self.ramp_ns as f64 / 1e9;
+        let loaded = self.loaded.iter().filter(|reading| reading.at_s >= ramp_s);
+        let loaded: Vec<_> = loaded.map(|reading| Some(reading.rtt_us)).collect();
+        [
+            (ProbeKind::Udp, echo_trips(&self.udp, self.ramp_ns)),
+            (ProbeKind::Tcp, echo_trips(&self.tcp, self.ramp_ns)),
+            (ProbeKind::Handshake, handshakes),
+            (ProbeKind::Request, requests),
+            (ProbeKind::Loaded, loaded),
+        ]
+        .iter()
+        .filter_map(|(probe, trips)| ProbeSummary::new(*probe, trips, confidence))
+        .collect()
+    }
+
+    fn probe_times(&self) -> ProbeTimes {
+        let times = |ns: fn(&ConnectProbe) -> Option<u64>| {
+            let timed = self
+                .connects
+                .iter()
+                .filter_map(|probe| Some((probe.at_ns as f64 / 1e9, ns(probe)? as f64 / 1e3)));
+            timed.collect()
+        };
+        let loaded = self
+            .loaded
+            .iter()
+            .map(|reading| (reading.at_s, reading.rtt_us));
+        ProbeTimes {
+            handshake: times(|probe| probe.connect_ns),
+            request: times(|probe| probe.answer_ns),
+            loaded: loaded.collect(),
+            goodput_bps: self.goodput_bps.clone(),
+        }
+    }
+}

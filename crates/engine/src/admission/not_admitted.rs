@@ -1,0 +1,15 @@
+//! The reason why a client is not admitted.
+
+use super::places::NoPlace;
+use std::net::IpAddr;
+
+/// The reason why a client is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotAdmitted {
+    /// Its address is of no network that is answered.
+    #[error("{0} is not among the networks this server answers")]
+    Address(IpAddr),
+    /// No place is free for it.
+    #[error(transparent)]
+    NoPlace(#[from] NoPlace),
+}

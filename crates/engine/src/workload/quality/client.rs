@@ -1,0 +1,242 @@
+//! The client's half of a phase of a test of latency under load.
+
+use super::connect_prober::{ConnectProber, ConnectSettings};
+use super::outcome::QualityOutcome;
+use super::parts::{FlowParts, PartWorkloads, ReportParts};
+use super::queue_meter::QueueMeter;
+use crate::error::RunError;
+use crate::options::{EchoLocalOptions, LocalOptions};
+use crate::workload::outcome::Outcome;
+use crate::workload::workload::{ClientHalf, ClientLink, EndedDialogue, Workload};
+use caudal_core::event::{CutShort, Event, ProbeReply};
+use caudal_core::plan::{QualityPlan, Transport};
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::message::{FinalReport, ToClient};
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// The client's half of a phase.
+pub(super) struct QualityClientHalf {
+    plan: QualityPlan,
+    /// The load; `None` in the idle phase.
+    load: Option<Box<dyn ClientHalf>>,
+    udp: Box<dyn ClientHalf>,
+    tcp: Box<dyn ClientHalf>,
+    /// The requests on new connections, once the test was started.
+    connects: Option<ConnectProber>,
+    /// What they need, until then.
+    connect_settings: Option<ConnectSettings>,
+    start_ns: u64,
+    peer: SocketAddr,
+    /// The readings of this end's own queue, once the test was started; they also report the replies that have arrived.
+    queue: Option<QueueMeter>,
+}
+
+impl QualityClientHalf {
+    pub(super) fn new(
+        plan: &QualityPlan,
+        parts: &PartWorkloads,
+        flows: FlowParts,
+        link: &ClientLink<'_>,
+        options: &LocalOptions,
+    ) -> Result<Self, RunError> {
+        let probing = LocalOptions {
+            echo: EchoLocalOptions {
+                seed: 0,
+                kernel_timestamps: false,
+                time: Some(plan.time),
+                interval: None,
+                report_replies: true,
+            },
+            ..options.clone()
+        };
+        let load = parts.load.as_ref();
+        Ok(Self {
+            load: load
+                .map(|load| load.client_half(flows.load, link, options))
+                .transpose()?,
+            udp: parts.udp.client_half(vec![flows.udp], link, &probing)?,
+            tcp: parts.tcp.client_half(vec![flows.tcp], link, &probing)?,
+            connects: None,
+            connect_settings: Some(ConnectSettings {
+                peer: link.peer,
+                binding: link.binding.clone(),
+                token: link.token,
+                period: Duration::from_nanos(plan.probes.connect_ns),
+                timeout: plan.timeout,
+                time: plan.time,
+            }),
+            start_ns: 0,
+            peer: link.peer,
+            queue: None,
+            plan: plan.clone(),
+        })
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &dyn ClientHalf> {
+        let load = self.load.as_deref();
+        load.into_iter().chain([&*self.udp, &*self.tcp])
+    }
+}
+
+/// Takes events of the probe over `transport` as those of its flow in the phase.
+fn of_probe<'a>(
+    plan: &'a QualityPlan,
+    transport: Transport,
+    events: &'a mut dyn FnMut(Event),
+) -> impl FnMut(Event) + 'a {
+    move |event| {
+        if let Event::Replied(reply) = event {
+            events(Event::Replied(ProbeReply {
+                flow: plan.probe_flow(transport).id,
+                ..reply
+            }));
+        }
+    }
+}
+
+/// Takes events of the load; the phase reports its start itself.
+fn of_load(events: &mut dyn FnMut(Event)) -> impl FnMut(Event) + '_ {
+    |event| {
+        if !matches!(event, Event::Started { .. }) {
+            events(event);
+        }
+    }
+}
+
+impl ClientHalf for QualityClientHalf {
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.parts().flat_map(ClientHalf::wakeup_fds).collect()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        let parts = self.parts().filter_map(ClientHalf::due_ns);
+        let queue = self.queue.as_ref().filter(|_| !self.is_over());
+        parts.chain(queue.map(QueueMeter::due_ns)).min()
+    }
+
+    fn start_requested(&mut self, events: &mut dyn FnMut(Event)) {
+        if let Some(load) = &mut self.load {
+            load.start_requested(&mut of_load(events));
+        }
+        self.udp.start_requested(events);
+        self.tcp.start_requested(events);
+    }
+
+    fn started(&mut self, events: &mut dyn FnMut(Event)) {
+        self.start_ns = monotonic_ns();
+        let ns = |time: Duration| time.as_nanos() as u64;
+        self.queue = Some(QueueMeter::start(
+            Some(self.peer.ip()),
+            self.start_ns,
+            ns(self.plan.ramp),
+            ns(self.plan.interval),
+        ));
+        if let Some(load) = &mut self.load {
+            load.started(&mut of_load(events));
+        }
+        self.udp.started(&mut |_| {});
+        self.tcp.started(&mut |_| {});
+        if let Some(settings) = self.connect_settings.take() {
+            // Without a thread for them the requests are missing from the result.
+            self.connects = ConnectProber::spawn(settings, self.start_ns).ok();
+        }
+        events(Event::Started { repeat: None });
+    }
+
+    fn receive(
+        &mut self,
+        message: ToClient,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), RunError> {
+        match &mut self.load {
+            Some(load) => load.receive(message, events),
+            None => Err(RunError::unexpected(message, "the end of the test")),
+        }
+    }
+
+    fn advance(&mut self, now_ns: u64, events: &mut dyn FnMut(Event)) {
+        if let Some(load) = &mut self.load {
+            load.advance(now_ns, &mut of_load(events));
+        }
+        let plan = &self.plan;
+        self.udp
+            .advance(now_ns, &mut of_probe(plan, Transport::Udp, events));
+        self.tcp
+            .advance(now_ns, &mut of_probe(plan, Transport::Tcp, events));
+        if let Some(queue) = &mut self.queue {
+            queue.advance(now_ns);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.start_ns > 0 && self.parts().all(ClientHalf::is_over)
+    }
+
+    fn stop(&mut self) {
+        if let Some(load) = &mut self.load {
+            load.stop();
+        }
+        self.udp.stop();
+        self.tcp.stop();
+        if let Some(connects) = &self.connects {
+            connects.stop();
+        }
+    }
+
+    fn finish(mut self: Box<Self>, mut ended: EndedDialogue) -> Result<Outcome, RunError> {
+        let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
+        let connects = self.connects.take().map(ConnectProber::finish);
+        let client_usage = ended.meter.read();
+        let reports = ended
+            .report
+            .take()
+            .map(|report| ReportParts::split(&self.plan, report));
+        let (load_report, udp_report, tcp_report) = match reports {
+            Some(parts) => (Some(parts.load), Some(parts.udp), Some(parts.tcp)),
+            None => (None, None, None),
+        };
+        let mut cut_short = ended.cut_short.take();
+        if let (None, false, Some(error)) = (&cut_short, ended.was_over, &ended.error) {
+            cut_short = Some(CutShort::Lost(error.to_string().into()));
+        }
+        let part = |report: Option<FinalReport>| EndedDialogue {
+            changed: ended.changed.clone(),
+            meter: ended.meter,
+            cut_short: cut_short.clone(),
+            error: None,
+            report,
+            server_usage: ended.server_usage,
+            was_over: ended.was_over,
+            clock: ended.clock,
+        };
+        let server_queue = load_report.as_ref().and_then(|report| report.sender_queue);
+        let load = self.load.map(|load| load.finish(part(load_report)));
+        let udp = self.udp.finish(part(udp_report));
+        let tcp = self.tcp.finish(part(tcp_report));
+        if load.as_ref().is_none_or(Result::is_err) && udp.is_err() && tcp.is_err() {
+            let error = ended.error.take().or(udp.err());
+            return Err(error.unwrap_or(RunError::Interrupted));
+        }
+        if let (None, Some(Err(failure))) = (&cut_short, &load) {
+            cut_short = Some(CutShort::Lost(failure.to_string().into()));
+        }
+        let load = load.and_then(Result::ok).and_then(Outcome::into_bulk);
+        Ok(Outcome::Quality(Box::new(QualityOutcome {
+            plan: self.plan,
+            changed: ended.changed,
+            cut_short: cut_short.or_else(|| load.as_ref()?.cut_short.clone()),
+            load,
+            udp: udp.ok().and_then(Outcome::into_echo),
+            tcp: tcp.ok().and_then(Outcome::into_echo),
+            connects: connects.unwrap_or_default(),
+            client_queue: self.queue.and_then(QueueMeter::finish),
+            server_queue,
+            start_ns: self.start_ns,
+            elapsed,
+            client_usage,
+            server_usage: ended.server_usage,
+        })))
+    }
+}

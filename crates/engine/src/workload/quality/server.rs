@@ -1,0 +1,159 @@
+//! The server's half of a phase of a test of latency under load.
+
+use super::parts::{FlowParts, PartWorkloads, ReportParts};
+use super::queue_meter::QueueMeter;
+use crate::error::RunError;
+use crate::flow::LimitReached;
+use crate::workload::limits::ServerLimits;
+use crate::workload::workload::{FinishedServer, ServerEnding, ServerHalf, Workload};
+use caudal_core::event::EndedTest;
+use caudal_core::plan::QualityPlan;
+use caudal_sys::clock::monotonic_ns;
+use caudal_wire::message::{FinalReport, ToClient};
+use caudal_wire::preamble::TestToken;
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// The time after its planned end at which a phase is ended by the server, ns.
+const OVERDUE_NS: u64 = 15_000_000_000;
+
+/// The server's half of a phase.
+pub(super) struct QualityServerHalf {
+    plan: QualityPlan,
+    /// The load; `None` in the idle phase.
+    load: Option<Box<dyn ServerHalf>>,
+    udp: Box<dyn ServerHalf>,
+    tcp: Box<dyn ServerHalf>,
+    client: Option<IpAddr>,
+    /// The readings of this end's own queue, once the test was started.
+    queue: Option<QueueMeter>,
+}
+
+impl QualityServerHalf {
+    pub(super) fn new(
+        plan: &QualityPlan,
+        parts: &PartWorkloads,
+        flows: FlowParts,
+        token: TestToken,
+        limits: &ServerLimits,
+    ) -> Result<Self, RunError> {
+        let client = flows.tcp.socket.peer_address().ok();
+        let load = parts.load.as_ref();
+        Ok(Self {
+            plan: plan.clone(),
+            load: load
+                .map(|load| load.server_half(flows.load, token, limits))
+                .transpose()?,
+            udp: parts.udp.server_half(vec![flows.udp], token, limits)?,
+            tcp: parts.tcp.server_half(vec![flows.tcp], token, limits)?,
+            client: client.map(|address| address.ip()),
+            queue: None,
+        })
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &dyn ServerHalf> {
+        let load = self.load.as_deref();
+        load.into_iter().chain([&*self.udp, &*self.tcp])
+    }
+
+    fn parts_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn ServerHalf>> {
+        self.load.iter_mut().chain([&mut self.udp, &mut self.tcp])
+    }
+}
+
+impl ServerHalf for QualityServerHalf {
+    fn wakeup_fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.parts().flat_map(ServerHalf::wakeup_fds).collect()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        let parts = self.parts().filter_map(ServerHalf::due_ns);
+        parts
+            .chain(self.queue.as_ref().map(QueueMeter::due_ns))
+            .min()
+    }
+
+    fn start(&mut self) {
+        let ns = |time: Duration| time.as_nanos() as u64;
+        self.queue = Some(QueueMeter::start(
+            self.client,
+            monotonic_ns(),
+            ns(self.plan.ramp),
+            ns(self.plan.interval),
+        ));
+        self.parts_mut().for_each(|part| part.start());
+    }
+
+    fn limit_reached(&self, now_ns: u64) -> Option<LimitReached> {
+        self.parts().find_map(|part| part.limit_reached(now_ns))
+    }
+
+    fn limit_due_ns(&self) -> Option<u64> {
+        self.parts().filter_map(ServerHalf::limit_due_ns).min()
+    }
+
+    fn ending(&self, limits: &ServerLimits) -> ServerEnding {
+        let idle_ns = self.parts().map(|part| part.ending(limits).idle_ns).max();
+        ServerEnding {
+            overdue_ns: Some(self.plan.time.as_nanos() as u64 + OVERDUE_NS),
+            idle_ns: idle_ns.unwrap_or(OVERDUE_NS),
+        }
+    }
+
+    fn advance(&mut self, now_ns: u64) -> Vec<ToClient> {
+        if let Some(queue) = &mut self.queue {
+            queue.advance(now_ns);
+        }
+        self.parts_mut()
+            .flat_map(|part| part.advance(now_ns))
+            .collect()
+    }
+
+    fn stopped(&mut self) -> Vec<ToClient> {
+        self.parts_mut().flat_map(|part| part.stopped()).collect()
+    }
+
+    fn client_stopped(&mut self, is_immediate: bool, sent: &[(u32, u64)]) {
+        for part in self.parts_mut() {
+            part.client_stopped(is_immediate, sent);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.parts().all(ServerHalf::is_over)
+    }
+
+    fn progress(&self) -> u64 {
+        self.parts().map(ServerHalf::progress).sum()
+    }
+
+    fn finish(self: Box<Self>) -> FinishedServer {
+        let load = self.load.map(ServerHalf::finish);
+        let (udp, tcp) = (self.udp.finish(), self.tcp.finish());
+        let finished = [load.as_ref(), Some(&udp), Some(&tcp)];
+        let sum = |bytes: fn(&FinishedServer) -> u64| {
+            finished.iter().flatten().map(|part| bytes(part)).sum()
+        };
+        let (received_bytes, sent_bytes) = (
+            sum(|part| part.ended.received_bytes),
+            sum(|part| part.ended.sent_bytes),
+        );
+        let reports = ReportParts {
+            load: load.map(|load| load.report).unwrap_or_default(),
+            udp: udp.report,
+            tcp: tcp.report,
+        };
+        FinishedServer {
+            report: FinalReport {
+                sender_queue: self.queue.and_then(QueueMeter::finish),
+                ..reports.join(&self.plan)
+            },
+            ended: EndedTest {
+                received_bytes,
+                sent_bytes,
+                ..EndedTest::default()
+            },
+        }
+    }
+}
