@@ -74,28 +74,8 @@ impl Store {
                     document.packed.bytes
                 ],
             )?;
-            for (nth, (series, (size, packed))) in run.series.iter().zip(&series).enumerate() {
-                writer.execute(
-                    "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    params![
-                        run.id,
-                        nth as i64,
-                        series.flow,
-                        series.name,
-                        series.unit,
-                        series.values.len() as i64,
-                        *size as i64,
-                        packed,
-                    ],
-                )?;
-            }
-            for tag in tags {
-                writer.execute(
-                    "INSERT INTO tag (id, tag, at_ns, held) VALUES (?, ?, ?, 1)",
-                    params![run.id, tag, now],
-                )?;
-            }
-            Ok(())
+            writer.series(&run.id, run.series.iter().zip(&series))?;
+            writer.tags(&run.id, tags, now)
         })
     }
 

@@ -128,8 +128,67 @@ pub fn compare_sides(
             second: metric_list(&b),
         });
     }
-    let mut cells: Vec<ComparedMetric> = a
-        .intersection(&b)
+    let both: Vec<&MetricKey> = a.intersection(&b).collect();
+    let (cells, count) = compared_metrics(&both, first, second, options);
+    let alone = |ours: &BTreeSet<MetricKey>, theirs: &BTreeSet<MetricKey>| {
+        let alone = ours
+            .difference(theirs)
+            .map(|key| metric_name(&key.case, &key.metric));
+        alone.collect::<Vec<_>>()
+    };
+    let missing: Vec<String> = a
+        .difference(&b)
+        .filter(|key| options.checks(&key.metric))
+        .map(|key| metric_name(&key.case, &key.metric))
+        .collect();
+    let compared = cells.iter().map(|cell| cell.metric.as_str());
+    let environment = first.conditions.differences(&second.conditions, compared);
+    let mut comparison = Comparison {
+        regression: options
+            .max_worsening
+            .map(|margin| Regression::over(&cells, &missing, margin)),
+        schema: COMPARISON_SCHEMA,
+        confidence: options.confidence,
+        margin: options.margin,
+        first: SideDescription::from(first),
+        second: SideDescription::from(second),
+        unmatched: UnmatchedMetrics {
+            first: alone(&a, &b),
+            second: alone(&b, &a),
+            checked: missing,
+        },
+        environment,
+        notes: Vec::new(),
+        verdict: Vec::new(),
+        cells,
+    };
+    comparison.notes = notes(&comparison, first, second, count);
+    let decided = comparison.regression.iter();
+    let decided = decided.map(|regression| regression.reason.clone());
+    comparison.verdict = decided.chain(overall(&comparison)).collect();
+    Ok(comparison)
+}
+
+impl From<&Side> for SideDescription {
+    fn from(side: &Side) -> Self {
+        Self {
+            given: side.given.clone(),
+            what: side.what.clone(),
+            ids: side.ids.clone(),
+            left_out: side.left_out.clone(),
+        }
+    }
+}
+
+/// The metrics of both sides with their verdicts, and the number of them that could be compared.
+fn compared_metrics(
+    keys: &[&MetricKey],
+    first: &Side,
+    second: &Side,
+    options: &CompareOptions,
+) -> (Vec<ComparedMetric>, usize) {
+    let mut cells: Vec<ComparedMetric> = keys
+        .iter()
         .map(|key| compared_metric(key, first, second, options))
         .collect();
     let mut found: Vec<&mut Contrast> = cells
@@ -148,49 +207,7 @@ pub fn compare_sides(
             cell.regression = check;
         }
     }
-    let alone = |ours: &BTreeSet<MetricKey>, theirs: &BTreeSet<MetricKey>| {
-        let alone = ours
-            .difference(theirs)
-            .map(|key| metric_name(&key.case, &key.metric));
-        alone.collect::<Vec<_>>()
-    };
-    let description = |side: &Side| SideDescription {
-        given: side.given.clone(),
-        what: side.what.clone(),
-        ids: side.ids.clone(),
-        left_out: side.left_out.clone(),
-    };
-    let missing: Vec<String> = a
-        .difference(&b)
-        .filter(|key| options.checks(&key.metric))
-        .map(|key| metric_name(&key.case, &key.metric))
-        .collect();
-    let compared = cells.iter().map(|cell| cell.metric.as_str());
-    let environment = first.conditions.differences(&second.conditions, compared);
-    let mut comparison = Comparison {
-        regression: options
-            .max_worsening
-            .map(|margin| Regression::over(&cells, &missing, margin)),
-        schema: COMPARISON_SCHEMA,
-        confidence: options.confidence,
-        margin: options.margin,
-        first: description(first),
-        second: description(second),
-        unmatched: UnmatchedMetrics {
-            first: alone(&a, &b),
-            second: alone(&b, &a),
-            checked: missing,
-        },
-        environment,
-        notes: Vec::new(),
-        verdict: Vec::new(),
-        cells,
-    };
-    comparison.notes = notes(&comparison, first, second, count);
-    let decided = comparison.regression.iter();
-    let decided = decided.map(|regression| regression.reason.clone());
-    comparison.verdict = decided.chain(overall(&comparison)).collect();
-    Ok(comparison)
+    (cells, count)
 }
 
 /// A metric of a case on both sides, without its verdict.

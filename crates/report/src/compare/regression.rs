@@ -364,67 +364,57 @@ impl Regression {
     /// The check of all metrics together; `missing` are the checked ones that the first side has and the second has not.
     #[must_use]
     pub fn over(cells: &[ComparedMetric], missing: &[String], margin: f64) -> Self {
-        let of = |outcome: RegressionOutcome| -> Vec<&ComparedMetric> {
-            let has = |cell: &&ComparedMetric| {
-                let check = cell.regression.as_ref();
-                check.is_some_and(|check| check.outcome == outcome)
-            };
-            cells.iter().filter(has).collect()
+        let of = |outcome: RegressionOutcome| -> Vec<String> {
+            let checks = cells.iter().filter_map(|cell| {
+                let check = cell.regression.as_ref()?;
+                let sentence = || format!("{}: {}", cell.name(), check.reason);
+                (check.outcome == outcome).then(sentence)
+            });
+            checks.collect()
         };
         let worse = of(RegressionOutcome::Worse);
-        let cannot_tell = of(RegressionOutcome::CannotTell);
         let not_worse = of(RegressionOutcome::NotWorse);
-        let percent = format!("{} %", trimmed(margin * 100.0));
-        let sentence = |cell: &ComparedMetric| {
-            let check = cell.regression.as_ref();
-            let reason = check.map_or("", |check| check.reason.as_str());
-            format!("{}: {reason}", cell.name())
-        };
-        let and_more = |count: usize| match count {
-            0 | 1 => String::new(),
-            more => format!("; and {} more", more - 1),
-        };
-        let undecided = cannot_tell.len() + missing.len();
-        let (outcome, reason) = if let Some(first) = worse.first() {
-            let rest = and_more(worse.len());
-            (
-                RegressionOutcome::Worse,
-                format!("{}{rest}", sentence(first)),
-            )
-        } else if let Some(first) = cannot_tell.first() {
-            let rest = and_more(undecided);
-            (
-                RegressionOutcome::CannotTell,
-                format!("{}{rest}", sentence(first)),
-            )
-        } else if let Some(first) = missing.first() {
-            let rest = and_more(undecided);
-            (
-                RegressionOutcome::CannotTell,
-                format!("{first}: cannot tell: B has no result{rest}"),
-            )
-        } else if let [only] = not_worse.as_slice() {
-            (RegressionOutcome::NotWorse, sentence(only))
-        } else if not_worse.is_empty() {
-            (
-                RegressionOutcome::CannotTell,
-                "cannot tell: no metric that both sides have has a better and a worse side"
-                    .to_owned(),
-            )
+        let mut cannot_tell = of(RegressionOutcome::CannotTell);
+        let no_result = |name: &String| format!("{name}: cannot tell: B has no result");
+        cannot_tell.extend(missing.iter().map(no_result));
+        let (outcome, reason) = if let Some(reason) = first_and_more(&worse) {
+            (RegressionOutcome::Worse, reason)
+        } else if let Some(reason) = first_and_more(&cannot_tell) {
+            (RegressionOutcome::CannotTell, reason)
         } else {
-            let count = not_worse.len();
-            (
-                RegressionOutcome::NotWorse,
-                format!("none of {count} metrics is worse by more than {percent}"),
-            )
+            let percent = trimmed(margin * 100.0);
+            match not_worse.as_slice() {
+                [] => (
+                    RegressionOutcome::CannotTell,
+                    "cannot tell: no metric that both sides have has a better and a worse side"
+                        .to_owned(),
+                ),
+                [only] => (RegressionOutcome::NotWorse, only.clone()),
+                all => (
+                    RegressionOutcome::NotWorse,
+                    format!(
+                        "none of {} metrics is worse by more than {percent} %",
+                        all.len()
+                    ),
+                ),
+            }
         };
         Self {
             outcome,
             margin,
             worse: worse.len(),
-            cannot_tell: undecided,
+            cannot_tell: cannot_tell.len(),
             not_worse: not_worse.len(),
             reason,
         }
     }
+}
+
+/// The first sentence and the number of the others; `None` without any.
+fn first_and_more(sentences: &[String]) -> Option<String> {
+    let first = sentences.first()?;
+    Some(match sentences.len() {
+        1 => first.clone(),
+        count => format!("{first}; and {} more", count - 1),
+    })
 }
