@@ -237,7 +237,7 @@ fn warnings() -> String {
 }
 
 /// Every exit code with its meaning and the outcome it stands for.
-const EXITS: [(Exit, &str, &str); 6] = [
+const EXITS: [(Exit, &str, &str); 7] = [
     (
         Exit::Done,
         "done",
@@ -273,7 +273,14 @@ const EXITS: [(Exit, &str, &str); 6] = [
     (
         Exit::Unmet,
         "an expectation was not met",
-        "`caudal study` ran everything, and an expectation of the experiment does not hold: the report names it",
+        "`caudal study` ran everything, and an expectation of the experiment does not hold: the report names it; \
+         `caudal report compare --fail-if-worse`: B is shown to be worse by more than the margin",
+    ),
+    (
+        Exit::Undecided,
+        "cannot tell",
+        "`caudal report compare --fail-if-worse`: the results show neither that B is worse by more than the margin nor that it is not, \
+         and no metric is shown to be worse: too few runs, or an interval too wide; the line says how many runs would probably decide",
     ),
 ];
 

@@ -23,6 +23,8 @@ pub enum Exit {
     NotPermitted,
     /// Everything was carried out, but an expectation is not met.
     Unmet,
+    /// Everything was carried out, and the results do not decide what was asked.
+    Undecided,
     /// The exit code of the command that was run in a lab.
     OfCommand(u8),
 }
@@ -38,6 +40,7 @@ impl Exit {
             Self::Peer => 3,
             Self::NotPermitted => 4,
             Self::Unmet => 5,
+            Self::Undecided => 6,
             Self::OfCommand(code) => code,
         }
     }
@@ -54,6 +57,7 @@ impl Exit {
             Self::Peer => "peer",
             Self::NotPermitted => "not_permitted",
             Self::Unmet => "unmet",
+            Self::Undecided => "undecided",
             Self::OfCommand(_) => "command",
         }
     }
@@ -274,10 +278,11 @@ mod tests {
             Exit::Peer,
             Exit::NotPermitted,
             Exit::Unmet,
+            Exit::Undecided,
         ]
         .into_iter()
         .map(Exit::code)
         .collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6]);
     }
 }

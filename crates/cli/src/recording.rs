@@ -35,6 +35,7 @@ pub struct CommandRecording {
     recording: Recording,
     /// `true` when a flag names the file.
     is_named_by_flag: bool,
+    tags: Vec<String>,
     monitor: MachineMonitor,
 }
 
@@ -49,6 +50,7 @@ impl CommandRecording {
                 Recording::new(args.store.as_deref())
             },
             is_named_by_flag: args.store.is_some(),
+            tags: args.tag.clone(),
             monitor: MachineMonitor::start(),
         }
     }
@@ -76,7 +78,7 @@ impl CommandRecording {
             series: samples(),
             ..StoredRun::new(run.clone(), started_ns, outcome)
         };
-        match self.recording.record(&stored) {
+        match self.recording.record(&stored, &self.tags) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => {

@@ -31,6 +31,7 @@ pub const fn store_advice(error: &StoreError) -> &'static str {
         StoreError::Busy { .. } => "try again, or name another with --store FILE",
         StoreError::Sqlite { .. } => "name another with --store FILE",
         StoreError::Unknown { .. } => "see `caudal report list`",
+        StoreError::PartOfStudy { .. } => "remove the study",
         StoreError::Ambiguous { .. } => "give more of it",
         StoreError::InvalidId { .. } => "see `caudal report list`, or use `last`",
         StoreError::Exists { .. } => "see `caudal report show`",
@@ -41,6 +42,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match &error {
             StoreError::Unknown { .. }
+            | StoreError::PartOfStudy { .. }
             | StoreError::Ambiguous { .. }
             | StoreError::InvalidId { .. } => Exit::Usage,
             StoreError::ReadOnly { .. } => Exit::NotPermitted,

@@ -92,7 +92,7 @@ impl View for ClientRecording {
 
 /// Records a run. A failure is one line on standard error.
 fn record(recording: &Recording, run: &StoredRun) {
-    if let Err(error) = recording.record(run) {
+    if let Err(error) = recording.record(run, &[]) {
         let line = format!("the run is not recorded: {error}; {}", remedy(&error));
         let _ = writeln!(std::io::stderr(), "caudal: warning: {}", on_one_line(&line));
     }

@@ -13,4 +13,6 @@ mod size_results;
 mod timeline;
 
 pub use document::{RunDocument, UnreadableTrial};
-pub use list::{LIST_COLUMNS, campaign_cases, entries_as_csv, verdict_sentences};
+pub use list::{
+    LIST_COLUMNS, campaign_cases, conclusion_sentences, entries_as_csv, verdict_sentences,
+};

@@ -2,6 +2,7 @@
 
 use caudal_core::date::rfc3339;
 use caudal_core::text::ExternalText;
+use caudal_experiment::findings::Conclusion;
 use caudal_store::{StoreEntry, StoredStudy};
 use serde::Deserialize;
 
@@ -129,6 +130,13 @@ struct RecordedVerdict {
     verdict: Vec<String>,
 }
 
+/// The conclusions of recorded findings.
+#[derive(Debug, Default, Deserialize)]
+struct RecordedConclusions {
+    #[serde(default)]
+    conclusions: Vec<Conclusion>,
+}
+
 /// The sentences of the verdict of a study; none without findings.
 #[must_use]
 pub fn verdict_sentences(study: &StoredStudy) -> Vec<String> {
@@ -137,6 +145,22 @@ pub fn verdict_sentences(study: &StoredStudy) -> Vec<String> {
     let recorded =
         findings.and_then(|(_, _, findings)| RecordedVerdict::deserialize(findings).ok());
     recorded.unwrap_or_default().verdict
+}
+
+/// The conclusions of a study, each that answers a question after it; none without findings.
+#[must_use]
+pub fn conclusion_sentences(study: &StoredStudy) -> Vec<String> {
+    let mut events = study.events.iter().rev();
+    let findings = events.find(|(_, event, _)| event == "findings");
+    let recorded =
+        findings.and_then(|(_, _, findings)| RecordedConclusions::deserialize(findings).ok());
+    let conclusions = recorded.unwrap_or_default().conclusions.into_iter();
+    conclusions
+        .map(|one| match one.answers {
+            Some(question) => format!("{question} {}", one.text),
+            None => one.text,
+        })
+        .collect()
 }
 
 #[cfg(test)]

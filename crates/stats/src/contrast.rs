@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::critical::two_sided_t;
 use crate::drift::{Drift, TimedValue};
 use crate::estimate::Estimate;
-use crate::mean::mean_of_trials;
+use crate::mean::{MIN_TRIALS_OF_INTERVAL, mean_of_trials};
 use crate::special::student_two_sided;
 use crate::two_sample::{MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, welch};
 use crate::welford::Welford;
@@ -59,7 +59,7 @@ pub enum NotComparable {
         /// The number of results of the second side.
         second: usize,
     },
-    /// A side has a single result, which has no standard deviation.
+    /// A side has fewer than [`MIN_TRIALS_OF_INTERVAL`] results, whose spread says too little.
     TooFew {
         /// The number of results of the first side.
         first: usize,
@@ -178,7 +178,7 @@ fn check_comparable(a: &[f64], b: &[f64], confidence: f64) -> Result<(), NotComp
         (first, second) if first == 0 || second == 0 => {
             return Err(NotComparable::Empty { first, second });
         }
-        (first, second) if first < 2 || second < 2 => {
+        (first, second) if first.min(second) < MIN_TRIALS_OF_INTERVAL => {
             return Err(NotComparable::TooFew { first, second });
         }
         _ => {}
@@ -352,27 +352,32 @@ mod tests {
             })
         );
         assert_eq!(
-            compare(&[1.0, f64::NAN], &A),
+            compare(&[1.0, f64::NAN, 1.0], &A),
             Err(NotComparable::NotANumber)
         );
         let constant = NotComparable::NoSpread {
             first: 2.0,
             second: 3.0,
         };
-        assert_eq!(compare(&[2.0, 2.0], &[3.0, 3.0, 3.0]), Err(constant));
+        assert_eq!(compare(&[2.0; 5], &[3.0; 6]), Err(constant));
+        let few = NotComparable::TooFew {
+            first: 5,
+            second: 4,
+        };
+        assert_eq!(compare(&A, &B[..4]), Err(few));
         let certain = contrast(&timed(&A), &timed(&B), 1.0, None);
         assert_eq!(certain, Err(NotComparable::Confidence));
     }
 
     #[test]
     fn a_constant_side_is_compared_with_one_that_varies() {
-        let found = compare(&[2.0, 2.0, 2.0], &[3.0, 3.1, 2.9]).unwrap();
+        let found = compare(&[2.0; 5], &[3.0, 3.1, 2.9, 3.05, 2.95]).unwrap();
         assert!(found.differs, "{found:?}");
     }
 
     #[test]
     fn there_is_no_ratio_where_the_first_mean_may_be_zero() {
-        let found = compare(&[0.1, -0.1, 0.2], &[3.0, 3.1, 2.9]).unwrap();
+        let found = compare(&[0.1, -0.1, 0.2, 0.15, -0.15], &[3.0, 3.1, 2.9, 3.0, 3.2]).unwrap();
         assert_eq!(found.ratio, None);
     }
 
@@ -466,18 +471,13 @@ mod tests {
             at_s: None,
             value: 1.0,
         };
-        let found = contrast(
-            &[
-                untimed,
-                TimedValue {
-                    value: 2.0,
-                    ..untimed
-                },
-            ],
-            &timed(&B),
-            0.95,
-            None,
-        );
+        let untimed: Vec<TimedValue> = (1..=5)
+            .map(|value| TimedValue {
+                value: f64::from(value),
+                ..untimed
+            })
+            .collect();
+        let found = contrast(&untimed, &timed(&B), 0.95, None);
         assert_eq!(found.unwrap().drift.order, RunOrder::Unknown);
     }
 }

@@ -12,6 +12,7 @@ pub mod critical;
 pub mod drift;
 pub mod estimate;
 pub mod histogram;
+pub mod margin;
 pub mod mean;
 pub mod proportion;
 pub mod quantile;
@@ -36,6 +37,7 @@ pub use critical::{normal_quantile, student_t_quantile};
 pub use drift::{Drift, RunOrder, TimedValue};
 pub use estimate::{Estimate, IntervalMethod};
 pub use histogram::{HistogramBucket, LatencyHistogram};
+pub use margin::{difference_interval, exceeding_p, runs_to_exclude_limit};
 pub use mean::{
     MIN_TRIALS_OF_INTERVAL, mean_interval, mean_of_trials, prediction_interval, runs_needed,
 };

@@ -91,6 +91,14 @@ pub enum StoreError {
         /// The id that was given.
         id: String,
     },
+    /// A trial cannot be removed alone.
+    #[error("{id} is a trial of the study {study}, and cannot be removed alone")]
+    PartOfStudy {
+        /// The id of the trial.
+        id: String,
+        /// The id of its study.
+        study: String,
+    },
     /// Several ids start like this.
     #[error("{id:?} is ambiguous: {}", candidates.join(", "))]
     Ambiguous {

@@ -13,22 +13,25 @@ pub(super) const DIGITS: usize = 32;
 /// The maximum number of candidates named for an ambiguous prefix.
 const MAX_CANDIDATES: usize = 4;
 
-/// The newest run or study.
+/// The newest run or study after some that are newer.
 const LAST: &str = "
 SELECT entry.id FROM entry LEFT JOIN run ON run.id = entry.id LEFT JOIN study ON study.id = entry.id
 WHERE (run.id IS NOT NULL OR study.id IS NOT NULL) AND run.study IS NULL
-ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1";
+ORDER BY entry.started_ns DESC, entry.nth DESC LIMIT 1 OFFSET ?";
 
 impl Store {
-    /// The full id that starts with these digits, or that `last` stands for.
+    /// The full id that starts with these digits, or that `last` stands for; `last~1` is the one before, and so on.
     ///
     /// # Errors
     /// When there is none, or more than one.
     pub fn resolve(&self, id: &str) -> Result<String, StoreError> {
         let digits = id.to_ascii_lowercase();
-        if digits == "last" {
-            let last = self
-                .read(|connection| connection.query_row(LAST, [], |row| row.get(0)).optional())?;
+        if let Some(newer) = newer_than_last(&digits) {
+            let last = self.read(|connection| {
+                connection
+                    .query_row(LAST, [newer], |row| row.get(0))
+                    .optional()
+            })?;
             return last.ok_or_else(|| StoreError::Unknown { id: id.to_owned() });
         }
         if !(MIN_DIGITS..=DIGITS).contains(&digits.len()) || !is_hexadecimal(&digits) {
@@ -57,11 +60,22 @@ impl Store {
         }
     }
 
-    /// The ids of the studies with this name, or of the one whose id starts like this.
+    /// The id of the newest study with this name, or of the one whose id starts like this.
+    ///
+    /// # Errors
+    /// When there is none, or the store cannot be read.
+    pub fn newest_study(&self, study: &str) -> Result<String, StoreError> {
+        let newest = self.studies(study)?.into_iter().next();
+        newest.ok_or_else(|| StoreError::Unknown {
+            id: study.to_owned(),
+        })
+    }
+
+    /// The ids of the studies with this name, the newest first, or of the one whose id starts like this.
     pub(super) fn studies(&self, study: &str) -> Result<Vec<String>, StoreError> {
         let named: Vec<String> = self.read(|connection| {
             connection
-                .prepare_cached("SELECT id FROM study WHERE name = ?")?
+                .prepare_cached("SELECT id FROM study JOIN entry USING (id) WHERE name = ? ORDER BY started_ns DESC, nth DESC")?
                 .query_map([study], |row| row.get(0))?
                 .collect()
         })?;
@@ -73,6 +87,15 @@ impl Store {
             Err(StoreError::InvalidId { id }) => Err(StoreError::Unknown { id }),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// The number of newer runs and studies than the one that `last` or `last~N` stands for; `None` for another text.
+fn newer_than_last(text: &str) -> Option<u32> {
+    match text.strip_prefix("last")? {
+        "" => Some(0),
+        "~" => Some(1),
+        rest => rest.strip_prefix('~')?.parse().ok(),
     }
 }
 
@@ -120,6 +143,12 @@ mod tests {
         assert_eq!(store.resolve("FFFF").unwrap(), ids[3]);
         assert_eq!(store.resolve(ids[0]).unwrap(), ids[0]);
         assert_eq!(store.resolve("last").unwrap(), ids[3]);
+        assert_eq!(store.resolve("last~").unwrap(), ids[2]);
+        assert_eq!(store.resolve("last~3").unwrap(), ids[0]);
+        assert!(matches!(
+            store.resolve("last~4"),
+            Err(StoreError::Unknown { .. })
+        ));
         match store.resolve("abcd") {
             Err(StoreError::Ambiguous { candidates, .. }) => {
                 assert_eq!(candidates, ["abcd00000", "abcd0000f"]);
@@ -136,6 +165,8 @@ mod tests {
             "abcg",
             "abcd0000000000000000000000000000a",
             "abc%",
+            "last~x",
+            "last 1",
             "ábcd",
         ] {
             assert!(

@@ -1,4 +1,4 @@
-//! The store of runs and studies: one SQLite file that any number of processes add to and none ever changes.
+//! The store of runs and studies: one SQLite file that any number of processes add to. What is recorded never changes; it can be removed.
 //!
 //! A run is durable when [`Store::record`] returns. A process that is killed meanwhile loses the run it was recording and
 //! nothing else.
@@ -20,6 +20,7 @@ mod outcome;
 mod pack;
 mod record;
 mod recording;
+mod removal;
 mod run;
 mod samples;
 mod schema;
@@ -37,5 +38,7 @@ pub use kind::{RunKind, UnknownRunKind};
 pub use list::StoreEntry;
 pub use outcome::{RunOutcome, UnknownOutcome};
 pub use recording::{Recording, RecordingError};
+pub use removal::RemovedAmount;
 pub use store::{Store, StoreSummary};
 pub use stored::{SampleSeries, StoredItem, StoredRun, StoredStudy, StudyTrial};
+pub use tag::{InvalidTag, MAX_TAG_LENGTH, check_tag};

@@ -19,10 +19,19 @@ impl Store {
     /// # Errors
     /// When it cannot be written, or its id is taken.
     pub fn record(&mut self, run: &StoredRun) -> Result<(), StoreError> {
+        self.record_with_tags(run, &[])
+    }
+
+    /// Records a run and its tags in one transaction; both are durable when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written, or its id is taken.
+    pub fn record_with_tags(&mut self, run: &StoredRun, tags: &[String]) -> Result<(), StoreError> {
         // Everything slow is done before the file is locked.
         let document = PackedDocument::new(&run.document, &run.environment);
         let series: Vec<(u64, Vec<u8>)> = run.series.iter().map(samples::pack_series).collect();
         let environment = PackedEnvironment::new(&run.environment);
+        let now = now_ns();
         self.write(|writer| {
             writer.enter(&run.id, run.started_ns)?;
             writer.environment(&environment)?;
@@ -65,22 +74,8 @@ impl Store {
                     document.packed.bytes
                 ],
             )?;
-            for (nth, (series, (size, packed))) in run.series.iter().zip(&series).enumerate() {
-                writer.execute(
-                    "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    params![
-                        run.id,
-                        nth as i64,
-                        series.flow,
-                        series.name,
-                        series.unit,
-                        series.values.len() as i64,
-                        *size as i64,
-                        packed,
-                    ],
-                )?;
-            }
-            Ok(())
+            writer.series(&run.id, run.series.iter().zip(&series))?;
+            writer.tags(&run.id, tags, now)
         })
     }
 

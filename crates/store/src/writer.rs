@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::id::{DIGITS, is_hexadecimal};
 use crate::pack::Packed;
 use crate::store::Store;
+use crate::stored::SampleSeries;
 
 impl Store {
     /// Runs a write transaction, which is atomic.
@@ -92,6 +93,41 @@ impl StoreWriter<'_> {
             "INSERT OR IGNORE INTO environment VALUES (?, ?, ?)",
             params![environment.digest, packed.size as i64, packed.bytes],
         )
+    }
+
+    /// Adds the samples of a run, each series with its packed size and bytes.
+    pub(super) fn series<'s>(
+        &self,
+        run: &str,
+        all: impl Iterator<Item = (&'s SampleSeries, &'s (u64, Vec<u8>))>,
+    ) -> Result<(), WriteError> {
+        for (nth, (series, (size, packed))) in all.enumerate() {
+            self.execute(
+                "INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    run,
+                    nth as i64,
+                    series.flow,
+                    series.name,
+                    series.unit,
+                    series.values.len() as i64,
+                    *size as i64,
+                    packed,
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Adds the tags of a new run.
+    pub(super) fn tags(&self, run: &str, tags: &[String], at_ns: i64) -> Result<(), WriteError> {
+        for tag in tags {
+            self.execute(
+                "INSERT INTO tag (id, tag, at_ns, held) VALUES (?, ?, ?, 1)",
+                params![run, tag, at_ns],
+            )?;
+        }
+        Ok(())
     }
 
     pub(super) fn event(

@@ -73,6 +73,21 @@ impl StudyArchive {
         recorded
     }
 
+    /// Puts a tag on the study. A store that fails is used no more.
+    ///
+    /// # Errors
+    /// That of the store.
+    pub fn tag(&mut self, tag: &str) -> Result<(), StoreError> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let tagged = store.borrow_mut().tag(&self.study, tag);
+        if tagged.is_err() {
+            self.store = None;
+        }
+        tagged
+    }
+
     /// Records an event of the study. A store that fails is used no more.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ pub use output::{OutputArgs, confidence};
 pub use protocol::{ProtocolArg, protocol_name};
 pub use serve::ServeArgs;
 pub use start_time::{StartTime, start_time};
-pub use store::StoreArgs;
+pub use store::{StoreArgs, tag_name};
 pub use target::TargetArgs;
 pub use tcp::TcpArgs;
 pub use traffic::{OmitArg, RateArg, TrafficArgs};

@@ -49,6 +49,7 @@ impl Default for OutputArgs {
             store: StoreArgs {
                 store: None,
                 no_store: true,
+                tag: Vec::new(),
             },
         }
     }

@@ -1,5 +1,6 @@
 //! `caudal report import`: logs of other tools become recorded runs.
 
+use crate::args::tag_name;
 use crate::exit::{Exit, Failure};
 use crate::output::sink::Sink;
 use crate::recording::short;
@@ -24,7 +25,7 @@ pub struct ImportArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Put a tag on the runs
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, value_name = "TAG", value_parser = tag_name)]
     pub tag: Vec<String>,
 }
 

@@ -58,6 +58,17 @@ pub enum Since {
     Ago(i64),
 }
 
+impl Since {
+    /// The time, ns since 1970.
+    pub(super) fn to_ns(self) -> i64 {
+        let now = i64::try_from(caudal_sys::clock::realtime_ns()).unwrap_or(i64::MAX);
+        match self {
+            Self::Date(ns) => ns,
+            Self::Ago(ns) => now.saturating_sub(ns),
+        }
+    }
+}
+
 /// Shows it.
 pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
     let as_text = !args.csv && !args.answer.json;
@@ -66,16 +77,12 @@ pub(super) fn list(store: &Store, args: &ListArgs) -> Result<(), Failure> {
         Some(limit) => Some(limit),
         None => as_text.then_some(LINES),
     };
-    let now = i64::try_from(caudal_sys::clock::realtime_ns()).unwrap_or(i64::MAX);
     let filter = Filter {
         kind: args.kind.clone(),
         study: args.study.clone(),
         tag: args.tag.clone(),
         peer: args.peer.clone(),
-        since_ns: args.since.map(|since| match since {
-            Since::Date(ns) => ns,
-            Since::Ago(ns) => now.saturating_sub(ns),
-        }),
+        since_ns: args.since.map(Since::to_ns),
         words: args.words.clone(),
         // One more than is shown, to see whether there are more.
         limit: limit.map(|limit| limit.saturating_add(1)),
@@ -109,7 +116,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
     RunKind::ALL.into_iter().map(RunKind::name).chain(["study"])
 }
 
-fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
+pub(super) fn lines(entries: &[StoreEntry], more: bool) -> Vec<String> {
     if entries.is_empty() {
         return vec!["no matching runs".to_owned()];
     }
@@ -186,7 +193,7 @@ pub(super) fn to_json(entry: &StoreEntry) -> Value {
 }
 
 /// Parses a date, or a time ago.
-fn since(text: &str) -> Result<Since, String> {
+pub(super) fn since(text: &str) -> Result<Since, String> {
     let ago = match text.strip_suffix('d') {
         Some(days) => days.parse().ok().map(|days: f64| days * 86_400e9),
         None => parse_duration(text)

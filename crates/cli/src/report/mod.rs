@@ -6,6 +6,7 @@ mod export;
 mod import;
 mod list;
 mod path;
+mod remove;
 mod replay;
 mod show;
 mod tag;
@@ -39,6 +40,11 @@ pub enum ReportCommand {
     Show(show::ShowArgs),
     /// Put tags on a run or a study
     Tag(tag::TagArgs),
+    /// Remove runs and studies
+    #[command(name = "rm")]
+    Remove(remove::RemoveArgs),
+    /// Remove what is old
+    Prune(remove::PruneArgs),
     /// Compare runs, studies or tags, the size of a difference first
     Compare(compare::CompareArgs),
     /// Record the tests of logs of iperf3, iperf and nttcp
@@ -71,7 +77,9 @@ pub fn report(args: &ReportArgs, interrupt: &'static Interrupt) -> Result<Exit, 
         ReportCommand::List(list) => list::list(&open(args)?, list)?,
         ReportCommand::Show(show) => show::show(&open(args)?, show)?,
         ReportCommand::Tag(tag) => tag::tag(&mut open(args)?, tag)?,
-        ReportCommand::Compare(compare) => compare::compare(&open(args)?, compare)?,
+        ReportCommand::Remove(which) => remove::remove(&mut open(args)?, which)?,
+        ReportCommand::Prune(which) => remove::prune(&mut open(args)?, which)?,
+        ReportCommand::Compare(compare) => return compare::compare(|| open(args), compare),
         ReportCommand::Import(import) => import::import(&store_path(args)?, import)?,
         ReportCommand::Export(what) => return export::export(&open(args)?, what),
         ReportCommand::Replay(replay) => return replay::replay(&open(args)?, replay, interrupt),

@@ -107,6 +107,7 @@ impl ReplayArgs {
             store: StoreArgs {
                 store: None,
                 no_store: true,
+                tag: Vec::new(),
             },
             ..OutputArgs::default()
         }

@@ -19,7 +19,7 @@ use caudal_core::run::{Environment, FlowReport, MachineLoad, Run};
 use caudal_core::text::ExternalText;
 use caudal_experiment::Trial;
 use caudal_report::export::ExportError;
-use caudal_report::{RunDocument, campaign_cases, verdict_sentences};
+use caudal_report::{RunDocument, campaign_cases, conclusion_sentences, verdict_sentences};
 use caudal_store::{Filter, Store, StoreEntry, StoredItem, StoredRun, StoredStudy};
 use serde_json::{Value, json};
 
@@ -291,7 +291,9 @@ fn study_lines(study: &StoredStudy, trials: &[StoreEntry], tags: &[ExternalText]
         ));
     }
     let verdict = verdict_sentences(study);
-    lines.extend(verdict.iter().map(|sentence| text::fold(sentence, 4)));
+    let conclusions = conclusion_sentences(study);
+    let sentences = verdict.iter().chain(&conclusions);
+    lines.extend(sentences.map(|sentence| text::fold(sentence, 4)));
     // The cases of the campaign in its order, then others that have trials.
     let mut cases = campaign_cases(study);
     for trial in trials.iter().rev().filter_map(|entry| entry.trial.as_ref()) {

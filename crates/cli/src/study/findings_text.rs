@@ -18,6 +18,16 @@ pub fn findings_text(findings: &Findings) -> String {
     for sentence in &findings.verdict {
         lines.extend(indented(sentence, "* ", "  "));
     }
+    if !findings.conclusions.is_empty() {
+        lines.push(String::new());
+        lines.push("Conclusions".to_owned());
+        for conclusion in &findings.conclusions {
+            if let Some(question) = &conclusion.answers {
+                lines.extend(indented(question, "  ", "  "));
+            }
+            lines.extend(indented(&conclusion.text, "  - ", "    "));
+        }
+    }
     for table in &findings.tables {
         if !table.columns.is_empty() {
             lines.push(String::new());
@@ -29,16 +39,6 @@ pub fn findings_text(findings: &Findings) -> String {
         lines.push("Expected".to_owned());
         for checked in &findings.expectations {
             lines.extend(expectation_lines(checked));
-        }
-    }
-    if !findings.conclusions.is_empty() {
-        lines.push(String::new());
-        lines.push("Conclusions".to_owned());
-        for conclusion in &findings.conclusions {
-            if let Some(question) = &conclusion.answers {
-                lines.extend(indented(question, "  ", "  "));
-            }
-            lines.extend(indented(&conclusion.text, "  - ", "    "));
         }
     }
     if !findings.warnings.is_empty() {

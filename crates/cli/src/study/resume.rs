@@ -24,7 +24,10 @@ pub(super) fn resume(args: &ResumeArgs, interrupt: &'static Interrupt) -> Result
             "name the store with --store FILE",
         )
     })?;
-    let (study, removed) = Study::resume(&store, &args.id, &ThisProgram)?;
+    let (mut study, removed) = Study::resume(&store, &args.id, &ThisProgram)?;
+    for tag in &args.output.store.tag {
+        study.archive.tag(tag)?;
+    }
     report_removed_labs(&removed);
     let execution = Execution {
         args: &args.output,

@@ -52,12 +52,15 @@ pub(super) fn run(args: &RunStudyArgs, interrupt: &'static Interrupt) -> Result<
         } else {
             Store::locate(args.output.store.store.as_deref())
         };
-        let study = Study::begin(
+        let mut study = Study::begin(
             prepared,
             command_line(),
             store.as_deref(),
             &mut report_event,
         );
+        for tag in &args.output.store.tag {
+            study.archive.tag(tag)?;
+        }
         let execution = Execution {
             args: &args.output,
             out,

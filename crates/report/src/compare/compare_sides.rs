@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 use super::comparison::{
     COMPARISON_SCHEMA, ComparedMetric, Comparison, SideDescription, UnmatchedMetrics, metric_name,
 };
+use super::direction::is_decided;
 use super::format::trimmed;
+use super::regression::{Regression, check_regressions};
 use super::side::{MetricKey, Side};
 use super::verdict::verdict;
+use super::within_run::WithinRunDifference;
 
 /// The maximum number of metrics that an error names.
 const MAX_NAMED: usize = 6;
@@ -23,6 +26,8 @@ pub struct CompareOptions {
     pub metrics: Vec<String>,
     /// The fraction of the first side's mean within which both count as equal.
     pub margin: Option<f64>,
+    /// The fraction of the first side's mean by which the second may be worse; no check for a regression when `None`.
+    pub max_worsening: Option<f64>,
     /// The confidence of intervals and verdicts.
     pub confidence: f64,
 }
@@ -32,6 +37,11 @@ impl CompareOptions {
     fn selects(&self, key: &MetricKey) -> bool {
         let mut selected = self.metrics.iter();
         self.metrics.is_empty() || selected.any(|name| is_named(key, name))
+    }
+
+    /// `true` for a metric that the check for a regression decides: every one that was chosen, else the results.
+    fn checks(&self, metric: &str) -> bool {
+        !self.metrics.is_empty() || is_decided(metric)
     }
 }
 
@@ -118,8 +128,67 @@ pub fn compare_sides(
             second: metric_list(&b),
         });
     }
-    let mut cells: Vec<ComparedMetric> = a
-        .intersection(&b)
+    let both: Vec<&MetricKey> = a.intersection(&b).collect();
+    let (cells, count) = compared_metrics(&both, first, second, options);
+    let alone = |ours: &BTreeSet<MetricKey>, theirs: &BTreeSet<MetricKey>| {
+        let alone = ours
+            .difference(theirs)
+            .map(|key| metric_name(&key.case, &key.metric));
+        alone.collect::<Vec<_>>()
+    };
+    let missing: Vec<String> = a
+        .difference(&b)
+        .filter(|key| options.checks(&key.metric))
+        .map(|key| metric_name(&key.case, &key.metric))
+        .collect();
+    let compared = cells.iter().map(|cell| cell.metric.as_str());
+    let environment = first.conditions.differences(&second.conditions, compared);
+    let mut comparison = Comparison {
+        regression: options
+            .max_worsening
+            .map(|margin| Regression::over(&cells, &missing, margin)),
+        schema: COMPARISON_SCHEMA,
+        confidence: options.confidence,
+        margin: options.margin,
+        first: SideDescription::from(first),
+        second: SideDescription::from(second),
+        unmatched: UnmatchedMetrics {
+            first: alone(&a, &b),
+            second: alone(&b, &a),
+            checked: missing,
+        },
+        environment,
+        notes: Vec::new(),
+        verdict: Vec::new(),
+        cells,
+    };
+    comparison.notes = notes(&comparison, first, second, count);
+    let decided = comparison.regression.iter();
+    let decided = decided.map(|regression| regression.reason.clone());
+    comparison.verdict = decided.chain(overall(&comparison)).collect();
+    Ok(comparison)
+}
+
+impl From<&Side> for SideDescription {
+    fn from(side: &Side) -> Self {
+        Self {
+            given: side.given.clone(),
+            what: side.what.clone(),
+            ids: side.ids.clone(),
+            left_out: side.left_out.clone(),
+        }
+    }
+}
+
+/// The metrics of both sides with their verdicts, and the number of them that could be compared.
+fn compared_metrics(
+    keys: &[&MetricKey],
+    first: &Side,
+    second: &Side,
+    options: &CompareOptions,
+) -> (Vec<ComparedMetric>, usize) {
+    let mut cells: Vec<ComparedMetric> = keys
+        .iter()
         .map(|key| compared_metric(key, first, second, options))
         .collect();
     let mut found: Vec<&mut Contrast> = cells
@@ -131,36 +200,14 @@ pub fn compare_sides(
     for cell in &mut cells {
         cell.verdict = verdict(cell, options.confidence, count);
     }
-    let alone = |ours: &BTreeSet<MetricKey>, theirs: &BTreeSet<MetricKey>| {
-        let alone = ours
-            .difference(theirs)
-            .map(|key| metric_name(&key.case, &key.metric));
-        alone.collect::<Vec<_>>()
-    };
-    let description = |side: &Side| SideDescription {
-        given: side.given.clone(),
-        what: side.what.clone(),
-        ids: side.ids.clone(),
-        left_out: side.left_out.clone(),
-    };
-    let mut comparison = Comparison {
-        schema: COMPARISON_SCHEMA,
-        confidence: options.confidence,
-        margin: options.margin,
-        first: description(first),
-        second: description(second),
-        unmatched: UnmatchedMetrics {
-            first: alone(&a, &b),
-            second: alone(&b, &a),
-        },
-        environment: first.conditions.differences(&second.conditions),
-        notes: Vec::new(),
-        verdict: Vec::new(),
-        cells,
-    };
-    comparison.notes = notes(&comparison, first, second, count);
-    comparison.verdict = overall(&comparison);
-    Ok(comparison)
+    if let Some(margin) = options.max_worsening {
+        let is_checked = |cell: &ComparedMetric| options.checks(&cell.metric);
+        let checks = check_regressions(&cells, margin, options.confidence, is_checked);
+        for (cell, check) in cells.iter_mut().zip(checks) {
+            cell.regression = check;
+        }
+    }
+    (cells, count)
 }
 
 /// A metric of a case on both sides, without its verdict.
@@ -178,7 +225,23 @@ fn compared_metric(
     } else {
         Err(NotComparable::Units)
     };
+    let single = |side: &Side| {
+        side.within_runs
+            .get(key)
+            .and_then(|all| all.first().copied())
+    };
+    let (within_run, no_within_run) = if (a.len(), b.len()) == (1, 1) && unit == other {
+        let (one, another) = (single(first), single(second));
+        let found =
+            WithinRunDifference::between(one.as_ref(), another.as_ref(), options.confidence);
+        (found.ok(), found.err())
+    } else {
+        (None, None)
+    };
     ComparedMetric {
+        within_run,
+        no_within_run,
+        regression: None,
         case: key.case.clone(),
         metric: key.metric.clone(),
         unit: unit.copied(),
@@ -259,6 +322,14 @@ fn overall(comparison: &Comparison) -> Vec<String> {
         found.filter(|found| wanted(found)).count()
     };
     let compared = count(&|_| true);
+    let within_runs = cells.iter().filter(|cell| cell.within_run.is_some());
+    let within_runs = within_runs.count();
+    if compared == 0 && within_runs > 0 {
+        return vec![format!(
+            "one run a side: {within_runs} of {} metrics have intervals within the runs, which do not contain how much runs vary",
+            cells.len()
+        )];
+    }
     if compared == 0 {
         return vec![format!(
             "cannot tell: no metric of {} has enough runs on both sides",

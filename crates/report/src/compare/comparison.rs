@@ -6,7 +6,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::conditions::ConditionDifference;
+use super::regression::{MetricRegression, Regression};
 use super::side::LeftOutReason;
+use super::within_run::WithinRunDifference;
 
 /// The name and version of the document's format.
 pub const COMPARISON_SCHEMA: &str = "caudal.comparison/1";
@@ -32,6 +34,15 @@ pub struct ComparedMetric {
     /// The reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cannot: Option<NotComparable>,
+    /// The difference of single runs by the intervals within them, where these can be relied on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_run: Option<WithinRunDifference>,
+    /// The reason why single runs have no such difference.
+    #[serde(skip)]
+    pub no_within_run: Option<&'static str>,
+    /// The check for a regression.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regression: Option<MetricRegression>,
     /// The difference in a sentence.
     pub verdict: String,
 }
@@ -74,6 +85,9 @@ pub struct UnmatchedMetrics {
     pub first: Vec<String>,
     /// Those of the second side.
     pub second: Vec<String>,
+    /// Of those of the first side, the ones that are checked for a regression.
+    #[serde(skip)]
+    pub checked: Vec<String>,
 }
 
 /// The comparison of two sides: the document `caudal.comparison/1`.
@@ -86,6 +100,9 @@ pub struct Comparison {
     /// The fraction of the first side's mean within which both count as equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
+    /// The check for a regression, where one was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regression: Option<Regression>,
     /// The first side.
     pub first: SideDescription,
     /// The second side.

@@ -2,12 +2,20 @@
 
 mod compare_sides;
 mod comparison;
+mod condition_weight;
 mod conditions;
+mod direction;
 mod figure;
 mod format;
+mod junit;
+mod markdown;
+mod regression;
+mod selection;
 mod side;
+mod side_file;
 mod text;
 mod verdict;
+mod within_run;
 
 pub use compare_sides::{CompareError, CompareOptions, compare_sides};
 pub use comparison::{
@@ -15,5 +23,11 @@ pub use comparison::{
 };
 pub use conditions::{ConditionDifference, Conditions};
 pub use figure::difference_figure;
+pub use junit::comparison_as_junit;
+pub use markdown::comparison_as_markdown;
+pub use regression::{MetricRegression, Regression, RegressionEvidence, RegressionOutcome};
+pub use selection::{SidePart, side_parts};
 pub use side::{LeftOutReason, MetricKey, Side, SideError};
+pub use side_file::{SideFileError, runs_of_file};
 pub use text::comparison_lines;
+pub use within_run::{WithinRunDifference, WithinRunEstimate};

@@ -4,14 +4,19 @@ use caudal_core::quality::{PhaseReport, ProbeKind};
 use caudal_core::quantity::Unit;
 use caudal_core::run::{Repeat, RepeatDirection, Run};
 use caudal_core::summary::DirectionSummary;
-use caudal_experiment::{METRICS, Metric, Trial};
+use caudal_experiment::Trial;
 use caudal_stats::{Estimate, TimedValue};
 use caudal_store::{Filter, RunOutcome, Store, StoreError, StoredItem, StoredRun};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use super::conditions::Conditions;
+use super::direction::find_metric;
+use super::selection::{SidePart, side_parts};
+use super::side_file::{SideFileError, runs_of_file};
+use super::within_run::WithinRunEstimate;
 use crate::document::{RunDocument, UnreadableTrial};
 
 /// The key by which results of both sides are matched.
@@ -62,6 +67,21 @@ pub enum SideError {
         /// The selection as given.
         given: String,
     },
+    /// Nothing has this tag.
+    #[error("nothing is recorded as \"tag:{tag}\"")]
+    UnknownTag {
+        /// The tag that was given.
+        tag: String,
+    },
+    /// A file cannot be read, or holds no run.
+    #[error("{}: {cause}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        #[source]
+        cause: SideFileError,
+    },
 }
 
 /// One side of a comparison.
@@ -75,6 +95,8 @@ pub struct Side {
     pub ids: Vec<String>,
     /// The results.
     pub readings: BTreeMap<MetricKey, Vec<TimedValue>>,
+    /// The intervals within the runs, where runs have some, in the order of the results.
+    pub within_runs: BTreeMap<MetricKey, Vec<WithinRunEstimate>>,
     /// The units of the metrics.
     pub units: BTreeMap<String, Unit>,
     /// The conditions.
@@ -84,18 +106,33 @@ pub struct Side {
 }
 
 impl Side {
-    /// The side of a selection: ids, `last`, `tag:NAME`, or several of these with commas.
+    /// The side of a selection: ids, `last`, `last~N`, `tag:NAME`, `study:NAME`, files, or several of these with commas.
     ///
     /// # Errors
-    /// When the store cannot be read, or has none of them.
-    pub fn load(given: &str, store: &Store) -> Result<Self, SideError> {
+    /// When the store or a file cannot be read, has none of them, or there is no store for what is not a file.
+    pub fn load(given: &str, store: Option<&Store>) -> Result<Self, SideError> {
         let mut side = Self {
             given: given.to_owned(),
             ..Self::default()
         };
         let (mut runs, mut studies) = (0_usize, 0_usize);
-        for part in given.split(',').filter(|part| !part.is_empty()) {
-            for id in selected_ids(part, store)? {
+        for part in side_parts(given) {
+            if let SidePart::File(path) = &part {
+                let of_file = runs_of_file(path).map_err(|cause| SideError::File {
+                    path: path.clone(),
+                    cause,
+                })?;
+                for run in of_file {
+                    side.add_run(&run)?;
+                    side.ids.push(run.id);
+                    runs += 1;
+                }
+                continue;
+            }
+            let Some(store) = store else {
+                return Err(SideError::Empty { given: side.given });
+            };
+            for id in selected_ids(&part, store)? {
                 if side.ids.contains(&id) {
                     continue;
                 }
@@ -181,6 +218,16 @@ impl Side {
         });
     }
 
+    /// Adds the interval within a run of a metric.
+    fn add_within_run(&mut self, metric: &str, estimate: Option<WithinRunEstimate>) {
+        let key = MetricKey {
+            case: String::new(),
+            metric: metric.to_owned(),
+        };
+        let of_metric = self.within_runs.entry(key).or_default();
+        of_metric.extend(estimate);
+    }
+
     fn add_trial(&mut self, trial: &Trial) {
         if !trial.is_valid() {
             self.leave_out(LeftOutReason::Discarded);
@@ -223,6 +270,11 @@ impl Side {
                 at_s,
                 mean_s,
             );
+            let within = size.pooled.rtt_us.map(|rtt| WithinRunEstimate {
+                estimate: in_seconds(rtt.mean_estimate()),
+                is_trusted: rtt.mean_trusted,
+            });
+            self.add_within_run(&format!("rtt {bytes} B"), within);
             let loss = mean(size.pooled.loss);
             self.add(
                 "",
@@ -283,27 +335,41 @@ impl Side {
             for (name, unit, value) in one.metrics {
                 self.add("", &format!("{name}{suffix}"), Some(unit), at_s, value);
             }
+            self.add_within_run(&format!("goodput{suffix}"), one.goodput);
         }
     }
 }
 
-/// The ids of a part of a selection.
-fn selected_ids(part: &str, store: &Store) -> Result<Vec<String>, StoreError> {
-    let Some(tag) = part.strip_prefix("tag:") else {
-        return Ok(vec![store.resolve(part)?]);
+/// The ids of a part that is in the store.
+fn selected_ids(part: &SidePart, store: &Store) -> Result<Vec<String>, SideError> {
+    let newest_first = |filter: Filter| -> Result<Vec<String>, StoreError> {
+        let entries = store.list(&filter)?;
+        Ok(entries.into_iter().map(|entry| entry.id).collect())
     };
-    let tagged = store.list(&Filter {
-        tag: Some(tag.to_owned()),
-        trials: true,
-        ..Filter::default()
-    })?;
-    Ok(tagged.into_iter().map(|entry| entry.id).collect())
+    match part {
+        SidePart::Id(id) => Ok(vec![store.resolve(id)?]),
+        SidePart::Tag(tag) => {
+            let tagged = newest_first(Filter {
+                tag: Some(tag.clone()),
+                trials: true,
+                ..Filter::default()
+            })?;
+            if tagged.is_empty() {
+                return Err(SideError::UnknownTag { tag: tag.clone() });
+            }
+            Ok(tagged)
+        }
+        SidePart::Study(name) => Ok(vec![store.newest_study(name)?]),
+        SidePart::File(_) => Ok(Vec::new()),
+    }
 }
 
 /// The results of a direction: name, unit and value of each metric.
 struct DirectionResult {
     direction: &'static str,
     metrics: [(&'static str, Unit, Option<f64>); 6],
+    /// The goodput with the interval within the run.
+    goodput: Option<WithinRunEstimate>,
 }
 
 impl From<&DirectionSummary> for DirectionResult {
@@ -313,6 +379,10 @@ impl From<&DirectionSummary> for DirectionResult {
         let jitter_us = summary.delay.map(|delay| delay.jitter_rfc3550_us);
         Self {
             direction: summary.direction.name(),
+            goodput: summary.goodput_bps.map(|estimate| WithinRunEstimate {
+                estimate,
+                is_trusted: summary.goodput_trusted == Some(true),
+            }),
             metrics: [
                 ("goodput", Unit::BitPerSecond, summary.goodput_mean()),
                 ("sent", Unit::BitPerSecond, summary.sent_bps),
@@ -334,6 +404,8 @@ impl From<&RepeatDirection> for DirectionResult {
         let loss = repeat.loss.as_ref().and_then(|loss| loss.fraction);
         Self {
             direction: repeat.direction.name(),
+            // A repeat is one of several runs, whose spread decides.
+            goodput: None,
             metrics: [
                 ("goodput", Unit::BitPerSecond, mean(repeat.goodput_bps)),
                 ("sent", Unit::BitPerSecond, None),
@@ -350,10 +422,12 @@ fn mean(estimate: Option<Estimate>) -> Option<f64> {
     estimate.map(|estimate| estimate.mean)
 }
 
-/// The metric of a full name such as `tcp.goodput`.
-#[must_use]
-pub fn find_metric(name: &str) -> Option<&'static Metric> {
-    let last = name.rsplit('.').next()?;
-    let last = last.split(' ').next()?;
-    METRICS.iter().find(|metric| metric.name == last)
+/// An estimate in microseconds, in seconds.
+fn in_seconds(estimate: Estimate) -> Estimate {
+    Estimate {
+        mean: estimate.mean / 1e6,
+        low: estimate.low / 1e6,
+        high: estimate.high / 1e6,
+        ..estimate
+    }
 }

@@ -71,7 +71,7 @@ pub fn comparison_lines(comparison: &Comparison) -> Vec<String> {
     let environment = comparison.environment.iter().map(|one| {
         format!(
             "{}: A {}, B {}",
-            one.what,
+            one.name(),
             first_values(&one.first),
             first_values(&one.second)
         )

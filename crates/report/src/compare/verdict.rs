@@ -2,11 +2,11 @@
 
 use caudal_core::quantity::Unit;
 use caudal_experiment::Metric;
-use caudal_stats::{NotComparable, SideSummary};
+use caudal_stats::{MIN_TRIALS_OF_INTERVAL, NotComparable, SideSummary};
 
 use super::comparison::ComparedMetric;
+use super::direction::find_metric;
 use super::format::{trimmed, value_text};
-use super::side::find_metric;
 
 /// The comparative for a value above or below another.
 fn word(metric: &str, unit: Option<Unit>, above: bool) -> &'static str {
@@ -28,7 +28,7 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
     let show = |value: f64| value_text(cell.unit, value);
     let percent = |part: f64| format!("{} %", trimmed(part * 100.0));
     let Some(found) = &cell.result else {
-        return cannot(cell, &show);
+        return within_run(cell, &show).unwrap_or_else(|| cannot(cell, &show));
     };
     let difference = found.difference;
     let level = percent(confidence);
@@ -81,20 +81,55 @@ pub fn verdict(cell: &ComparedMetric, confidence: f64, count: usize) -> String {
     )
 }
 
+/// The difference of single runs by the intervals within them, in a sentence; `None` without these.
+fn within_run(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> Option<String> {
+    let within = cell.within_run?;
+    let level = trimmed(within.confidence * 100.0);
+    let caveat = "; one run a side: how much runs vary is unknown";
+    if within.low <= 0.0 && within.high >= 0.0 {
+        return Some(format!(
+            "cannot tell: within these two runs B is between {} {} and {} {} ({level} % interval){caveat}",
+            show(-within.low),
+            word(&cell.metric, cell.unit, false),
+            show(within.high),
+            word(&cell.metric, cell.unit, true),
+        ));
+    }
+    let ends = if within.mean > 0.0 {
+        (within.low, within.high)
+    } else {
+        (-within.high, -within.low)
+    };
+    Some(format!(
+        "within these two runs B is {} {}: {level} % interval {} to {}{caveat}",
+        show(within.mean.abs()),
+        word(&cell.metric, cell.unit, within.mean > 0.0),
+        show(ends.0),
+        show(ends.1),
+    ))
+}
+
 /// The reason why a metric has no result, in a sentence.
 fn cannot(cell: &ComparedMetric, show: &dyn Fn(f64) -> String) -> String {
     match cell.cannot {
         Some(NotComparable::TooFew { first, second }) => {
-            let mean = |side: Option<SideSummary>| {
-                side.map_or_else(|| "-".to_owned(), |side| show(side.mean.mean))
+            let side = |name: &str, side: Option<SideSummary>| match side {
+                None => format!("{name} -"),
+                Some(side) if side.n == 1 => format!("{name} {}", show(side.mean.mean)),
+                Some(side) => {
+                    let (min, max) = (show(side.min), show(side.max));
+                    format!("{name} {}, {min} to {max}", show(side.mean.mean))
+                }
             };
-            let (a, b) = (mean(cell.first), mean(cell.second));
-            let runs = match (first, second) {
-                (1, 1) => "one run each cannot be compared".to_owned(),
-                (1, more) => format!("one run of A cannot be compared with {more} of B"),
-                (more, _) => format!("{more} runs of A cannot be compared with one of B"),
-            };
-            format!("cannot tell: {runs} (A {a}, B {b}): the variation between runs is unknown")
+            let (a, b) = (side("A", cell.first), side("B", cell.second));
+            if (first, second) == (1, 1) {
+                return format!(
+                    "cannot tell: one run each cannot be compared ({a}, {b}): the variation between runs is unknown"
+                );
+            }
+            format!(
+                "cannot tell: {first} of A and {second} of B are too few runs ({a}; {b}): {MIN_TRIALS_OF_INTERVAL} a side are needed"
+            )
         }
         Some(NotComparable::NoSpread { first, second }) if first == second => {
             format!(

@@ -15,7 +15,7 @@ use crate::size_results::{SizeResult, size_results};
 use crate::timeline::quantities::{
     bytes, cwnd_bytes, datagrams, jitter_s, lost, retransmits, rtt_s,
 };
-use crate::timeline::{FlowTimeline, flows_of_run};
+use crate::timeline::{FlowTimeline, flows_of_run, totals_of_run};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::plan::{Direction, PlanKind};
 use caudal_core::prediction::PredictionCheck;
@@ -34,6 +34,7 @@ const MAX_SIZES: usize = 6;
 pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page {
     let kind = run.kind().unwrap_or(PlanKind::Tcp);
     let flows = flows_of_run(run, 0.0);
+    let totals = totals_of_run(run, 0.0);
     let sizes = size_results(run);
     let environment = run.environment.as_ref().map(environment);
     let sections = [
@@ -41,7 +42,7 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
         ("Predicted, observed", predictions(run.predictions())),
         ("Phases", phases(run)),
         ("Panels", panels(run)),
-        ("Figures", figures(kind, &flows, &sizes, series)),
+        ("Figures", figures(kind, (&flows, &totals), &sizes, series)),
         ("Connections", connections(&flows)),
         ("Round trips", round_trips(&sizes)),
         ("Environment", environment.unwrap_or_default()),
@@ -272,20 +273,20 @@ fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {
 /// The figures that suit the workload, numbered in their order.
 fn figures(
     kind: PlanKind,
-    flows: &[FlowTimeline],
+    (flows, totals): (&[FlowTimeline], &[FlowTimeline]),
     sizes: &[SizeResult],
     series: &[SampleSeries],
 ) -> Vec<Block> {
     let figures = match kind {
         PlanKind::Tcp => vec![
-            rates_figure("Goodput over time", flows, warm_up_end(flows)),
+            rates_figure("Goodput over time", flows, totals, warm_up_end(flows)),
             window_figure("Congestion window and retransmissions", flows),
             rtt_figure("Round-trip time under load", flows),
         ],
         PlanKind::Udp => {
             let what = ("smoothed jitter", AxisQuantity::Seconds, Unit::Seconds);
             vec![
-                rates_figure("Goodput over time", flows, warm_up_end(flows)),
+                rates_figure("Goodput over time", flows, totals, warm_up_end(flows)),
                 loss_figure("Loss and reordering", flows),
                 lines_figure("jitter", "Jitter (RFC 3550)", flows, what, &jitter_s),
             ]

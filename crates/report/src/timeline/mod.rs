@@ -10,4 +10,4 @@ mod sources;
 pub(crate) mod test_intervals;
 
 pub use flow_timeline::FlowTimeline;
-pub use sources::{flows_of_run, flows_of_trial};
+pub use sources::{flows_of_run, flows_of_trial, totals_of_run};

@@ -3,7 +3,7 @@
 use super::cleaning::cleaned_intervals;
 use super::combine::combined_intervals;
 use super::flow_timeline::FlowTimeline;
-use caudal_core::plan::PlanKind;
+use caudal_core::plan::{Direction, PlanKind};
 use caudal_core::run::{FlowReport, Run};
 use caudal_core::sample::Role;
 use caudal_experiment::{FlowKindFile, Trial};
@@ -47,6 +47,43 @@ fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String 
         Some(Role::Sender) => format!("{name}, as sent"),
         _ => name,
     }
+}
+
+/// The sums over the connections of a run in each direction that has several, where all of them are known.
+#[must_use]
+pub fn totals_of_run(run: &Run, offset_s: f64) -> Vec<FlowTimeline> {
+    let kind = run.kind().unwrap_or(PlanKind::Tcp);
+    let flows = run.flows();
+    let is_bidirectional = [Direction::Up, Direction::Down].iter().all(|direction| {
+        let mut directions = flows.iter().map(|flow| flow.flow.direction);
+        directions.any(|one| one == *direction)
+    });
+    let timelines = flows_of_run(run, offset_s);
+    let recorded = flows.iter().filter(|flow| flow.intervals.is_some());
+    let with_direction: Vec<(Direction, &FlowTimeline)> = recorded
+        .map(|flow| flow.flow.direction)
+        .zip(&timelines)
+        .collect();
+    let total = |direction: Direction| {
+        let connections: Vec<FlowTimeline> = with_direction
+            .iter()
+            .filter(|(one, _)| *one == direction)
+            .map(|(_, timeline)| (*timeline).clone())
+            .collect();
+        (connections.len() > 1).then(|| FlowTimeline {
+            name: if is_bidirectional {
+                format!("total {}", direction.name())
+            } else {
+                "total".to_owned()
+            },
+            kind,
+            intervals: combined_intervals(&connections),
+        })
+    };
+    [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter_map(total)
+        .collect()
 }
 
 /// The bulk flows of a trial over time, each with its connections combined. A flow that failed has no intervals.

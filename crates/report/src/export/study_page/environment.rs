@@ -27,7 +27,13 @@ pub fn environment(environment: &impl Serialize) -> Vec<Block> {
 
 /// Adds the leaves below a value, named for the keys that lead to them.
 fn flatten(value: &Value, name: &str, facts: &mut Vec<(String, String)>) {
+    // The names of the kernel's settings are what one gives to sysctl.
+    let are_settings = name == "sysctls" || name.ends_with(", sysctls");
     let under = |key: &str| {
+        if are_settings {
+            let machine = name.trim_end_matches("sysctls");
+            return format!("{machine}{key}");
+        }
         let key = key.replace('_', " ");
         if name.is_empty() {
             key
@@ -65,5 +71,26 @@ fn leaf_text(value: &Value) -> String {
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_of_the_kernel_keep_their_names() {
+        let environment = environment(&json!({
+            "client": {"load_average": 0.5, "sysctls": {"net.ipv4.tcp_rmem": "4096 131072 6291456"}},
+        }));
+        let facts = [
+            ("client, load average".to_owned(), "0.5".to_owned()),
+            (
+                "client, net.ipv4.tcp_rmem".to_owned(),
+                "4096 131072 6291456".to_owned(),
+            ),
+        ];
+        assert_eq!(environment, [Block::Facts(facts.to_vec())]);
     }
 }

@@ -20,10 +20,10 @@ pub fn study_page(material: &StudyMaterial<'_>, data: Option<&str>) -> Page {
     let figures = figures::figure_groups(material).into_iter();
     let sections = [
         ("Verdict", verdict(findings)),
+        ("Conclusions", conclusions(findings)),
         ("Predicted, published, observed", tables(findings)),
         ("Figures", figures.map(Block::Figures).collect()),
         ("Starvation", starvation(findings)),
-        ("Conclusions", conclusions(findings)),
         ("Beside the published results", agreement(findings)),
         ("Method", method(findings)),
         ("Statistics", statistics(findings, material.trials)),

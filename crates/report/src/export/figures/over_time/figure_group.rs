@@ -88,7 +88,7 @@ fn figure_of_case(
         .collect();
     let from = Some(trial.warm_up_s).filter(|from| *from > 0.0);
     let mut drawn = match figure.kind {
-        FigureKind::Rates => rates_figure(&title, &picked, from)?,
+        FigureKind::Rates => rates_figure(&title, &picked, &[], from)?,
         FigureKind::Share => share_figure(&title, &picked, from)?,
         FigureKind::Window => window_figure(&title, &picked)?,
         FigureKind::Loss => loss_figure(&title, &picked)?,

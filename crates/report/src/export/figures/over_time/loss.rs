@@ -10,7 +10,7 @@ use caudal_core::plan::PlanKind;
 use caudal_core::quantity::Unit;
 use caudal_plot::{Axis, AxisQuantity, Layer};
 
-/// Loss and reordering over time.
+/// Loss and reordering over time; `None` where no datagram was lost or out of order.
 #[must_use]
 pub fn loss_figure(title: &str, flows: &[FlowTimeline]) -> Option<CaptionedFigure> {
     let mut layers = Vec::new();
@@ -35,9 +35,10 @@ fn is_known(flow: &FlowTimeline, quantity: IntervalQuantity) -> bool {
     flow.intervals.iter().any(|one| quantity(one).is_some())
 }
 
-/// A share of a flow's datagrams over time, where it is known.
+/// A share of a flow's datagrams over time, where it is known and not zero throughout.
 fn share_layer(flow: &FlowTimeline, what: &str, share: IntervalQuantity) -> Option<Layer> {
-    is_known(flow, share).then(|| Layer::Step {
+    let mut shares = flow.intervals.iter().filter_map(share);
+    shares.any(|share| share > 0.0).then(|| Layer::Step {
         name: format!("{} {what}", flow.name),
         points: flow.steps(share),
     })
@@ -69,4 +70,34 @@ fn loss_sentence(flow: &FlowTimeline) -> Option<String> {
         ),
     };
     Some(sentence(&format!("{} {loss}{late}", flow.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use caudal_core::interval::UdpInterval;
+
+    fn flow(losses: &[i64]) -> FlowTimeline {
+        let interval = |(nth, lost): (usize, &i64)| Interval {
+            udp: Some(UdpInterval {
+                datagrams: Some(100 - lost.unsigned_abs()),
+                lost: Some(*lost),
+                reordered: Some(0),
+                ..UdpInterval::default()
+            }),
+            ..crate::timeline::test_intervals::interval(nth as f64, nth as f64 + 1.0, 125)
+        };
+        FlowTimeline {
+            name: "UDP".to_owned(),
+            kind: PlanKind::Udp,
+            intervals: losses.iter().enumerate().map(interval).collect(),
+        }
+    }
+
+    #[test]
+    fn there_is_no_figure_of_loss_where_nothing_was_lost() {
+        assert_eq!(loss_figure("", &[flow(&[0, 0, 0])]), None);
+        let drawn = loss_figure("", &[flow(&[0, 5, 0]), flow(&[0, 0, 0])]).unwrap();
+        assert_eq!(drawn.figure.layers.len(), 1, "{:?}", drawn.figure.layers);
+    }
 }
