@@ -151,7 +151,7 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
 
 /// The explanation by the start of the connection, where what is missing is no more than a few round trips at the predicted rate.
 fn time_of_start(observed: &DirectionObservation<'_>, binding: &RateBound) -> Option<String> {
-    const MAX_ROUND_TRIPS: f64 = 10.0;
+    const MAX_ROUND_TRIPS: f64 = 4.0;
     let missing_s = (1.0 - observed.goodput_bps / binding.rate.as_f64()) * observed.measured_s;
     let trips = missing_s / observed.min_rtt?.as_secs_f64();
     (trips.is_finite() && trips <= MAX_ROUND_TRIPS).then(|| {
