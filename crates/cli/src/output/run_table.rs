@@ -118,22 +118,22 @@ impl RunTable {
         else {
             return String::new();
         };
-        let shown = EstimateInUnit::new(&mean, Unit::BitPerSecond).plus_minus();
-        format!("{shown}{}", self.progress(&mean))
-    }
-
-    /// The width reached beside the goal.
-    fn progress(&self, mean: &Estimate) -> String {
-        let RunGoal::Precision(goal, _) = self.goal else {
-            return String::new();
-        };
-        let percent = |share: f64| Unit::Share.show(share);
-        match mean.relative_half_width() {
-            Some(reached) if mean.confidence > 0.0 => {
-                format!(": ± {}, the goal is ± {}", about(reached), percent(goal))
-            }
-            _ => format!(": the goal is ± {}", percent(goal)),
+        let shown = EstimateInUnit::new(&mean, Unit::BitPerSecond);
+        match self.goal {
+            RunGoal::Count(_) => shown.plus_minus(),
+            RunGoal::Precision(goal, _) => format!("{}{}", shown.mean(), progress(&mean, goal)),
         }
+    }
+}
+
+/// The width reached beside the goal, both as parts of the mean.
+fn progress(mean: &Estimate, goal: f64) -> String {
+    let goal = Unit::Share.show(goal);
+    match mean.relative_half_width() {
+        Some(reached) if mean.confidence > 0.0 => {
+            format!(" ± {} (goal ± {goal})", about(reached))
+        }
+        _ => format!(" (goal ± {goal})"),
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn the_precision_reached_stands_beside_the_goal() {
         let goal = RunGoal::Precision(0.05, 100);
-        assert!(so_far(goal, &[9e6, 9.2e6]).ends_with(": the goal is ± 5 %"));
+        assert!(so_far(goal, &[9e6, 9.2e6]).ends_with(" (goal ± 5 %)"));
         let six = [9e6, 9.2e6, 9.1e6, 9.05e6, 9.15e6, 9.1e6];
-        assert!(so_far(goal, &six).ends_with(": ± 0.82 %, the goal is ± 5 %"));
+        assert_eq!(so_far(goal, &six), "9.100 Mbit/s ± 0.82 % (goal ± 5 %)");
     }
 }

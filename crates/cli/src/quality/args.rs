@@ -38,14 +38,14 @@ pub struct QualityArgs {
     /// The congestion control of the flows at the sender, such as cubic, reno or bbr
     #[arg(short = 'C', long, value_name = "NAME", help_heading = "Test")]
     pub congestion: Option<String>,
-    /// The DSCP to send with, flows and probes, 0 to 63
+    /// The DSCP to send with, flows and probes: a name such as EF, AF41 or CS5, or 0 to 63
     #[arg(
         long,
-        value_name = "N",
+        value_name = "NAME|N",
         help_heading = "Test",
         allow_negative_numbers = true
     )]
-    pub dscp: Option<u8>,
+    pub dscp: Option<caudal_core::dscp::Dscp>,
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -59,7 +59,7 @@ fn phase(args: &QualityArgs, load: PhaseLoad, same_machine: bool) -> QualityPlan
         timeout: TIMEOUT,
         rate: Rate::Max,
         congestion: args.congestion.clone(),
-        dscp: args.dscp,
+        dscp: args.dscp.map(caudal_core::dscp::Dscp::get),
         same_machine,
     }
 }

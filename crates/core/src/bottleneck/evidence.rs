@@ -9,6 +9,13 @@ pub(super) const MIN_SHARE: f64 = 0.2;
 
 /// The share of the payload that a link can carry from which the link is full.
 pub(super) const FULL: f64 = 0.95;
+/// The share of what a link can carry above which its rate is not what limits a test: it is not the rate that was given.
+pub(super) const MAX_FULL: f64 = 1.05;
+
+/// `true` where nearly all that a link can carry arrived, and not more than that.
+pub(super) fn is_full(ceiling_share: f64) -> bool {
+    (FULL..=MAX_FULL).contains(&ceiling_share)
+}
 
 /// The evidence about one flow.
 #[derive(Debug, Clone, Copy)]

@@ -50,7 +50,10 @@ pub(super) fn limited_by_network(
     if readings.share(readings.queued) >= USUALLY {
         return link_limit(evidence, last, &outstanding);
     }
-    if let Some(lossy) = limited_by_loss(evidence, &readings, first, last) {
+    // A loopback loses nothing: what is retransmitted there was late.
+    if !evidence.is_loopback
+        && let Some(lossy) = limited_by_loss(evidence, &readings, first, last)
+    {
         return lossy;
     }
     let rtt_s = readings.mean(readings.rtt_sum_us) / 1e6;

@@ -1,6 +1,6 @@
 //! The bottleneck of a TCP connection.
 
-use super::evidence::{Evidence, FULL, MIN_SHARE, percent};
+use super::evidence::{Evidence, MIN_SHARE, is_full, percent};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::network::{limited_by_network, link_limit};
 use super::processor::out_of_cpu;
@@ -34,7 +34,7 @@ pub(super) fn find_tcp(evidence: &Evidence<'_>) -> LimitedBy {
 
 /// A link whose rate is known and that carried all it can.
 fn limited_by_full_link(evidence: &Evidence<'_>, last: &TcpSnapshot) -> Option<LimitedBy> {
-    let share = evidence.ceiling_share.filter(|share| *share >= FULL)?;
+    let share = evidence.ceiling_share.filter(|share| is_full(*share))?;
     let carried = format!("{} of what the link can carry arrived", percent(share));
     Some(link_limit(evidence, last, &carried))
 }

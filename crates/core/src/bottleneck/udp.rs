@@ -1,6 +1,6 @@
 //! The bottleneck of datagrams.
 
-use super::evidence::{Evidence, FULL, MIN_SHARE, REACHED, percent};
+use super::evidence::{Evidence, MIN_SHARE, REACHED, is_full, percent};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::processor::{out_of_cpu, thread_cpu};
 use crate::loss::LossLocation;
@@ -18,7 +18,7 @@ pub(super) fn find_udp(evidence: &Evidence<'_>) -> LimitedBy {
             ),
         );
     }
-    if let Some(share) = evidence.ceiling_share.filter(|share| *share >= FULL) {
+    if let Some(share) = evidence.ceiling_share.filter(|share| is_full(*share)) {
         return LimitedBy::because(
             Cause::LinkRate,
             Bottleneck::Network,
@@ -41,7 +41,7 @@ impl LimitedBy {
     /// The same with the rate of the link as its cause, where the network limits it and nearly all that the link can carry arrived.
     #[must_use]
     pub fn at_share_of_link(self, ceiling_share: Option<f64>) -> Self {
-        let is_full = ceiling_share.is_some_and(|share| share >= FULL);
+        let is_full = ceiling_share.is_some_and(is_full);
         let cause = match (self.limit, self.cause) {
             (Bottleneck::Network, None) if is_full => Some(Cause::LinkRate),
             (_, cause) => cause,
@@ -147,6 +147,7 @@ mod tests {
         for (share, cause) in [
             (Some(0.99), Some(Cause::LinkRate)),
             (Some(0.5), None),
+            (Some(5.6), None),
             (None, None),
         ] {
             let by = find_by_loss(&lost, 100, 5e6, 10e6).unwrap();

@@ -92,14 +92,14 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
             );
         }
         Some(Cause::LinkRate | Cause::Bufferbloat) => {
-            if let Some(start) = time_of_start(observed, binding) {
-                return start;
-            }
             if observed.bidirectional {
                 return format!(
                     "the assumption of one direction at a time failed: the other direction of this test delays its \
                      acknowledgements: {evidence}"
                 );
+            }
+            if let Some(start) = time_of_start(observed, binding) {
+                return start;
             }
             return format!(
                 "the assumption that this link is the slowest failed, or other traffic shares the path: {evidence}"
@@ -151,7 +151,7 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
 
 /// The explanation by the start of the connection, where what is missing is no more than a few round trips at the predicted rate.
 fn time_of_start(observed: &DirectionObservation<'_>, binding: &RateBound) -> Option<String> {
-    const MAX_ROUND_TRIPS: f64 = 10.0;
+    const MAX_ROUND_TRIPS: f64 = 4.0;
     let missing_s = (1.0 - observed.goodput_bps / binding.rate.as_f64()) * observed.measured_s;
     let trips = missing_s / observed.min_rtt?.as_secs_f64();
     (trips.is_finite() && trips <= MAX_ROUND_TRIPS).then(|| {

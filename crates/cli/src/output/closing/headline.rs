@@ -13,6 +13,9 @@ use caudal_core::text::printable;
 use caudal_stats::{Estimate, IntervalMethod};
 use std::fmt;
 
+/// The share of what a link can carry above which it does not have the rate that was given.
+const MAX_SHARE: f64 = 1.05;
+
 /// The result of a direction in one line: its goodput with its interval, the share of the link, and what was lost or retransmitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectionHeadline {
@@ -31,7 +34,11 @@ impl DirectionHeadline {
             (None, None) => ("no rate can be given".to_owned(), String::new()),
         };
         if let Some(share) = summary.ceiling.as_ref().and_then(|ceiling| ceiling.share) {
-            rest += &format!("; {} of the link", about_percent(share));
+            rest += &if share > MAX_SHARE {
+                "; more than a link of the given rate can carry".to_owned()
+            } else {
+                format!("; {} of the link", about_percent(share))
+            };
         }
         rest += &summary
             .tcp

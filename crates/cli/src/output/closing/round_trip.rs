@@ -1,6 +1,7 @@
 //! The round-trip time of a direction without load and under it.
 
 use crate::output::text::{bytes, time_us};
+use caudal_core::bottleneck::{Bottleneck, Cause};
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
 
@@ -28,7 +29,19 @@ pub(super) fn rtt_line(run: &Run, summary: &DirectionSummary) -> Option<String> 
     if queue_us < MIN_QUEUE_US || queue_us < MIN_QUEUE_PART * idle_us {
         return Some(times);
     }
-    let is_bloated = queue_us >= MIN_BUFFERBLOAT_US && queue_us >= idle_us;
+    let by = summary.limited_by.as_ref();
+    let cause = by.and_then(|by| by.cause);
+    // Where the network lost what there was no queue for, the time is not spent in one.
+    if by.is_some_and(|by| by.limit == Bottleneck::Network)
+        && !matches!(cause, Some(Cause::LinkRate | Cause::Bufferbloat))
+    {
+        return Some(times);
+    }
+    let is_bloated = match cause {
+        Some(Cause::Bufferbloat) => true,
+        Some(Cause::LinkRate) => false,
+        _ => queue_us >= MIN_BUFFERBLOAT_US && queue_us >= idle_us,
+    };
     let name = if is_bloated { "bufferbloat" } else { "queue" };
     let queued = summary.goodput_mean().map_or_else(String::new, |bps| {
         let count = bps / 8.0 * queue_us / 1e6;
