@@ -11,7 +11,8 @@ use super::comparison::{
 };
 use super::direction::is_decided;
 use super::format::trimmed;
-use super::regression::{Regression, check_regressions};
+use super::regression::Regression;
+use super::regression_check::check_regressions;
 use super::side::{MetricKey, Side};
 use super::verdict::verdict;
 use super::within_run::WithinRunDifference;

@@ -44,6 +44,7 @@ impl Sensitivity {
 }
 
 /// How much a condition can matter for rates, for losses and delay variation, and for round-trip times; from 0, not at all, to 9.
+#[derive(Clone, Copy)]
 struct Rule {
     /// A segment of the path to the condition.
     name: &'static str,

@@ -10,6 +10,7 @@ mod format;
 mod junit;
 mod markdown;
 mod regression;
+mod regression_check;
 mod selection;
 mod side;
 mod side_file;
