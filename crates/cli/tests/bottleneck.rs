@@ -120,7 +120,7 @@ fn main() -> ExitCode {
                 link: long.to_owned(),
                 // The server of iperf 2 reads at this rate.
                 server: "sysctl -q -w net.ipv4.tcp_rmem='4096 262144 262144'",
-                foreign_server: Some("stdbuf -oL iperf -s -b 10m"),
+                foreign_server: Some("stdbuf -oL iperf -s -p 5201 -b 10m"),
                 options: "--as iperf2 -4",
                 expect: ("receiver", Some("application")),
                 evidence: "below half of its maximum",

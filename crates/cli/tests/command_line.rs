@@ -219,7 +219,7 @@ fn a_name_the_store_does_not_have_is_answered_with_those_it_has() {
     store.report(&format!("tag {id} before")).done();
     store
         .report("list --kind bulk")
-        .failed(2, &["tcp, udp, rtt, find-rate, trial, study"]);
+        .failed(2, &["tcp, udp, rtt, quality, find-rate, trial, study"]);
     let ended = store.report("list --tag after").done();
     assert!(ended.stdout.contains("before"), "{ended:#?}");
     store

@@ -285,5 +285,5 @@ fn single() {
         .failed(1, &["no interval to draw"]);
     place
         .says("compare tag:a tag:b --metric rtt")
-        .failed(1, &["nothing in common"]);
+        .failed(2, &["neither side has the metric rtt"]);
 }

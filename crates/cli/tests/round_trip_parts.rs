@@ -76,7 +76,7 @@ fn assert_waited_at(replies: &Value, place: &str) -> Value {
 fn stopped(transport: &str, which: Stopped, place: &str) {
     let pair = Pair::up(PATH);
     let server = pair.serve();
-    let words = format!("--proto {transport} -l 64 -n 1000");
+    let words = format!("--proto {transport} -l 64 --count 1000");
     let replies = measured(&pair, &words, |client| {
         let process = match which {
             Stopped::Client => client,
@@ -97,7 +97,7 @@ fn stopped(transport: &str, which: Stopped, place: &str) {
 fn retransmitted() {
     let pair = Pair::up(PATH);
     let _server = pair.serve();
-    let replies = measured(&pair, "--proto tcp -l 64 -n 1000", |_| {
+    let replies = measured(&pair, "--proto tcp -l 64 --count 1000", |_| {
         pair.set("link loss=100% --forward");
         thread::sleep(HELD_UP);
         pair.set("link loss=0% --forward");
@@ -110,7 +110,7 @@ fn paced_by_bbr() {
     let pair = Pair::up(PACED_PATH);
     let _server = pair.serve();
     let parts = |congestion: &str| {
-        let words = format!("-C {congestion} -l 16Ki -n 80");
+        let words = format!("-C {congestion} -l 16Ki --count 80");
         let replies = measured(&pair, &words, |_| {});
         let part = |name: &str| {
             let p50 = replies["kernel"][name]["p50"].as_f64();

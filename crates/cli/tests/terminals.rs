@@ -43,6 +43,16 @@ impl StoreCopy {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// The figures of the report of a run, on one sheet.
+    fn figures(&self, id: &str) -> String {
+        let sheet = self.0.with_extension("svg");
+        let to = sheet.display().to_string();
+        self.report(&["export", id, "--svg", "-o", &to], 80);
+        let figures = std::fs::read_to_string(&sheet).unwrap();
+        std::fs::remove_file(&sheet).unwrap();
+        figures
+    }
+
     /// The name, identifier and command line of each recorded run; a run's name is its tag.
     fn scenes(&self) -> Vec<[String; 3]> {
         let list: Value = serde_json::from_str(&self.report(&["list", "--json"], 80)).unwrap();
@@ -101,6 +111,9 @@ fn the_terminals_of_the_documents_are_what_is_printed() {
     let scenes = store.scenes();
     assert!(scenes.len() >= 5, "{scenes:?}");
     for [name, id, command] in &scenes {
+        if name == "quality" {
+            hold("quality-panels.svg", &store.figures(id));
+        }
         for columns in WIDTHS {
             let mut words = vec!["replay", "--speed", "0", id];
             words.extend(command.contains(" -v").then_some("-v"));

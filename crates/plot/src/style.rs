@@ -11,7 +11,7 @@ macro_rules! light {
     () => {
         "\
 svg.caudal{color:#1b1f24;font-family:system-ui,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}\
-svg.caudal:not(:root){max-width:100%;height:auto}\
+:not(svg):not(g)>svg.caudal{max-width:100%;height:auto}\
 svg.caudal text{fill:currentColor}\
 .caudal .b{fill:#fff}\
 .caudal .t{font-weight:600}\

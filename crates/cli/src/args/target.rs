@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Peer")]
 pub struct TargetArgs {
-    /// The host that runs `caudal serve`, also as HOST:PORT or [IPv6]:PORT; without it this machine is measured over loopback
+    /// The host that runs `caudal serve`, also as HOST:PORT, an IPv6 address then in brackets; without it this machine is measured over loopback
     pub host: Option<HostArg>,
     /// The server's port, for control and data, TCP and UDP [default: 5201]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]

@@ -22,9 +22,10 @@ pub(crate) fn run_a_command() {
     place
         .says("run pair -q -- no-such-program")
         .failed(127, &["cannot run no-such-program on h1", "install it"]);
+    let plain = place.file("plain.txt", "no program\n");
     place
-        .says("run pair -q -- /etc/hostname")
-        .failed(126, &["cannot run /etc/hostname on h1", "executable"]);
+        .says(&format!("run pair -q -- {plain}"))
+        .failed(126, &["plain.txt on h1", "executable"]);
     let mut crashing = place.command("run pair -q --");
     crashing.args(["sh", "-c", "kill -SEGV $$"]);
     assert_eq!(run(&mut crashing, Duration::from_secs(30)).code, Some(139));

@@ -131,7 +131,7 @@ mod tests {
         );
         assert_eq!(
             retransmitted,
-            "2 segments were retransmitted, this host last sent of the message after 0.2040 s ± 5 ms"
+            "2 segments were retransmitted, this host last sent of the message after 204 ms ± 5 ms"
         );
     }
 }
