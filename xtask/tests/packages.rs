@@ -333,7 +333,9 @@ fn service() {
             .args(["verify", "--man=no"])
             .arg(&unit),
     );
-    assert!(output.stderr.is_empty(), "{output:?}");
+    // Units that this one refers to may have flaws of their own.
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("caudal"), "{said}");
     // Of 100; what is left is the network.
     let threshold = "--threshold=20";
     let security = ["security", "--offline=true", "--no-pager", threshold];
