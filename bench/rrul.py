@@ -6,7 +6,8 @@ directions with four flows each, marked with different DSCPs, and pings meanwhil
 
     bench/rrul.py [--seconds 10]
 
-Needs root, flent, and netperf with netserver, which Debian has in non-free only. CAUDAL names the program, else target/release/caudal.
+Needs root, flent, and netperf with netserver, built with --enable-demo. flent's figures include 5 s without load before and after, which
+its median shows most: compare the sums of the flows, and its 99th percentile with the maximum under load. CAUDAL names the program, else target/release/caudal.
 """
 
 import argparse
@@ -57,16 +58,12 @@ def quality(seconds):
 
 
 def rrul(seconds):
-    """The median of flent's ping under load, ms, and its TCP goodput down and up, Mbit/s."""
+    """flent's own summary."""
     server = subprocess.Popen(on("h2", "netserver", "-D"), stdout=subprocess.DEVNULL)
     try:
         with tempfile.TemporaryDirectory() as place:
-            out = os.path.join(place, "rrul.json")
-            command = on("h1", "flent", "rrul", "-4", "-H", SERVER, "-l", str(seconds), "-D", place, "-f", "stats", "-o", out)
+            command = on("h1", "flent", "rrul", "-4", "-H", SERVER, "-l", str(seconds), "-D", place, "-f", "summary")
             text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            if os.path.exists(out):
-                with open(out, encoding="utf-8") as file:
-                    text = file.read()
     finally:
         server.terminate()
         server.wait()
@@ -88,7 +85,7 @@ def main():
         if lacking:
             print(f"flent rrul               not run: {', '.join(lacking)} not installed")
             return 4
-        print("flent rrul, its own statistics:")
+        print("flent rrul, its own summary:")
         print(rrul(seconds))
     finally:
         subprocess.run(lab("down", LAB), check=False, stdout=subprocess.DEVNULL)
