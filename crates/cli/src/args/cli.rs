@@ -20,7 +20,8 @@ use clap::{Args, Parser, Subcommand};
                   From iperf3: `caudal serve` and `caudal tcp HOST` are its -s and -c HOST; `caudal iperf3` takes its own \
                   command lines.\n\
                   Exit codes: 0 done; 1 the test failed or was cut short; 2 bad usage; 3 peer unreachable \
-                  or refused; 4 not permitted here; 5 a study's expectation was not met.",
+                  or refused; 4 not permitted here; 5 an expectation was not met, \
+                  or a comparison is worse; 6 a comparison cannot be decided.",
     max_term_width = 100
 )]
 pub struct Cli {
