@@ -190,8 +190,8 @@ fn requests_that_are_slow_huge_or_many_keep_nobody_out() {
 
 #[test]
 fn an_address_that_is_taken_or_none_is_refused() {
-    let port = free_port();
-    let _held = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let held = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = held.local_addr().unwrap().port();
     let words = format!("serve -p 0 --prometheus {port}");
     run(&mut caudal(words.split(' ')), SOON).failed(4, &["cannot serve metrics", "--prometheus"]);
     let mut named = caudal(["serve", "-p", "0", "--prometheus", "localhost:1"]);
