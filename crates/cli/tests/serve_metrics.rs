@@ -8,7 +8,6 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::peer::RawClient;
-use support::port::free_port;
 use support::{SOON, Serve, caudal, run};
 
 /// A server with its metrics, on ports of its own.
