@@ -2,7 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod crates;
+mod csv_columns;
 mod dist;
+mod file_columns;
+mod pcap_columns;
+mod pcap_json;
 mod publish;
 mod reference;
 

@@ -187,6 +187,10 @@ impl From<RunError> for Failure {
                 ),
                 Refusal::Denied => (Exit::Peer, "add this network to its --allow"),
                 Refusal::Version => (Exit::Peer, "update the older of the two"),
+                Refusal::File => (
+                    Exit::Peer,
+                    "see what it serves (--files) and stores (--accept-files)",
+                ),
                 Refusal::Limit => (Exit::Peer, "ask for less"),
                 Refusal::Plan | Refusal::Feature => (Exit::Peer, "ask for something else"),
                 Refusal::Host => (
@@ -223,6 +227,8 @@ impl From<RunError> for Failure {
                 Exit::NotPermitted,
                 "ask for smaller buffers, or fewer flows",
             ),
+            RunError::File(_) => (Exit::NotPermitted, "see the file and the directory"),
+            RunError::LargeFile { .. } => (Exit::Peer, "ask for less"),
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {

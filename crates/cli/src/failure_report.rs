@@ -88,6 +88,7 @@ impl ResultForm {
             Command::Udp(args) => Self::of_output(&args.output),
             Command::Rtt(args) => Self::of_output(&args.output),
             Command::Quality(args) => Self::of_output(&args.output),
+            Command::File(args) => Self::of_output(&args.output),
             _ => Self::of_line(line),
         }
     }

@@ -26,5 +26,11 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::Verification => "--verify",
         Quantity::Multipath => "--mptcp",
         Quantity::ZeroCopy => "--zerocopy",
+        Quantity::Packet => "--packet",
+        Quantity::Granularity => "--granularity",
+        Quantity::FileName => "the name of the file",
+        Quantity::FirstByte => "--resume",
+        Quantity::SendFile => "--sendfile",
+        Quantity::Certificate => "the server's certificate",
     }
 }

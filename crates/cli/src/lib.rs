@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod capture;
 mod completions;
 pub mod exit;
 mod failure_report;
+pub mod file;
 mod flag;
 mod foreign_servers;
 mod invocation;
@@ -12,6 +14,7 @@ pub mod iperf3_flags;
 pub mod lab;
 mod metrics;
 pub mod output;
+pub mod pcap;
 pub mod peer;
 mod plan_failure;
 pub mod predict;
@@ -31,6 +34,7 @@ mod usage;
 use args::{Cli, Command};
 use caudal_compat::program_name::{to_text, tool_command};
 use caudal_compat::{iperf2, iperf3, nttcp};
+use caudal_engine::restore_offloads;
 use caudal_lab::restore_congestion_controls;
 use caudal_sys::signal::{Interrupt, ignore_sigpipe};
 use clap::Parser;
@@ -93,15 +97,19 @@ fn prepare() -> Result<&'static Interrupt, Failure> {
 fn run(command: &Command) -> Result<Exit, Failure> {
     let interrupt = prepare()?;
     restore_congestion_controls();
+    restore_offloads();
     match command {
         Command::Serve(args) => serve::serve(args, interrupt),
         Command::Tcp(args) => throughput::tcp(args, interrupt),
         Command::Udp(args) => throughput::udp(args, interrupt),
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Quality(args) => quality::quality(args, interrupt),
+        Command::File(args) => file::file(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),
+        Command::Pcap(args) => pcap::pcap(args, interrupt),
+        Command::OwnCapture(args) => capture::own_capture(args, interrupt),
         Command::Report(args) => report::report(args, interrupt),
         Command::Completions(args) => completions::completions(*args),
         // These have exit codes of their own.

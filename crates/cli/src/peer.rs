@@ -5,11 +5,12 @@ use crate::exit::Failure;
 use crate::token_file::read_token;
 use caudal_engine::peer::{Peer, PeerInfo, connect, connect_any};
 use caudal_engine::{
-    AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, SessionLimits, TOOL,
-    Target,
+    AddressFamily, LocalBinding, Protocol, RunError, Server, ServerOptions, SessionLimits,
+    StoreDirectory, TOOL, Target, TransferLocalOptions,
 };
 use caudal_sys::signal::Interrupt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 use std::time::Duration;
 
 /// The time the server of this process waits for its only client.
@@ -29,7 +30,7 @@ impl CommandPeer {
     /// When no server of caudal answers.
     pub fn connect(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
         if args.host.is_none() {
-            return Self::connect_own(args, interrupt);
+            return Self::connect_own(args, TransferLocalOptions::default(), interrupt);
         }
         let target = args.authenticated_target()?;
         let peer = connect(Protocol::Native, &target, TOOL, Some(interrupt))
@@ -47,7 +48,7 @@ impl CommandPeer {
         interrupt: &'static Interrupt,
     ) -> Result<Self, Failure> {
         if protocol.is_none() && args.host.is_none() {
-            return Self::connect_own(args, interrupt);
+            return Self::connect_own(args, TransferLocalOptions::default(), interrupt);
         }
         let mut target = args.authenticated_target()?;
         if let (Some(protocol), Some(_)) = (protocol, &target.token) {
@@ -79,8 +80,31 @@ impl CommandPeer {
         Ok(Self { peer, own: None })
     }
 
+    /// Connects as [`connect`](Self::connect) does, for file transfers: a server started for the occasion writes what it stores into
+    /// files without a name in the current directory.
+    ///
+    /// # Errors
+    /// When no server of caudal answers.
+    pub fn connect_for_files(
+        args: &TargetArgs,
+        interrupt: &'static Interrupt,
+    ) -> Result<Self, Failure> {
+        if args.host.is_some() {
+            return Self::connect(args, interrupt);
+        }
+        let files = TransferLocalOptions {
+            store: StoreDirectory::open(Path::new(".")).ok(),
+            ..TransferLocalOptions::default()
+        };
+        Self::connect_own(args, files, interrupt)
+    }
+
     /// Starts a server on loopback and connects to it.
-    fn connect_own(args: &TargetArgs, interrupt: &'static Interrupt) -> Result<Self, Failure> {
+    fn connect_own(
+        args: &TargetArgs,
+        transfer: TransferLocalOptions,
+        interrupt: &'static Interrupt,
+    ) -> Result<Self, Failure> {
         let is_v6 = args.ipv6 || args.bind.is_some_and(|local| local.is_ipv6());
         let loopback: IpAddr = if is_v6 {
             Ipv6Addr::LOCALHOST.into()
@@ -93,6 +117,7 @@ impl CommandPeer {
             tool: TOOL.to_owned(),
             idle_timeout: OWN_IDLE_TIMEOUT,
             limits: SessionLimits::unlimited(),
+            transfer,
             ..ServerOptions::default()
         };
         let own = Server::start(options, Default::default())?;

@@ -3,7 +3,7 @@
 use crate::args::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::store_advice::store_advice;
-use caudal_core::run::{Environment, Run};
+use caudal_core::run::{Environment, Machine, Run};
 use caudal_engine::StartedRun;
 use caudal_engine::machine::MachineMonitor;
 use caudal_store::{Recording, RecordingError, RunOutcome, SampleSeries, StoreError, StoredRun};
@@ -55,6 +55,29 @@ impl CommandRecording {
         }
     }
 
+    /// `true` when runs are recorded.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.recording.is_enabled()
+    }
+
+    /// Records runs that are parts of one that is recorded as a whole, without tags and without a line for each. A failure is one line
+    /// on standard error, and ends it.
+    pub fn record_parts(
+        &self,
+        peer: IpAddr,
+        parts: impl IntoIterator<Item = (StartedRun, Run, RunOutcome)>,
+    ) {
+        let machine = self.monitor.machine(Some(peer));
+        for (started, run, outcome) in parts {
+            let stored = stored_run(&started, &run, outcome, machine.clone());
+            if let Err(error) = self.recording.record_part(&stored) {
+                warn(&not_recorded(&error));
+                return;
+            }
+        }
+    }
+
     /// Records a run that has been shown, with `peer` the other end's address. A failure is one line on standard error.
     ///
     /// The line that shows people its id; `None` when the run is not recorded.
@@ -69,14 +92,10 @@ impl CommandRecording {
         if !self.recording.is_enabled() {
             return None;
         }
-        let started_ns = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
+        let machine = self.monitor.machine(Some(peer));
         let stored = StoredRun {
-            environment: Environment {
-                machine: Some(self.monitor.machine(Some(peer))),
-                ..run.environment.clone().unwrap_or_default()
-            },
             series: samples(),
-            ..StoredRun::new(run.clone(), started_ns, outcome)
+            ..stored_run(started, run, outcome, machine)
         };
         match self.recording.record(&stored, &self.tags) {
             Ok(true) => {}
@@ -92,6 +111,18 @@ impl CommandRecording {
         } else {
             format!("saved as {id} (caudal report show {id})")
         })
+    }
+}
+
+/// A run as the store has it, with this machine's state and load.
+fn stored_run(started: &StartedRun, run: &Run, outcome: RunOutcome, machine: Machine) -> StoredRun {
+    let started_ns = i64::try_from(started.started_ns).unwrap_or(i64::MAX);
+    StoredRun {
+        environment: Environment {
+            machine: Some(machine),
+            ..run.environment.clone().unwrap_or_default()
+        },
+        ..StoredRun::new(run.clone(), started_ns, outcome)
     }
 }
 

@@ -11,10 +11,14 @@ use caudal_compat::iperf3::transcripts;
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_engine::peer::iperf3::{Iperf3Options, LoginCheck};
 use caudal_engine::server::{AuthenticationOptions, ProtocolAccess, SessionEvent};
-use caudal_engine::{MemoryBudget, Protocol, RunError, Server, ServerOptions, SessionLimits, TOOL};
+use caudal_engine::{
+    MemoryBudget, Protocol, RunError, ServedDirectory, Server, ServerOptions, SessionLimits,
+    StoreDirectory, TOOL, TransferFileError, TransferLocalOptions,
+};
 use caudal_sys::process::raise_open_file_limit;
 use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -118,6 +122,29 @@ fn server_options(args: &ServeArgs, limits: &SessionLimits) -> Result<ServerOpti
         tool: TOOL.to_owned(),
         iperf3: iperf3_options(args)?,
         authentication: authentication_options(args)?,
+        transfer: TransferLocalOptions {
+            served: open_directory("--files", args.files.as_deref(), ServedDirectory::open)?,
+            store: open_directory(
+                "--accept-files",
+                args.accept_files.as_deref(),
+                StoreDirectory::open,
+            )?,
+            ..TransferLocalOptions::default()
+        },
+    })
+}
+
+/// Opens the directory of a flag.
+fn open_directory<T>(
+    flag: &str,
+    path: Option<&Path>,
+    open: impl FnOnce(&Path) -> Result<T, TransferFileError>,
+) -> Result<Option<T>, Failure> {
+    path.map(open).transpose().map_err(|error| {
+        Failure::usage(
+            error.to_string(),
+            format!("give {flag} a directory that this user may use"),
+        )
     })
 }
 
@@ -207,6 +234,17 @@ fn authentication_options(args: &ServeArgs) -> Result<AuthenticationOptions, Fai
             "--allow-unauthenticated is given where no client must authenticate itself",
             "leave it out, or give --token-file",
         ));
+    }
+    for (protocol, is_answered, flag) in [
+        (Protocol::Iperf2, args.wants_iperf2(), "--iperf2"),
+        (Protocol::Nttcp, args.wants_nttcp(), "--nttcp"),
+    ] {
+        if !is_answered && exempt.contains(&protocol) {
+            return Err(Failure::usage(
+                format!("--allow-unauthenticated names {protocol}, which is not answered"),
+                format!("add {flag}, or leave it out"),
+            ));
+        }
     }
     for (protocol, is_authenticated, flag) in [
         (Protocol::Native, args.token_file.is_some(), "--token-file"),

@@ -4,7 +4,9 @@ use crate::foreign_servers::StartedServer;
 use crate::output::text;
 use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
-use caudal_core::plan::{Direction, Directions, Plan, PlanRecord, TestEnd, Transport};
+use caudal_core::plan::{
+    Direction, Directions, Plan, PlanRecord, TestEnd, TransferContent, TransferPlan, Transport,
+};
 use caudal_core::sample::Counters;
 use caudal_core::text::{on_one_line, printable};
 use caudal_core::units::{BitRate, ByteCount, format_duration};
@@ -380,6 +382,9 @@ fn describe(plan: &PlanRecord) -> String {
             plan.parallel
         );
     }
+    if let Plan::Transfer(plan) = &plan {
+        return transfer_text(plan);
+    }
     let Some(bulk) = plan.bulk() else {
         return transport.to_string();
     };
@@ -393,4 +398,24 @@ fn describe(plan: &PlanRecord) -> String {
         TestEnd::Bytes(bytes) => bytes.to_string(),
     };
     format!("{transport} {directions}, {} flow(s), {end}", bulk.parallel)
+}
+
+/// A file transfer in a few words.
+fn transfer_text(plan: &TransferPlan) -> String {
+    let action = match plan.direction {
+        Direction::Up => "receive",
+        Direction::Down => "send",
+    };
+    let size = plan.content.bytes().map(|bytes| format!(" of {bytes}"));
+    let size = size.unwrap_or_default();
+    let via = plan.via.protocol();
+    match &plan.content {
+        TransferContent::Generated { .. } => {
+            format!("{action} a generated file{size} over {via}")
+        }
+        TransferContent::File(file) => {
+            let name = printable(&file.name);
+            format!("{action} the file {name}{size} over {via}")
+        }
+    }
 }

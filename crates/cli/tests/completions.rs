@@ -7,7 +7,7 @@ use std::process::Command;
 use support::run_caudal;
 
 /// The commands that must be known to every shell.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "serve",
     "tcp",
     "udp",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 9] = [
     "lab",
     "study",
     "predict",
+    "pcap",
     "report",
     "completions",
 ];

@@ -24,6 +24,9 @@ struct Bans {
 #[derive(Deserialize)]
 struct BannedCrate {
     name: String,
+    /// The crates that may use it nevertheless.
+    #[serde(default)]
+    wrappers: Vec<String>,
     reason: String,
 }
 
@@ -138,6 +141,24 @@ fn metadata() -> Value {
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
+/// The names of the crates that use the one with this identifier.
+fn users(metadata: &Value, id: &str) -> Vec<String> {
+    let uses_it = |node: &&Value| {
+        let dependencies = node["dependencies"].as_array().unwrap();
+        dependencies.iter().any(|one| one == id)
+    };
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    nodes
+        .iter()
+        .filter(uses_it)
+        .map(|node| {
+            let package = packages.iter().find(|one| one["id"] == node["id"]);
+            package.unwrap()["name"].as_str().unwrap().to_owned()
+        })
+        .collect()
+}
+
 #[test]
 fn no_crate_is_banned_and_no_version_is_left_open() {
     let (deny, metadata) = (deny(), metadata());
@@ -150,9 +171,17 @@ fn no_crate_is_banned_and_no_version_is_left_open() {
         .collect();
     for package in metadata["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
-        if used.contains(package["id"].as_str().unwrap()) {
-            let banned = deny.bans.deny.iter().find(|one| one.name == name);
-            assert!(banned.is_none(), "{name}: {}", banned.unwrap().reason);
+        let id = package["id"].as_str().unwrap();
+        let banned = deny.bans.deny.iter().find(|one| one.name == name);
+        if let Some(banned) = banned.filter(|_| used.contains(id)) {
+            let reason = &banned.reason;
+            assert!(!banned.wrappers.is_empty(), "{name}: {reason}");
+            for user in users(&metadata, id) {
+                assert!(
+                    banned.wrappers.contains(&user),
+                    "{user} uses {name}: {reason}"
+                );
+            }
         }
         let is_published = package["publish"].is_null();
         let is_own = package["source"].is_null();

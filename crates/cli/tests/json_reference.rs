@@ -87,6 +87,18 @@ fn latency_under_load_is_what_the_reference_says() {
     assert_events_documented(&arguments, &QUALITY, &events);
 }
 
+const FILE: [&str; 3] = ["always", "native", "file"];
+
+#[test]
+fn file_transfers_are_what_the_reference_says() {
+    assert_documented("file --via tcp --sizes 100K --json", &FILE);
+    let arguments = "file --via tcp,rbt --sizes 100K --repeat 10 --json";
+    assert_documented(arguments, &FILE);
+    let events = ["agreed", "started", "transferred", "finished"];
+    let arguments = arguments.replace("--json", "--json-stream");
+    assert_events_documented(&arguments, &FILE, &events);
+}
+
 #[test]
 fn a_tcp_run_is_what_the_reference_says() {
     assert_documented("tcp --time 0.3 --interval 0.1 --json", &TCP);

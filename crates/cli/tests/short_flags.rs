@@ -6,8 +6,8 @@ use clap::{Command, CommandFactory};
 use std::collections::BTreeMap;
 
 /// Commands that follow other programs' letters, or that measure nothing.
-const OTHERS: [&str; 8] = [
-    "iperf", "iperf3", "nttcp", "lab", "study", "predict", "report", "help",
+const OTHERS: [&str; 9] = [
+    "iperf", "iperf3", "nttcp", "lab", "study", "predict", "pcap", "report", "help",
 ];
 
 /// The commands that measure, and the server they measure with.

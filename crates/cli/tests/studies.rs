@@ -12,38 +12,66 @@ use support::network::missing;
 use support::place::Place;
 use support::{run, trial};
 
-/// The studies that come with the program.
-const SHIPPED: [&str; 9] = [
-    "starvation",
+/// The studies over links that leave the processors idle, the longest first: two at a time.
+const OVER_LINKS: [&str; 9] = [
     "goodput-duplex",
-    "echo-rtt",
-    "echo-capacity",
-    "iperf-options",
-    "policing",
-    "load-balancing",
-    "udp-buffers",
+    "starvation",
     "bufferbloat",
+    "echo-capacity",
+    "policing",
+    "echo-rtt",
+    "load-balancing",
+    "file-transfer-links",
+    "segmentation",
 ];
+
+/// The studies that keep the processors busy: one after another.
+const BUSY: [&str; 3] = ["iperf-options", "udp-buffers", "file-transfer"];
 
 /// The time limit of a study: busy machines repeat trials in which the emulator stalled.
 const LIMIT: Duration = Duration::from_secs(900);
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // They measure: one after another.
+    arguments.test_threads = Some(2);
+    let over_links = libtest_mimic::run(&arguments, trials(&OVER_LINKS));
     arguments.test_threads = Some(1);
-    let mut trials: Vec<Trial> = SHIPPED
-        .into_iter()
+    let mut others = trials(&BUSY);
+    others.push(trial("all_that_are_shipped_are_tested", None, all_of_them));
+    let others = libtest_mimic::run(&arguments, others);
+    if over_links.has_failed() {
+        over_links.exit_code()
+    } else {
+        others.exit_code()
+    }
+}
+
+fn trials(names: &'static [&'static str]) -> Vec<Trial> {
+    names
+        .iter()
         .map(|name| {
             let says = format!("what_{}_expects_holds", name.replace('-', "_"));
             trial(&says, missing(&[]), move || holds(name))
         })
-        .collect();
-    trials.push(trial("all_that_are_shipped_are_tested", None, all_of_them));
-    libtest_mimic::run(&arguments, trials).exit_code()
+        .collect()
 }
 
+/// The times that a study is run: a machine on which others take the processors misses expectations on rates, and discards trials. What is
+/// wrong with the program is wrong each time.
+const TIMES: u32 = 3;
+
 fn holds(name: &str) {
+    for _ in 1..TIMES {
+        let attempt = std::panic::catch_unwind(|| holds_once(name));
+        match attempt {
+            Ok(()) => return,
+            Err(_) => println!("{name} did not hold; once more"),
+        }
+    }
+    holds_once(name);
+}
+
+fn holds_once(name: &str) {
     let place = Place::of("study");
     let mut command = place.command(&format!("run {name} --quick --out report"));
     let ended = run(&mut command, LIMIT);
@@ -83,9 +111,13 @@ fn holds(name: &str) {
 fn all_of_them() {
     let place = Place::of("study");
     let ended = place.says("list");
-    let listed = |name: &&str| ended.stdout.contains(*name);
-    assert!(SHIPPED.iter().all(listed), "{ended:#?}");
+    let mut tested = OVER_LINKS.iter().chain(&BUSY);
+    assert!(tested.all(|name| ended.stdout.contains(name)), "{ended:#?}");
     let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let written = fs::read_dir(files).unwrap().count();
-    assert_eq!(written, SHIPPED.len(), "a file in studies/ is not shipped");
+    assert_eq!(
+        written,
+        OVER_LINKS.len() + BUSY.len(),
+        "a file in studies/ is not shipped"
+    );
 }

@@ -84,6 +84,26 @@ pub struct Usage {
     pub tcp_checksum_errors: Option<u64>,
 }
 
+impl Usage {
+    /// The resources used over several times; `None` where those of one are not known, and of none.
+    pub fn total<'a>(each: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
+        let add = |sum: Option<u64>, more: Option<u64>| Some(sum? + more?);
+        each.into_iter()
+            .collect::<Option<Vec<&Self>>>()?
+            .into_iter()
+            .copied()
+            .reduce(|sum, more| Self {
+                cpu_ns: sum.cpu_ns + more.cpu_ns,
+                steal_ns: add(sum.steal_ns, more.steal_ns),
+                wall_ns: sum.wall_ns + more.wall_ns,
+                qdisc_drops: add(sum.qdisc_drops, more.qdisc_drops),
+                host_receive_drops: add(sum.host_receive_drops, more.host_receive_drops),
+                udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
+                tcp_checksum_errors: add(sum.tcp_checksum_errors, more.tcp_checksum_errors),
+            })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

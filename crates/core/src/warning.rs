@@ -85,6 +85,20 @@ pub enum WarningCode {
     SizesLeftOut,
     /// Messages left later than their schedule.
     ScheduleLate,
+    /// A file transfer did not complete, or its content is not the sender's.
+    TransferFailed,
+    /// An end did something otherwise than it was asked.
+    DoneOtherwise,
+    /// Datagrams are sent at a fixed rate without congestion control.
+    NoCongestionControl,
+    /// Transfers that are compared differ in more than their protocol.
+    UnfairComparison,
+    /// The times of a transfer vary widely.
+    WideSpread,
+    /// The times of a transfer are not independent of one another.
+    CorrelatedRuns,
+    /// The times of a transfer rose or fell over the campaign.
+    Drift,
     /// The imported log breaks off.
     LogCutShort,
     /// The tool that wrote the imported log failed.
@@ -103,7 +117,7 @@ pub enum WarningCode {
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 36] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -127,6 +141,13 @@ impl WarningCode {
         Self::Fragmented,
         Self::SizesLeftOut,
         Self::ScheduleLate,
+        Self::TransferFailed,
+        Self::DoneOtherwise,
+        Self::NoCongestionControl,
+        Self::UnfairComparison,
+        Self::WideSpread,
+        Self::CorrelatedRuns,
+        Self::Drift,
         Self::LogCutShort,
         Self::ToolFailed,
         Self::KindAssumed,
@@ -162,6 +183,13 @@ impl WarningCode {
             Self::Fragmented => "fragmented",
             Self::SizesLeftOut => "sizes_left_out",
             Self::ScheduleLate => "schedule_late",
+            Self::TransferFailed => "transfer_failed",
+            Self::DoneOtherwise => "done_otherwise",
+            Self::NoCongestionControl => "no_congestion_control",
+            Self::UnfairComparison => "unfair_comparison",
+            Self::WideSpread => "wide_spread",
+            Self::CorrelatedRuns => "correlated_runs",
+            Self::Drift => "drift",
             Self::LogCutShort => "log_cut_short",
             Self::ToolFailed => "tool_failed",
             Self::KindAssumed => "kind_assumed",
@@ -220,6 +248,27 @@ impl WarningCode {
             Self::SizesLeftOut => "sizes that no datagram can have were left out",
             Self::ScheduleLate => {
                 "messages left later than their schedule by more than a tenth of its period"
+            }
+            Self::TransferFailed => {
+                "a file transfer did not complete, or its content is not the sender's: it is no result; the command ends with code 1"
+            }
+            Self::DoneOtherwise => {
+                "one end did something otherwise than it was asked, such as handing datagrams to its kernel"
+            }
+            Self::NoCongestionControl => {
+                "datagrams were sent at a fixed rate, whatever the network lost: other traffic gives way"
+            }
+            Self::UnfairComparison => {
+                "transfers that are compared differ in more than their protocol: in encryption, or in the family of their congestion control"
+            }
+            Self::WideSpread => {
+                "the times of a transfer vary by more than half their mean: the mean says little about the next one"
+            }
+            Self::CorrelatedRuns => {
+                "the times of a transfer are correlated with those before them: the interval is too narrow"
+            }
+            Self::Drift => {
+                "the times of a transfer rose or fell from the first half of the runs to the second"
             }
             Self::LogCutShort => "the imported log breaks off before the end of the test",
             Self::ToolFailed => "the tool that wrote the imported log ended with an error",
@@ -280,6 +329,19 @@ impl WarningCode {
             }
             Self::SizesLeftOut => "use TCP for larger messages",
             Self::ScheduleLate => "use a longer period, fewer clients, or a less busy machine",
+            Self::TransferFailed => "see the reason, and transfer it again",
+            Self::DoneOtherwise => "compare with runs in which it did as asked",
+            Self::NoCongestionControl => {
+                "use it on isolated links only; cubic, newreno and bbr share a link"
+            }
+            Self::UnfairComparison => "compare tcp with rbt, or tls with quic, with the same -C",
+            Self::WideSpread => {
+                "look for other load on both machines, transfer larger files, or make more runs"
+            }
+            Self::CorrelatedRuns => "make more runs on a quieter machine",
+            Self::Drift => {
+                "repeat it on a quieter machine; the ratios, paired by block, suffer less"
+            }
             Self::LogCutShort
             | Self::ToolFailed
             | Self::KindAssumed

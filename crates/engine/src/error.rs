@@ -1,8 +1,10 @@
 //! The errors of a test that could not be carried out.
 
 use crate::protocol::Protocol;
+use crate::transfer::TransferFileError;
 use caudal_core::plan::Quantity;
 use caudal_core::text::ExternalText;
+use caudal_core::units::ByteCount;
 use caudal_wire::frame::FrameError;
 use caudal_wire::message::{Refusal, ToClient};
 use std::io;
@@ -114,6 +116,17 @@ pub enum RunError {
     /// The memory for clients is used up.
     #[error(transparent)]
     Memory(#[from] crate::memory::MemoryExhausted),
+    /// A file cannot be read or stored at this end.
+    #[error(transparent)]
+    File(#[from] TransferFileError),
+    /// A content is larger than the server allows.
+    #[error("{bytes} are more than the {max} that the server allows")]
+    LargeFile {
+        /// The size of the content.
+        bytes: ByteCount,
+        /// The maximum.
+        max: ByteCount,
+    },
     /// The user ended the test before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

@@ -6,6 +6,7 @@
 
 mod address_validation;
 mod admission;
+mod capture;
 mod client_refusal;
 mod error;
 mod flow;
@@ -15,6 +16,7 @@ mod interrupt;
 pub mod machine;
 mod memory;
 mod network;
+mod offload;
 mod opening;
 mod options;
 pub mod peer;
@@ -25,11 +27,13 @@ mod session_limits;
 mod socket;
 mod stop;
 mod target;
+mod transfer;
 mod wakeup;
 mod watch;
 mod workload;
 
 pub use admission::{Admission, ClientSlot};
+pub use capture::{CapturedTraffic, TestCapture, TestCaptureError, TestCaptureRequest};
 pub use client_refusal::ClientRefusal;
 pub use error::{RunError, Unsupported};
 pub use flow::LimitReached;
@@ -37,10 +41,14 @@ pub use host::describe_host;
 pub use identity::{StartedRun, TOOL, new_run_id, this_tool};
 pub use memory::{MemoryBudget, MemoryExhausted};
 pub use network::{Network, NetworkError};
-pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions};
+pub use offload::{OffloadError, OffloadGuard, restore_offloads};
+pub use options::{EchoLocalOptions, LocalOptions, TcpLocalOptions, TransferLocalOptions};
 pub use protocol::{PORT, Protocol};
 pub use server::{Server, ServerOptions};
 pub use session_limits::SessionLimits;
 pub use target::{AddressFamily, LocalBinding, Target};
+pub use transfer::{PreparedContent, ServedDirectory, StoreDirectory, TransferFileError};
 pub use watch::StopReason;
-pub use workload::{BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome};
+pub use workload::{
+    BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome, TransferOutcome,
+};

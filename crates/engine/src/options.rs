@@ -1,5 +1,6 @@
 //! The settings of a test that concern this end alone.
 
+use crate::transfer::{PreparedContent, ServedDirectory, StoreDirectory};
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct LocalOptions {
     pub tcp: TcpLocalOptions,
     /// The settings of a round-trip test.
     pub echo: EchoLocalOptions,
+    /// The files of a file transfer.
+    pub transfer: TransferLocalOptions,
 }
 
 impl LocalOptions {
@@ -41,6 +44,19 @@ impl LocalOptions {
 pub struct TcpLocalOptions {
     /// The source of the payload instead of generated blocks; `-` for standard input.
     pub file: Option<PathBuf>,
+}
+
+/// The files of a file transfer at this end.
+#[derive(Debug, Clone, Default)]
+pub struct TransferLocalOptions {
+    /// The content that a client sends. Generated content may be left out: it is made ready in each transfer then.
+    pub content: Option<PreparedContent>,
+    /// The directory for what arrives.
+    pub store: Option<StoreDirectory>,
+    /// The name of a file that a client gets; `None` for the last component of the name it has at the server.
+    pub store_as: Option<String>,
+    /// The directory whose files a server sends.
+    pub served: Option<ServedDirectory>,
 }
 
 /// The settings of a round-trip test that concern this end alone.

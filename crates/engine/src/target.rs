@@ -45,7 +45,7 @@ impl Target {
     ///
     /// # Errors
     /// When the resolver does not find the host.
-    pub(crate) fn resolve(&self) -> Result<Vec<SocketAddr>, RunError> {
+    pub fn resolve(&self) -> Result<Vec<SocketAddr>, RunError> {
         let host = self.host.as_str();
         let bare = host
             .strip_prefix('[')

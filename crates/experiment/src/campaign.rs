@@ -113,6 +113,7 @@ impl Campaign {
             let defaults = case.flows.iter().map(|flow| match flow.kind {
                 FlowKindFile::Tcp | FlowKindFile::Udp => format!("{}.goodput", flow.name),
                 FlowKindFile::Rtt | FlowKindFile::RttUdp => format!("{}.rtt", flow.name),
+                FlowKindFile::File => format!("{}.time", flow.name),
             });
             return defaults.collect();
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use caudal_core::plan::FileProtocol;
 use caudal_core::units::{BitRate, ByteCount};
 
 use crate::file::{FlowKindFile, TestbedFile};
@@ -39,6 +40,9 @@ pub struct Case {
     pub baselines: BTreeMap<String, String>,
     /// `true` when the interfaces of the hosts are captured.
     pub capture: bool,
+    /// `true` where the offloads of the hosts' interfaces are to be on, `false` where off; as they are without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offload: Option<bool>,
 }
 
 /// A flow of a case, with the parameters filled in.
@@ -60,6 +64,15 @@ pub struct FlowSpec {
     pub length: Option<u32>,
     /// The sizes of echo messages, as `64` or `1..64Ki`.
     pub sizes: Option<String>,
+    /// The protocol of a file; `None` for every other kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<FileProtocol>,
+    /// File bytes in each datagram of RBT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<u32>,
+    /// `true` when Nagle's algorithm is on for a file over TCP or TLS.
+    #[serde(default)]
+    pub nagle: bool,
     /// The congestion control.
     pub congestion: Option<String>,
     /// The size of the socket buffers.

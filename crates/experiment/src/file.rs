@@ -52,6 +52,10 @@ pub struct ExperimentFile {
     /// Captures every interface of the hosts into a file beside the report. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<bool>,
+    /// Turns the offloads (TSO, GSO, GRO, checksums) of every interface of the hosts `on` or `off` for each trial; by default they
+    /// stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offload: Option<Scalar>,
     /// The expectations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectFile>,
@@ -160,6 +164,8 @@ pub enum FlowKindFile {
     /// Echo over UDP.
     #[serde(rename = "rtt-udp")]
     RttUdp,
+    /// The transfer of a generated file of `bytes`, verified by its digest.
+    File,
 }
 
 /// A flow.
@@ -186,9 +192,18 @@ pub struct FlowFile {
     /// The link that a `rate` in percent refers to. Default: the narrowest on the flow's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// The bytes in a datagram or a block; the sizes of echo messages, as `64` or `1..64Ki`.
+    /// The bytes in a datagram or a block; of a file over TCP or TLS the bytes of each write; the sizes of echo messages, as `64` or `1..64Ki`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Scalar>,
+    /// The protocol of a file: `tcp`, `tls`, `rbt` or `quic`. Default `tcp`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Text>,
+    /// File bytes in each datagram of RBT. Default 1400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Scalar>,
+    /// Nagle's algorithm is on for a file over TCP or TLS. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<bool>,
     /// The congestion control at the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Text>,
@@ -207,7 +222,7 @@ pub struct FlowFile {
     /// The stop, relative to the start of the trial. Default: the end of the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Scalar>,
-    /// The amount of payload in bytes after which it stops instead.
+    /// The amount of payload in bytes after which it stops instead; the size of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Scalar>,
     /// The number of messages of each size of an echo flow. Default: as many as fit the time with `every`, otherwise 1000.

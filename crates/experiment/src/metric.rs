@@ -14,6 +14,10 @@ pub enum MetricSubject {
     Traffic,
     /// An echo flow.
     Echo,
+    /// The transfer of a file.
+    File,
+    /// Any flow, captured at the host of its client.
+    Captured,
     /// A link of a lab: `links.NAME.metric`.
     Link,
     /// All flows that are load together: `total.metric`.
@@ -25,9 +29,10 @@ impl MetricSubject {
     #[must_use]
     pub const fn for_flow(kind: FlowKindFile) -> &'static [Self] {
         match kind {
-            FlowKindFile::Tcp => &[Self::Tcp, Self::Traffic],
-            FlowKindFile::Udp => &[Self::Udp, Self::Traffic],
-            FlowKindFile::Rtt | FlowKindFile::RttUdp => &[Self::Echo],
+            FlowKindFile::Tcp => &[Self::Tcp, Self::Traffic, Self::Captured],
+            FlowKindFile::Udp => &[Self::Udp, Self::Traffic, Self::Captured],
+            FlowKindFile::Rtt | FlowKindFile::RttUdp => &[Self::Echo, Self::Captured],
+            FlowKindFile::File => &[Self::File, Self::Captured],
         }
     }
 
@@ -39,6 +44,8 @@ impl MetricSubject {
             Self::Udp => "`FLOW.`, UDP",
             Self::Traffic => "`FLOW.`, TCP and UDP",
             Self::Echo => "`FLOW.`, echo",
+            Self::File => "`FLOW.`, file",
+            Self::Captured => "`FLOW.`, with `capture = true`, alone on its client's host",
             Self::Link => "`links.NAME.`, a lab's link",
             Self::Total => "`total.`, all flows that are load",
         }
@@ -265,6 +272,69 @@ pub const METRICS: &[Metric] = &[
         "messages without a reply, of those sent",
     ),
     metric(
+        "time",
+        MetricSubject::File,
+        Unit::Seconds,
+        LESS,
+        "time of the transfer, from the first packet of its handshake to the receiver's answer that every byte is written",
+    ),
+    metric(
+        "goodput",
+        MetricSubject::File,
+        Unit::BitPerSecond,
+        MORE,
+        "size of the file over the time of the transfer",
+    ),
+    metric(
+        "handshake",
+        MetricSubject::File,
+        Unit::Seconds,
+        LESS,
+        "time until the connection or session was set up",
+    ),
+    metric(
+        "verify",
+        MetricSubject::File,
+        Unit::Seconds,
+        LESS,
+        "time from the last byte written until the receiver had compared the digest",
+    ),
+    metric(
+        "retransmitted",
+        MetricSubject::File,
+        Unit::Share,
+        LESS,
+        "datagrams or segments sent again, of those sent",
+    ),
+    metric(
+        "datagrams",
+        MetricSubject::File,
+        Unit::Datagrams,
+        None,
+        "datagrams with file bytes sent, RBT and QUIC",
+    ),
+    metric(
+        "socket_drops",
+        MetricSubject::File,
+        Unit::Datagrams,
+        LESS,
+        "datagrams dropped at the receiving socket, RBT and QUIC",
+    ),
+    metric(
+        "cpu",
+        MetricSubject::File,
+        Unit::Seconds,
+        LESS,
+        "CPU time of both ends' threads that carry the data",
+    ),
+    metric(
+        "rtt_min",
+        MetricSubject::File,
+        Unit::Seconds,
+        LESS,
+        "minimum round-trip time that the sender measured",
+    ),
+    metric(
         "share",
         MetricSubject::Traffic,
         Unit::Ratio,
@@ -298,6 +368,55 @@ pub const METRICS: &[Metric] = &[
         Unit::Seconds,
         LESS,
         "time from its start until its rate stays near its mean; absent where it never does",
+    ),
+    metric(
+        "frame_usual",
+        MetricSubject::Captured,
+        Unit::Bytes,
+        None,
+        "most frequent size of a frame with payload that the client sent, as captured: TCP only",
+    ),
+    metric(
+        "frame_sent_max",
+        MetricSubject::Captured,
+        Unit::Bytes,
+        None,
+        "largest frame that the client sent, as captured",
+    ),
+    metric(
+        "frame_received_max",
+        MetricSubject::Captured,
+        Unit::Bytes,
+        None,
+        "largest frame that the client received, as captured",
+    ),
+    metric(
+        "segment",
+        MetricSubject::Captured,
+        Unit::Bytes,
+        None,
+        "payload of a full segment that the client sent: TCP only",
+    ),
+    metric(
+        "segments_per_frame",
+        MetricSubject::Captured,
+        Unit::Ratio,
+        None,
+        "segments on the wire for each frame with payload that the client sent: TCP only",
+    ),
+    metric(
+        "headers",
+        MetricSubject::Captured,
+        Unit::Share,
+        LESS,
+        "headers, check sequences, preambles and gaps of what the client sent, of its bytes on the wire: TCP only",
+    ),
+    metric(
+        "dont_fragment",
+        MetricSubject::Captured,
+        Unit::Share,
+        None,
+        "frames of both directions with Don't Fragment set",
     ),
     metric(
         "goodput",

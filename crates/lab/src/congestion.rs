@@ -1,13 +1,13 @@
 //! Permission to set the default congestion control of namespaces.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use caudal_sys::directory::create_own_directory;
 use caudal_sys::process::try_lock;
 use caudal_sys::tcp;
 use serde::{Deserialize, Serialize};
@@ -159,20 +159,6 @@ impl AllowedCongestionControls {
     }
 }
 
-/// Creates a directory that this user alone may write to, where there is none.
-fn create_own_directory(directory: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(cause),
-        _ => {}
-    }
-    let metadata = fs::symlink_metadata(directory)?;
-    let own = fs::metadata("/proc/self")?.uid();
-    if !metadata.is_dir() || metadata.uid() != own || metadata.mode() & 0o022 != 0 {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    Ok(())
-}
-
 fn names(text: &str) -> BTreeSet<&str> {
     text.split_whitespace().collect()
 }
@@ -181,6 +167,7 @@ fn names(text: &str) -> BTreeSet<&str> {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
+    use std::path::Path;
     use std::process::{Command, Stdio};
 
     const DIRECTORY_VARIABLE: &str = "CAUDAL_TEST_CONGESTION_DIRECTORY";

@@ -12,6 +12,7 @@ mod extent;
 mod figure;
 mod frame;
 mod labels;
+mod ladder;
 mod layer;
 mod layers;
 mod layout;
@@ -28,6 +29,7 @@ mod text;
 
 pub use axis::{Axis, Scale};
 pub use figure::Figure;
+pub use ladder::{LadderArrow, LadderFigure, LadderWay};
 pub use layer::{Bar, FiveNumbers, IntervalPoint, Layer};
 pub use quantity::AxisQuantity;
 pub use style::{COLOURS, STYLE_SHEET};

@@ -10,6 +10,7 @@
 pub mod csma_cd;
 pub mod echo;
 pub mod efficiency;
+pub mod file_transfer;
 pub mod half_duplex;
 pub mod link;
 pub mod loss;

@@ -12,7 +12,7 @@ pub const LIST_COLUMNS: [(&str, &str, &str); 21] = [
     (
         "kind",
         "",
-        "`tcp`, `udp`, `rtt`, `quality`, `find-rate`, `trial` or `study`",
+        "`tcp`, `udp`, `rtt`, `quality`, `file`, `find-rate`, `trial` or `study`",
     ),
     ("started", "", "the start, RFC 3339, UTC"),
     (

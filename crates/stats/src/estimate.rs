@@ -17,6 +17,10 @@ pub enum IntervalMethod {
     WelchT,
     /// Student's t for the ratio of two means, to first order (delta method).
     RatioT,
+    /// Student's t over the runs of two stages, with the standard deviation of the first, which decided on their number.
+    TwoStageT,
+    /// Student's t over the logarithms of the ratios of pairs of results.
+    PairedLogRatioT,
     /// Wilson's score interval for a proportion.
     Wilson,
     /// The minimum and the maximum of fewer than five trials, too few for an interval, at confidence zero.

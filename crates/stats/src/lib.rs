@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod histogram;
 pub mod margin;
 pub mod mean;
+pub mod paired_ratio;
 pub mod proportion;
 pub mod quantile;
 mod special;
@@ -21,6 +22,7 @@ pub mod steadiness;
 pub mod stop_rule;
 pub mod trend;
 pub mod two_sample;
+pub mod two_stage;
 pub mod warm_up;
 pub mod welford;
 
@@ -39,8 +41,10 @@ pub use estimate::{Estimate, IntervalMethod};
 pub use histogram::{HistogramBucket, LatencyHistogram};
 pub use margin::{difference_interval, exceeding_p, runs_to_exclude_limit};
 pub use mean::{
-    MIN_TRIALS_OF_INTERVAL, mean_interval, mean_of_trials, prediction_interval, runs_needed,
+    MIN_TRIALS_OF_INTERVAL, max_variation, mean_interval, mean_of_trials, prediction_interval,
+    runs_needed,
 };
+pub use paired_ratio::paired_ratio;
 pub use proportion::{exact_upper, wilson};
 pub use quantile::{
     DistributionSummary, QuantileRanks, correct_coordinated_omission, nearest_rank, quantile_ranks,
@@ -52,5 +56,6 @@ pub use trend::{MannKendall, mann_kendall};
 pub use two_sample::{
     MannWhitney, Welch, hodges_lehmann, holm, mann_whitney, ratio_interval, welch,
 };
+pub use two_stage::{two_stage_interval, two_stage_runs};
 pub use warm_up::{Mser, mser, mser5};
 pub use welford::Welford;

@@ -102,6 +102,17 @@ pub fn runs_needed(sd: f64, mean: f64, relative: f64, confidence: f64) -> Option
     })
 }
 
+/// The maximum coefficient of variation with which `runs` independent runs bring the half-width of the mean's interval to `relative` of
+/// the mean.
+///
+/// `relative · √n / t(n-1)`. `None` for fewer than two runs, and for a confidence outside 0 to 1.
+#[must_use]
+pub fn max_variation(runs: u64, relative: f64, confidence: f64) -> Option<f64> {
+    let n = runs as f64;
+    let t = two_sided_t(confidence, n - 1.0)?;
+    Some(relative * n.sqrt() / t)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,6 +214,24 @@ mod tests {
         assert_eq!(runs_needed(3.1, 94.2, 1e-9, 0.95), None);
         assert_eq!(runs_needed(f64::NAN, 94.2, 0.01, 0.95), None);
         assert_eq!(runs_needed(3.1, 94.2, 0.01, 2.0), None);
+    }
+
+    #[test]
+    fn the_runs_of_a_relative_error_grow_with_the_square_of_the_variation() {
+        let variations = [0.05, 0.10, 0.15, 0.20, 0.268, 0.30, 0.50];
+        let runs = |relative| variations.map(|sd| runs_needed(sd, 1.0, relative, 0.95).unwrap());
+        assert_eq!(runs(0.10), [4, 7, 12, 18, 31, 38, 99]);
+        assert_eq!(runs(0.05), [7, 18, 38, 64, 113, 141, 387]);
+        assert_eq!(runs_needed(0.02, 1.0, 0.01, 0.95), Some(18));
+        assert_eq!(runs_needed(0.05, 1.0, 0.01, 0.95), Some(99));
+    }
+
+    #[test]
+    fn a_number_of_runs_reaches_a_relative_error_up_to_some_variation() {
+        let percent = |runs| format!("{:.1}", 100.0 * max_variation(runs, 0.10, 0.95).unwrap());
+        assert_eq!([30, 10, 5].map(percent), ["26.8", "14.0", "8.1"]);
+        assert_eq!(max_variation(1, 0.10, 0.95), None);
+        assert_eq!(max_variation(30, 0.10, 1.0), None);
     }
 
     proptest! {

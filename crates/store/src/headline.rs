@@ -8,6 +8,7 @@ use caudal_core::plan::Direction;
 use caudal_core::quality::{ProbeKind, QualityReport};
 use caudal_core::run::{FlowReport, Run};
 use caudal_core::summary::DirectionSummary;
+use caudal_core::transfer::FileReport;
 
 /// The most important results of a run, which a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -27,10 +28,13 @@ impl From<&Run> for Headline {
     ///
     /// Directions that were measured at the same time are summed, of those that took turns neither goodput nor loss is
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
-    /// for a rate gives the rate found, a test of latency under load its last phase.
+    /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell.
     fn from(run: &Run) -> Self {
         if let Some(report) = &run.quality {
             return of_quality(report);
+        }
+        if let Some(report) = &run.file {
+            return of_transfers(report);
         }
         let directions = run.directions();
         let are_together = directions.len() < 2 || !took_turns(run);
@@ -42,6 +46,19 @@ impl From<&Run> for Headline {
             rtt_us: mean(rtts).or_else(|| smallest_size_rtt_us(run)),
             retransmits: sum(retransmits.map(|count| count as f64)),
         }
+    }
+}
+
+/// The headline of file transfers: of one cell its goodput and loss; of several there is no one goodput.
+fn of_transfers(report: &FileReport) -> Headline {
+    let [cell] = report.cells.as_slice() else {
+        return Headline::default();
+    };
+    Headline {
+        goodput_bps: cell.goodput_bps,
+        loss: cell.loss,
+        rtt_us: None,
+        retransmits: cell.retransmitted,
     }
 }
 

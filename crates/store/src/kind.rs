@@ -17,6 +17,8 @@ pub enum RunKind {
     Rtt,
     /// Latency under load.
     Quality,
+    /// File transfers.
+    File,
     /// A search for the highest rate.
     FindRate,
     /// A trial of a study.
@@ -25,11 +27,12 @@ pub enum RunKind {
 
 impl RunKind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Tcp,
         Self::Udp,
         Self::Rtt,
         Self::Quality,
+        Self::File,
         Self::FindRate,
         Self::Trial,
     ];
@@ -42,6 +45,7 @@ impl RunKind {
             Self::Udp => "udp",
             Self::Rtt => "rtt",
             Self::Quality => "quality",
+            Self::File => "file",
             Self::FindRate => "find-rate",
             Self::Trial => "trial",
         }
@@ -57,6 +61,7 @@ impl From<&Run> for RunKind {
             Some(PlanKind::Udp) => Self::Udp,
             Some(PlanKind::Rtt) => Self::Rtt,
             Some(PlanKind::Quality) => Self::Quality,
+            Some(PlanKind::File) => Self::File,
         }
     }
 }

@@ -58,11 +58,23 @@ impl Recording {
         tags.extend(tags_of_list(&named));
         tags.sort_unstable();
         tags.dedup();
+        self.record_with(run, &tags)
+    }
+
+    /// Records a part of what is recorded as another run, without tags: whoever asks for a tag gets the whole, and not its parts as well.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub fn record_part(&self, run: &StoredRun) -> Result<bool, RecordingError> {
+        self.record_with(run, &[])
+    }
+
+    fn record_with(&self, run: &StoredRun, tags: &[String]) -> Result<bool, RecordingError> {
         match self {
             Self::Disabled => Ok(false),
             Self::NoDirectory => Err(RecordingError::NoDirectory),
             Self::File(at) => {
-                Store::open(at)?.record_with_tags(run, &tags)?;
+                Store::open(at)?.record_with_tags(run, tags)?;
                 Ok(true)
             }
         }

@@ -63,6 +63,14 @@ pub enum StudyError {
         /// The kernel's error.
         cause: io::Error,
     },
+    /// The offloads of an interface cannot be set.
+    #[error("the offloads of {place} cannot be set: {why}")]
+    Offload {
+        /// The host and its interface.
+        place: String,
+        /// Why.
+        why: String,
+    },
     /// A host of the lab has no address.
     #[error("{host} has no address")]
     NoAddress {

@@ -61,16 +61,6 @@ impl PreparedExperiment {
         })
     }
 
-    /// Warnings about a study that can run.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        if self.is_captured() && !is_in_path("tcpdump") {
-            all.push("no capture: tcpdump is not installed".to_owned());
-        }
-        all
-    }
-
     /// `true` when some case is captured.
     #[must_use]
     pub fn is_captured(&self) -> bool {
@@ -156,9 +146,4 @@ fn flow_payload(
         _ => predicted.or(offered),
     };
     rate.unwrap_or(0.0) * seconds / 8.0
-}
-
-fn is_in_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }

@@ -56,7 +56,7 @@ impl Study {
         };
         // A store that cannot be written is noticed with the next trial.
         let _ = store.record_event(&stored.id, "resumed", &json!(detail));
-        let mut warnings = prepared.warnings();
+        let mut warnings = Vec::new();
         let cases = prepared.campaign.cases.iter();
         let known: BTreeSet<&String> = cases.map(|case| &case.key).collect();
         if trials.iter().any(|trial| !known.contains(&trial.case)) {

@@ -24,12 +24,15 @@ pub const SHIPPED_EXPERIMENTS: &[ShippedExperiment] = shipped! {
     "starvation"
     "goodput-duplex"
     "echo-rtt"
+    "segmentation"
     "echo-capacity"
     "iperf-options"
     "policing"
     "load-balancing"
     "udp-buffers"
     "bufferbloat"
+    "file-transfer"
+    "file-transfer-links"
 };
 
 /// The experiment called `name`.

@@ -86,10 +86,8 @@ impl Study {
         let id = new_run_id();
         let machine = MachineMonitor::start();
         let campaign = &prepared.campaign;
-        let (predictions, not_simulated) =
+        let (predictions, warnings) =
             predict_cases(&campaign.cases, &prepared.testbeds, campaign.quick);
-        let mut warnings = prepared.warnings();
-        warnings.extend(not_simulated);
         let environment = Environment {
             machine: Some(machine.machine(None)),
             ..Environment::default()

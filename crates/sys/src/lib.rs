@@ -14,6 +14,7 @@
 pub mod affinity;
 pub mod buffers;
 pub mod clock;
+pub mod directory;
 pub mod host;
 pub mod interface;
 pub mod namespace;

@@ -38,6 +38,27 @@ pub fn set_tos(socket: impl AsFd, tos: u8) -> io::Result<()> {
     SockRef::from(&socket).set_tclass_v6(tos.into())
 }
 
+/// ECN bits of an ECN-capable transport, ECT(0): RFC 3168 section 5.
+const ECT_0: u32 = 0b10;
+/// Both ECN bits.
+const ECN_BITS: u32 = 0b11;
+
+/// Marks the packets sent as those of an ECN-capable transport, ECT(0), or as those of one that is not. The code point stays.
+///
+/// For UDP; on TCP the kernel reserves the ECN bits.
+///
+/// # Errors
+/// Any error of getsockopt(2) and setsockopt(2).
+pub fn set_ecn_capable(socket: impl AsFd, on: bool) -> io::Result<()> {
+    let socket_ref = SockRef::from(&socket);
+    let tos = match raw::is_v6(&socket) {
+        true => socket_ref.tclass_v6()?,
+        false => socket_ref.tos_v4()?,
+    };
+    let ecn = if on { ECT_0 } else { 0 };
+    set_tos(&socket, ((tos & !ECN_BITS) | ecn) as u8)
+}
+
 /// `IPV6_FLOWLABEL_MGR`, include/uapi/linux/in6.h.
 const FLOW_LABEL_MANAGER: c_int = 32;
 /// `IPV6_FLOWINFO_SEND`, include/uapi/linux/in6.h.

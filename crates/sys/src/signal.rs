@@ -17,14 +17,15 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// The eventfd to which the handler writes; -1 before there is one.
 static EVENTFD: AtomicI32 = AtomicI32::new(-1);
 
-/// The requests to stop this process (`SIGINT`, `SIGTERM`): their number, and a descriptor to wait on.
+/// The requests to stop this process (`SIGINT`, `SIGTERM`, `SIGHUP`): their number, and a descriptor to wait on.
 #[derive(Debug)]
 pub struct Interrupt {
     eventfd: OwnedFd,
 }
 
 impl Interrupt {
-    /// Installs handlers that count `SIGINT` and `SIGTERM` instead of ending the process; further calls have no effect.
+    /// Installs handlers that count `SIGINT`, `SIGTERM` and `SIGHUP` instead of ending the process; further calls have no effect. A `SIGHUP`
+    /// that is ignored, as nohup(1) has it, stays ignored.
     ///
     /// System calls that are waiting are restarted, so wait on [`Interrupt::fd`] as well.
     ///
@@ -38,7 +39,8 @@ impl Interrupt {
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let installed = INSTALLED.get_or_init(|| Self { eventfd });
         EVENTFD.store(installed.eventfd.as_raw_fd(), Ordering::Release);
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        let hangup = (!is_ignored(libc::SIGHUP)?).then_some(libc::SIGHUP);
+        for signal in [libc::SIGINT, libc::SIGTERM].into_iter().chain(hangup) {
             set_action(
                 signal,
                 count_signal as extern "C" fn(c_int) as libc::sighandler_t,
@@ -103,6 +105,14 @@ extern "C" fn count_signal(_signal: c_int) {
         )
     };
     *errno = before;
+}
+
+fn is_ignored(signal: c_int) -> io::Result<bool> {
+    // SAFETY: the structure is made of integers and addresses, for which all zero bits are a value.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: `action` is live and writable, and nothing is set.
+    number(unsafe { libc::sigaction(signal, ptr::null(), &mut action) })?;
+    Ok(action.sa_sigaction == libc::SIG_IGN)
 }
 
 fn set_action(signal: c_int, handler: libc::sighandler_t) -> io::Result<()> {

@@ -7,10 +7,13 @@ use caudal_core::plan::Plan;
 use caudal_core::quality::SenderQueue;
 use caudal_core::sample::{FlowEnd, Sample};
 use caudal_core::text::ExternalText;
+use caudal_core::transfer::TransferEnd;
 use serde::{Deserialize, Serialize};
 
 /// The feature of a server that carries out tests of latency under load.
 pub const QUALITY: &str = "quality";
+/// The feature of a server that carries out file transfers.
+pub const TRANSFER: &str = "transfer";
 
 /// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +31,8 @@ pub enum Refusal {
     Limit,
     /// The plan is invalid.
     Plan,
+    /// A file cannot be read, or not be stored.
+    File,
     /// The server's kernel did not grant what the plan needs.
     Host,
     /// The peer violated the protocol.
@@ -43,13 +48,14 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Full,
         Self::Denied,
         Self::Version,
         Self::Feature,
         Self::Limit,
         Self::Plan,
+        Self::File,
         Self::Host,
         Self::Protocol,
         Self::Authentication,
@@ -67,6 +73,7 @@ impl Refusal {
             Self::Feature => "feature",
             Self::Limit => "limit",
             Self::Plan => "plan",
+            Self::File => "file",
             Self::Host => "host",
             Self::Protocol => "protocol",
             Self::Authentication => "authentication",
@@ -211,6 +218,9 @@ pub struct FinalReport {
     /// The backlog of the server's interface towards the client, in a test of latency under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_queue: Option<SenderQueue>,
+    /// The server's end of a file transfer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Box<TransferEnd>>,
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ enum OfferedKind {
     Echo,
     /// A phase of a test of latency under load.
     Quality,
+    /// A file transfer.
+    File,
 }
 
 /// A plan in the form in which a message carries it.
@@ -33,6 +35,7 @@ pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
         Some(PlanKind::Tcp | PlanKind::Udp) => OfferedKind::Traffic,
         Some(PlanKind::Rtt) => OfferedKind::Echo,
         Some(PlanKind::Quality) => OfferedKind::Quality,
+        Some(PlanKind::File) => OfferedKind::File,
         None => return Err(ser::Error::custom("a plan without a kind")),
     };
     OfferedPlan {
@@ -54,6 +57,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Plan, D::Error>
     let kind = match (offered.kind, offered.record.transport) {
         (OfferedKind::Echo, _) => PlanKind::Rtt,
         (OfferedKind::Quality, _) => PlanKind::Quality,
+        (OfferedKind::File, _) => PlanKind::File,
         (OfferedKind::Traffic, Some(Transport::Tcp)) => PlanKind::Tcp,
         (OfferedKind::Traffic, Some(Transport::Udp)) => PlanKind::Udp,
         (OfferedKind::Traffic, None) => return Err(de::Error::missing_field("transport")),

@@ -45,7 +45,9 @@ mod tests {
             .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
             .collect();
         std::fs::remove_dir_all(&directory).unwrap();
-        for subcommand in Cli::command().get_subcommands() {
+        let command = Cli::command();
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        for subcommand in shown {
             let page = format!("caudal-{}.1", subcommand.get_name());
             assert!(names.contains(&page), "{page} is among {names:?}");
         }

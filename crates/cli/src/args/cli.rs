@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
     version,
     about,
     long_about = "Measures what a network gives TCP and UDP, with the statistics that make a number \
-                  believable, and what limited it.\n\nWithout a HOST, tcp, udp and rtt measure this \
+                  believable, and what limited it.\n\nWithout a HOST, tcp, udp, rtt and file measure this \
                   machine: they start a server of their own on loopback. For a network, run \
                   `caudal serve` on the other host.",
     after_help = "Rates take decimal suffixes (k, M, G, T), as 100M, 10mbit or 1.5Gbit/s; sizes take those and binary \
@@ -48,6 +48,8 @@ pub enum Command {
     Rtt(crate::rtt::RttArgs),
     /// Latency under load: what up- and downloads add to the round-trip time, where, and what to do
     Quality(crate::quality::QualityArgs),
+    /// File transfer over TCP, reliable UDP and QUIC, verified and compared
+    File(crate::file::FileArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true)]
     Iperf(ForeignArgs),
@@ -60,6 +62,8 @@ pub enum Command {
     Study(crate::study::args::StudyArgs),
     /// Predictions from theory for a link, a window, a loss rate, a mix of flows
     Predict(crate::predict::PredictArgs),
+    /// A capture explained: flows, findings with frame numbers, sequence diagrams, graphs; two ends compared
+    Pcap(crate::pcap::PcapArgs),
     /// Recorded runs and studies: list, show, tag, replay, compare, import, export
     Report(crate::report::ReportArgs),
     /// The completions of a shell, to be read by it
@@ -67,6 +71,9 @@ pub enum Command {
     /// iperf3's own options and output, with any server or clients of iperf3 (`caudal iperf3 --help`)
     #[command(disable_help_flag = true)]
     Iperf3(ForeignArgs),
+    /// Capture an interface for a study, as caudal starts it itself
+    #[command(hide = true)]
+    OwnCapture(crate::capture::OwnCaptureArgs),
 }
 
 /// `caudal completions`

@@ -21,5 +21,5 @@ pub use start_time::{StartTime, start_time};
 pub use store::{StoreArgs, tag_name};
 pub use target::TargetArgs;
 pub use tcp::TcpArgs;
-pub use traffic::{OmitArg, RateArg, TrafficArgs};
+pub use traffic::{OmitArg, RateArg, TrafficArgs, rate};
 pub use udp::UdpArgs;

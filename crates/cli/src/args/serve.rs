@@ -13,6 +13,7 @@ const EXAMPLES_SERVE: &str = "Examples:\n  \
     caudal serve\n  \
     caudal serve --allow 192.0.2.0/24 --max-rate 1G --max-time 60s\n  \
     caudal serve --token-file tokens   only clients that have one of these tokens\n  \
+    caudal serve --files /srv/pub --accept-files /srv/incoming   files to get, and those that are sent\n  \
     caudal serve --iperf2 --no-connect-back   iperf 2 as well, but never towards a client\n  \
     caudal serve --prometheus 9521   counters at http://127.0.0.1:9521/metrics";
 
@@ -161,6 +162,12 @@ pub struct ServeArgs {
     /// Also accept logins as clients before 3.17 encrypt them
     #[arg(long, help_heading = "iperf3")]
     pub use_pkcs1_padding: bool,
+    /// Let clients get the regular files of this directory and of those below it (`caudal file --get`); no link is followed
+    #[arg(long, value_name = "DIR", help_heading = "File transfers")]
+    pub files: Option<PathBuf>,
+    /// Store the files that clients send in this directory; existing ones are replaced only where a client asks for it
+    #[arg(long, value_name = "DIR", help_heading = "File transfers")]
+    pub accept_files: Option<PathBuf>,
     /// Serve counters in OpenMetrics, as Prometheus reads them, over HTTP at this port or address and port, under /metrics; a
     /// port alone is one of 127.0.0.1
     #[arg(long, value_name = "ADDRESS")]

@@ -1,6 +1,7 @@
 //! The arguments that the throughput tests share.
 
 use super::start_time::{StartTime, start_time};
+use crate::capture::CaptureArgs;
 use caudal_core::dscp::Dscp;
 use caudal_core::units::{BitRate, ByteCount, ParseUnitError, parse_duration, parse_fraction};
 use caudal_engine::Protocol;
@@ -70,6 +71,9 @@ pub struct TrafficArgs {
     /// Repeat until the interval of the mean is within this fraction of it, as 5% (10 to 100 runs unless --repeat allows more)
     #[arg(long, value_name = "PART", value_parser = parse_fraction, allow_hyphen_values = true)]
     pub until: Option<f64>,
+    /// The capture of the test.
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 }
 
 /// The warm-up to leave out.
@@ -113,7 +117,11 @@ fn omit(text: &str) -> Result<OmitArg, String> {
         .map_err(|error| error.to_string())
 }
 
-pub(super) fn rate(text: &str) -> Result<RateArg, String> {
+/// Parses a rate; `max` and 0 are no limit.
+///
+/// # Errors
+/// The values that are accepted.
+pub fn rate(text: &str) -> Result<RateArg, String> {
     if text == "max" {
         return Ok(RateArg::Max);
     }

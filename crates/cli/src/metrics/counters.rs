@@ -96,10 +96,10 @@ impl ServerCounters {
             Some(_) => counters.ended_early += 1,
         }
         counters.test_time += Duration::try_from_secs_f64(ended.elapsed_s).unwrap_or_default();
-        counters.received_bytes += ended.received_bytes;
-        counters.sent_bytes += ended.sent_bytes;
-        counters.received_datagrams += ended.received_datagrams.unwrap_or(0);
-        counters.lost_datagrams += ended.lost_datagrams.unwrap_or(0);
+        add(&mut counters.received_bytes, Some(ended.received_bytes));
+        add(&mut counters.sent_bytes, Some(ended.sent_bytes));
+        add(&mut counters.received_datagrams, ended.received_datagrams);
+        add(&mut counters.lost_datagrams, ended.lost_datagrams);
     }
 
     /// A client has left: a test that did not end by then has failed.
@@ -112,6 +112,11 @@ impl ServerCounters {
             counters.ended_early += 1;
         }
     }
+}
+
+/// Adds to a counter what a peer reports, which may be any number.
+fn add(counter: &mut u64, reported: Option<u64>) {
+    *counter = counter.saturating_add(reported.unwrap_or(0));
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::quality;
 use super::round_trips;
 use super::search_table;
 use super::sink::Sink;
+use super::transfers;
 use caudal_core::event::{Event, View};
 use caudal_core::interval::{FlowInterval, Interval, IntervalRow};
 use caudal_core::plan::{Direction, PlanKind};
@@ -72,7 +73,9 @@ impl View for CsvRows {
                 self.header(quality::CSV_COLUMNS);
             }
             Event::Quality { interval } => self.sink.line(&quality::csv_row(interval)),
-            Event::Agreed(agreement) if agreement.plan.kind != Some(PlanKind::Rtt) => {
+            Event::Agreed(agreement)
+                if !matches!(agreement.plan.kind, Some(PlanKind::Rtt | PlanKind::File)) =>
+            {
                 self.header(&COLUMNS.join(","));
             }
             Event::Interval { repeat, flows } => {
@@ -89,6 +92,11 @@ impl View for CsvRows {
             }
             Event::Finished { run } if run.search.is_some() => {
                 self.header(search_table::CSV_COLUMNS);
+            }
+            Event::Finished { run } if run.file.is_some() => {
+                for line in run.file.iter().flat_map(|file| transfers::csv_lines(file)) {
+                    self.sink.line(&line);
+                }
             }
             Event::Finished { run } => {
                 if let Some(summary) = run.round_trips() {

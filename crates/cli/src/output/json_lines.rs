@@ -31,6 +31,7 @@ impl View for JsonLines {
                 | Event::RoundTrips(_)
                 | Event::Trial { .. }
                 | Event::Quality { .. }
+                | Event::Transferred { .. }
                 | Event::Finished { .. }
         );
         if !is_documented {

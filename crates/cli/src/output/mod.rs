@@ -1,8 +1,11 @@
 //! The output of a command: views of its events, and the places they write to.
 
+pub mod capture;
 pub mod closing;
 pub mod csv;
 mod diagnostic;
+pub mod emphasis;
+pub(crate) mod findings;
 pub mod interval_table;
 pub mod json_lines;
 pub mod progress;
@@ -14,6 +17,7 @@ pub mod sink;
 pub mod table;
 pub mod text;
 pub mod text_form;
+pub mod transfers;
 pub mod views;
 pub mod width;
 pub use diagnostic::diagnostic;

@@ -1,5 +1,6 @@
 //! The views of a command: text for people, and beside it JSON, JSON lines or CSV where asked for.
 
+use super::capture::{capture_lines, incomplete_capture_lines};
 use super::closing::{ClosingLine, closing_lines};
 use super::csv::CsvRows;
 use super::interval_table::Detail;
@@ -12,6 +13,7 @@ use super::search_table;
 use super::sink::{self, Sink, Sinks};
 use super::table::IntervalTable;
 use super::text_form::TextForm;
+use super::transfers;
 use crate::args::OutputArgs;
 use crate::exit::Failure;
 use caudal_core::event::{Event, View};
@@ -241,18 +243,29 @@ impl TextView {
 
     fn finished(&mut self, run: &Run) {
         self.end_rewriting();
-        let text = |lines: Vec<String>| lines.into_iter().map(ClosingLine::Text).collect();
-        let lines: Vec<ClosingLine> = match run.kind() {
+        let text =
+            |lines: Vec<String>| -> Vec<_> { lines.into_iter().map(ClosingLine::Text).collect() };
+        let mut lines: Vec<ClosingLine> = match run.kind() {
             _ if run.search.is_some() => text(search_table::closing_lines(run)),
             Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
             Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
+            Some(PlanKind::File) => transfers::result_lines(run, self.form),
             _ => closing_lines(run, self.form),
         };
+        lines.extend(text(if self.form.quiet {
+            incomplete_capture_lines(run)
+        } else {
+            capture_lines(run, self.form.detail)
+        }));
         for line in &lines {
             match line {
                 ClosingLine::Headline(headline) if self.sink.is_terminal() => {
                     self.sink
                         .write_with_controls(&format!("{}\n", headline.with_emphasis()));
+                }
+                ClosingLine::Emphasized(line) if self.sink.is_terminal() => {
+                    self.sink
+                        .write_with_controls(&format!("{}\n", line.with_emphasis()));
                 }
                 line => self.sink.line(&line.text()),
             }

@@ -43,8 +43,8 @@ fn report(measured: &QualityMeasured<'_>) -> QualityReport {
     let cut_short = phases.last().and_then(|phase| phase.cut_short.as_ref());
     QualityReport {
         cpu: Some(CpuReport {
-            client: total(phases.iter().map(|phase| Some(&phase.client_usage))),
-            server: total(phases.iter().map(|phase| phase.server_usage.as_ref())),
+            client: Usage::total(phases.iter().map(|phase| Some(&phase.client_usage))),
+            server: Usage::total(phases.iter().map(|phase| phase.server_usage.as_ref())),
         }),
         cut_short: cut_short
             .map(ToString::to_string)
@@ -65,22 +65,4 @@ fn flows(phases: &[PhaseRun]) -> Vec<FlowReport> {
             report
         })
         .collect()
-}
-
-/// The resources used over all phases; `None` where those of one are not known.
-fn total<'a>(phases: impl Iterator<Item = Option<&'a Usage>>) -> Option<Usage> {
-    let add = |sum: Option<u64>, more: Option<u64>| Some(sum? + more?);
-    phases
-        .collect::<Option<Vec<&Usage>>>()?
-        .into_iter()
-        .copied()
-        .reduce(|sum, more| Usage {
-            cpu_ns: sum.cpu_ns + more.cpu_ns,
-            steal_ns: add(sum.steal_ns, more.steal_ns),
-            wall_ns: sum.wall_ns + more.wall_ns,
-            qdisc_drops: add(sum.qdisc_drops, more.qdisc_drops),
-            host_receive_drops: add(sum.host_receive_drops, more.host_receive_drops),
-            udp_checksum_errors: add(sum.udp_checksum_errors, more.udp_checksum_errors),
-            tcp_checksum_errors: add(sum.tcp_checksum_errors, more.tcp_checksum_errors),
-        })
 }

@@ -4,6 +4,7 @@ use super::answer::AnswerArgs;
 use super::list;
 use super::unknown_name::{list_tagged, unknown_id};
 use crate::exit::Failure;
+use crate::output::capture::capture_lines;
 use crate::output::closing::{self, ClosingLine};
 use crate::output::interval_table::Detail;
 use crate::output::quality;
@@ -11,6 +12,7 @@ use crate::output::round_trips;
 use crate::output::search_table;
 use crate::output::text;
 use crate::output::text_form::TextForm;
+use crate::output::transfers;
 use crate::recording::short;
 use caudal_core::date::rfc3339;
 use caudal_core::host::Host;
@@ -145,6 +147,10 @@ fn result_lines(run: &Run) -> Vec<String> {
         _ if run.search.is_some() => return search_table::closing_lines(run),
         Some(PlanKind::Quality) => return quality::result_lines(run, form(Detail::Every)),
         Some(PlanKind::Rtt) => return round_trips::result_lines(run, form(Detail::Usual)),
+        Some(PlanKind::File) => {
+            let lines = transfers::result_lines(run, form(Detail::Every));
+            return lines.iter().map(ClosingLine::text).collect();
+        }
         _ => closing::result_lines(run, form(Detail::Every))
             .iter()
             .map(ClosingLine::text)
@@ -160,6 +166,7 @@ fn result_lines(run: &Run) -> Vec<String> {
         }
     }
     lines.extend(run.warnings.iter().map(text::warning));
+    lines.extend(capture_lines(run, Detail::Every));
     lines
 }
 

@@ -1,6 +1,7 @@
 //! The flags of `caudal rtt`.
 
 use crate::args::{OutputArgs, ProtocolArg, StartTime, TargetArgs, start_time};
+use crate::capture::CaptureArgs;
 use caudal_core::dscp::Dscp;
 use caudal_core::plan::MessageSizes;
 use caudal_core::units::{BitRate, ByteCount, parse_duration};
@@ -147,6 +148,9 @@ pub struct RttArgs {
     /// Write every sample to FILE as comma-separated values
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub raw: Option<PathBuf>,
+    /// The capture of the test.
+    #[command(flatten)]
+    pub capture: CaptureArgs,
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -4,6 +4,7 @@ use super::args::RttArgs;
 use super::assemble::assemble;
 use super::measured::Measured;
 use super::plan::{EchoTest, echo_test};
+use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::round_trips;
@@ -15,7 +16,7 @@ use crate::recording::{CommandRecording, run_outcome};
 use crate::throughput::check_link_rate;
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::{CutShort, Event, View};
-use caudal_core::plan::{EchoPlan, EchoSchedule, Plan};
+use caudal_core::plan::{EchoPlan, EchoSchedule, Plan, PlanRecord};
 use caudal_core::units::format_duration;
 use caudal_engine::{EchoLocalOptions, EchoOutcome, LocalOptions, RunError};
 use caudal_sys::affinity;
@@ -28,6 +29,11 @@ use std::time::Duration;
 /// When nothing could be measured.
 pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     args.target.check()?;
+    args.capture.check([
+        ("--raw", args.raw.as_deref()),
+        ("--output", args.output.output.as_deref()),
+        ("--token-file", args.target.token_file.as_deref()),
+    ])?;
     let EchoTest {
         plan,
         time,
@@ -58,10 +64,13 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     }
     let mut views = Views::open(&args.output, args.table)?;
     let mut raw = args.raw.as_deref().map(Sink::file).transpose()?;
+    let mut observation = TestObservation::prepare(&args.capture, &args.target)?;
     let mut peer = CommandPeer::connect(&args.target, interrupt)?;
     let started = started_run();
     let recording = CommandRecording::start(&args.output.store);
     views.note(&headline(&peer, &plan, time, args));
+    let record = PlanRecord::from(&Plan::Echo(plan.clone()));
+    observation.begin(&args.capture, &args.target, &peer, (&started, &record))?;
     let (echo, began_ns) = carry_out(&mut peer, &plan, &local, &mut views)?;
     let sizes = echo.record.summarise(EchoSummaryOptions {
         confidence: args.output.confidence,
@@ -79,7 +88,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         None => Exit::Done,
     };
     let outcome = run_outcome(exit, echo.cut_short.is_some());
-    let run = assemble(&Measured {
+    let mut run = assemble(&Measured {
         args,
         peer: peer.info(),
         started: &started,
@@ -89,6 +98,7 @@ pub fn rtt(args: &RttArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         seed: local.echo.seed,
         left_out: &left_out,
     });
+    let exit = observation.end(&mut run, exit);
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished {

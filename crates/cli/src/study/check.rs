@@ -33,7 +33,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
             format!("{low} to {high}")
         }
     };
-    let mut lines = vec![
+    let lines = [
         format!("{}: {}", prepared.source.name, campaign.experiment.title),
         format!("testbed:  {}", testbed_text(&prepared)),
         format!(
@@ -52,12 +52,6 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         ),
         format!("seed:     {}", campaign.seed),
     ];
-    lines.extend(
-        prepared
-            .warnings()
-            .iter()
-            .map(|warning| format!("note: {warning}")),
-    );
     let folded: Vec<String> = lines.iter().map(|line| within(line, 10)).collect();
     print(&format!("{}\n", folded.join("\n")))?;
     report_removed_labs(&prepared.check_requirements(&ThisProgram)?);

@@ -35,6 +35,11 @@ impl From<StudyError> for Failure {
             StudyError::Start { .. } => Self::new(Exit::NotPermitted, message, ""),
             StudyError::NotListening { .. } => Self::new(Exit::Failed, message, "try again"),
             StudyError::CaptureDirectory { path, cause } => Self::writing(&path, &cause),
+            StudyError::Offload { .. } => Self::new(
+                Exit::NotPermitted,
+                message,
+                "leave `offload` out of the experiment",
+            ),
             StudyError::NoAddress { .. } => Self::usage(message, "join it to a link"),
             StudyError::NoOtherHost { .. } => {
                 Self::usage(message, "name one of its hosts in --hosts")

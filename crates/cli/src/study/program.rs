@@ -1,8 +1,10 @@
 //! The commands of this program that trials start as processes of their own.
 
-use caudal_core::plan::{Direction, Transport};
+use caudal_core::plan::{Direction, FileProtocol, Transport};
 use caudal_core::units::{ByteCount, format_duration};
-use caudal_study::{BulkEnd, BulkTask, EchoTask, FlowTask, FlowTraffic, ProgramCommands};
+use caudal_study::{
+    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, ProgramCommands,
+};
 
 use crate::lab::keep::DAEMON_ARGUMENTS;
 
@@ -19,11 +21,29 @@ impl ProgramCommands for ThisProgram {
         words.map(str::to_owned).to_vec()
     }
 
+    fn capture(&self, task: &CaptureTask) -> Vec<String> {
+        let mut words = vec![
+            "own-capture".to_owned(),
+            format!("--interface={}", task.interface),
+        ];
+        words.extend(
+            task.output
+                .as_ref()
+                .map(|path| format!("--output={}", path.display())),
+        );
+        words.extend(task.offload.map(|is_on| {
+            let state = if is_on { "on" } else { "off" };
+            format!("--offload={state}")
+        }));
+        words
+    }
+
     fn flow(&self, task: &FlowTask) -> Vec<String> {
         let mut command = FlowCommand::new(task);
         match &task.traffic {
             FlowTraffic::Bulk(bulk) => command.add_bulk(bulk),
             FlowTraffic::Echo(echo) => command.add_echo(echo),
+            FlowTraffic::File(file) => command.add_file(file),
         }
         command.finish(task)
     }
@@ -36,14 +56,18 @@ impl FlowCommand {
     fn new(task: &FlowTask) -> Self {
         let (command, connections) = match &task.traffic {
             FlowTraffic::Bulk(bulk) => match bulk.transport {
-                Transport::Tcp => ("tcp", "--parallel"),
-                Transport::Udp => ("udp", "--parallel"),
+                Transport::Tcp => ("tcp", Some("--parallel")),
+                Transport::Udp => ("udp", Some("--parallel")),
             },
-            FlowTraffic::Echo(_) => ("rtt", "--parallel"),
+            FlowTraffic::Echo(_) => ("rtt", Some("--parallel")),
+            // A file has one connection.
+            FlowTraffic::File(_) => ("file", None),
         };
         let mut words = Self(vec![command.to_owned(), task.host.clone()]);
         words.add("--port", &task.port);
-        words.add(connections, &task.connections);
+        if let Some(connections) = connections {
+            words.add(connections, &task.connections);
+        }
         words.add_some("--congestion", task.congestion.as_ref());
         words.add_some("--window", task.window.map(ByteCount::get));
         words.add_some("--dscp", task.dscp);
@@ -88,6 +112,27 @@ impl FlowCommand {
         self.add_some("--every", echo.period.map(format_duration));
         self.add_some("--time", echo.time.map(format_duration));
         self.add_some("--count", echo.count);
+    }
+
+    fn add_file(&mut self, file: &FileTask) {
+        let via = match file.via {
+            FileProtocol::Tcp => "tcp",
+            FileProtocol::Tls => "tls",
+            FileProtocol::Rbt => "rbt",
+            FileProtocol::Quic => "quic",
+        };
+        self.add("--via", &via);
+        self.add("--sizes", &file.bytes.get());
+        self.add_some("--write-size", file.write_bytes);
+        self.add_some("--packet", file.packet_bytes);
+        self.add_some("--mss", file.mss);
+        self.add_some("--rate", file.rate_bps.map(|bps| format!("{bps:.0}")));
+        if file.nagle {
+            self.0.push("--nagle".to_owned());
+        }
+        if file.direction == Direction::Down {
+            self.0.push("--reverse".to_owned());
+        }
     }
 
     fn finish(mut self, task: &FlowTask) -> Vec<String> {

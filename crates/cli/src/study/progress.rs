@@ -213,6 +213,7 @@ fn shown_metrics(case: &Case) -> Vec<String> {
             FlowKindFile::Tcp => all.push(format!("{name}.goodput")),
             FlowKindFile::Udp => all.extend([format!("{name}.goodput"), format!("{name}.loss")]),
             FlowKindFile::Rtt | FlowKindFile::RttUdp => all.push(format!("{name}.rtt")),
+            FlowKindFile::File => all.push(format!("{name}.time")),
         }
     }
     all
@@ -230,10 +231,12 @@ fn unit(case: &Case, metric: &str) -> Option<Unit> {
         match (one.subject, kind) {
             (MetricSubject::Total, _) => subject == "total",
             (MetricSubject::Link, _) => subject.starts_with("links."),
-            (MetricSubject::Tcp, Some(FlowKindFile::Tcp))
+            (MetricSubject::Captured, Some(_))
+            | (MetricSubject::Tcp, Some(FlowKindFile::Tcp))
             | (MetricSubject::Udp, Some(FlowKindFile::Udp))
             | (MetricSubject::Traffic, Some(FlowKindFile::Tcp | FlowKindFile::Udp))
-            | (MetricSubject::Echo, Some(FlowKindFile::Rtt | FlowKindFile::RttUdp)) => true,
+            | (MetricSubject::Echo, Some(FlowKindFile::Rtt | FlowKindFile::RttUdp))
+            | (MetricSubject::File, Some(FlowKindFile::File)) => true,
             _ => false,
         }
     };

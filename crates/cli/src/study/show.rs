@@ -57,6 +57,7 @@ fn case_text(case: &Case, testbed: &Testbed) -> String {
             FlowKindFile::Udp => "UDP",
             FlowKindFile::Rtt => "echo over TCP",
             FlowKindFile::RttUdp => "echo over UDP",
+            FlowKindFile::File => "file",
         };
         let congestion = flow
             .congestion

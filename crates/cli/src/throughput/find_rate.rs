@@ -4,6 +4,7 @@ use super::measure::headline;
 use super::plan::Settings;
 use super::recorder::{RecordedRun, record};
 use crate::args::RateArg;
+use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::text;
@@ -32,7 +33,7 @@ pub(super) fn find_rate(
     settings: &Settings<'_>,
     limit: f64,
     rate: RateArg,
-    mut views: Views,
+    (mut observation, mut views): (TestObservation, Views),
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
     let started = started_run();
@@ -46,6 +47,13 @@ pub(super) fn find_rate(
     };
     plan.bulk.rate = Rate::Limit(max);
     views.note(&headline(peer, &Plan::Udp(plan.clone()), settings));
+    let record = PlanRecord::from(&Plan::Udp(plan.clone()));
+    observation.begin(
+        &settings.traffic.capture,
+        settings.target,
+        peer,
+        (&started, &record),
+    )?;
     views.note(&format!(
         "the highest rate with at most {} of the datagrams lost:",
         text::percent(limit)
@@ -62,7 +70,7 @@ pub(super) fn find_rate(
         peer: Some(peer.info().address.to_string().into()),
         ..PlanRecord::from(&Plan::Udp(plan))
     };
-    let run = Run {
+    let mut run = Run {
         environment: Some(peer.info().environment()),
         search: Some(SearchResult {
             loss_limit: limit,
@@ -73,6 +81,7 @@ pub(super) fn find_rate(
         warnings: warnings(outcome),
         ..Run::new(started.header.clone(), plan)
     };
+    let exit = observation.end(&mut run, exit);
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
     if let Event::Finished { run } = &finished

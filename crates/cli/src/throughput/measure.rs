@@ -4,6 +4,7 @@ use super::assemble::{RunSet, assemble, goodputs};
 use super::empty_input::empty_input;
 use super::plan::{Settings, is_endless};
 use super::recorder::record;
+use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
 use crate::invocation::started_run;
 use crate::output::run_table::RunGoal;
@@ -12,7 +13,7 @@ use crate::output::views::Views;
 use crate::peer::CommandPeer;
 use crate::recording::{CommandRecording, run_outcome};
 use caudal_core::event::{Event, View};
-use caudal_core::plan::{Directions, Omit, Plan, Rate, TestEnd, Transport};
+use caudal_core::plan::{Directions, Omit, Plan, PlanRecord, Rate, TestEnd, Transport};
 use caudal_core::units::format_duration;
 use caudal_stats::{StopDecision, StopRule};
 use caudal_sys::signal::Interrupt;
@@ -107,7 +108,7 @@ pub(super) fn measure(
     peer: &mut CommandPeer,
     mut plan: Plan,
     settings: &Settings<'_>,
-    mut views: Views,
+    (mut observation, mut views): (TestObservation, Views),
     interrupt: &'static Interrupt,
 ) -> Result<Exit, Failure> {
     if let Some(bulk) = plan.bulk_mut() {
@@ -116,6 +117,13 @@ pub(super) fn measure(
     let started = started_run();
     let recording = CommandRecording::start(&settings.output.store);
     views.note(&headline(peer, &plan, settings));
+    let record = PlanRecord::from(&plan);
+    observation.begin(
+        &settings.traffic.capture,
+        settings.target,
+        peer,
+        (&started, &record),
+    )?;
     let set = carry_out(peer, &plan, settings, &mut views, interrupt)?;
     if settings.local.quit.load(Relaxed) {
         return Err(Failure::unread());
@@ -125,9 +133,10 @@ pub(super) fn measure(
     {
         return Err(empty_input(path));
     }
-    let exit = set.exit();
+    let mut exit = set.exit();
     let outcome = run_outcome(exit, set.is_cut_short());
-    if let Some(run) = assemble(peer, settings, &started, set) {
+    if let Some(mut run) = assemble(peer, settings, &started, set) {
+        exit = observation.end(&mut run, exit);
         let finished = Event::Finished { run: Box::new(run) };
         views.event(&finished);
         if let Event::Finished { run } = &finished

@@ -1,6 +1,6 @@
 //! The plan of a bulk transfer from its flags.
 
-use crate::args::{OmitArg, OutputArgs, RateArg, TrafficArgs};
+use crate::args::{OmitArg, OutputArgs, RateArg, TargetArgs, TrafficArgs};
 use crate::exit::Failure;
 use crate::plan_failure::plan_failure;
 use caudal_core::dscp::Dscp;
@@ -19,6 +19,7 @@ const MAX_REPEAT: u32 = 10_000;
 
 /// The settings of a throughput command beyond its plan.
 pub(super) struct Settings<'a> {
+    pub(super) target: &'a TargetArgs,
     pub(super) traffic: &'a TrafficArgs,
     pub(super) output: &'a OutputArgs,
     pub(super) local: LocalOptions,

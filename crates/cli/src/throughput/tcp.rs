@@ -4,6 +4,7 @@ use super::empty_input::empty_input;
 use super::measure::measure;
 use super::plan::{Settings, bulk_plan, check, check_local, length};
 use crate::args::TcpArgs;
+use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
@@ -28,6 +29,11 @@ const UNKNOWN_SIZE: u64 = u64::MAX - 1;
 /// When nothing could be measured.
 pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     args.target.check()?;
+    args.traffic.capture.check([
+        ("--file", args.file.as_deref()),
+        ("--output", args.output.output.as_deref()),
+        ("--token-file", args.target.token_file.as_deref()),
+    ])?;
     check_local(&args.traffic)?;
     if let Some(at) = args.traffic.at {
         at.approach(interrupt)?;
@@ -57,6 +63,7 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     let plan = Plan::Tcp(plan);
     check(&plan)?;
     let settings = Settings {
+        target: &args.target,
         traffic: &args.traffic,
         output: &args.output,
         local: LocalOptions {
@@ -69,8 +76,9 @@ pub fn tcp(args: &TcpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         },
     };
     let views = Views::open(&args.output, false)?;
+    let observation = TestObservation::prepare(&args.traffic.capture, &args.target)?;
     let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
-    measure(&mut peer, plan, &settings, views, interrupt)
+    measure(&mut peer, plan, &settings, (observation, views), interrupt)
 }
 
 /// Checks that this kernel offers the congestion control, where this end sends.

@@ -4,6 +4,7 @@ use super::find_rate::{TRIAL, find_rate};
 use super::measure::measure;
 use super::plan::{Settings, bulk_plan, check, check_local, is_endless, length};
 use crate::args::UdpArgs;
+use crate::capture::TestObservation;
 use crate::exit::{Exit, Failure};
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
@@ -25,6 +26,10 @@ const IPERF2_DATAGRAM: u32 = 1470;
 /// When nothing could be measured.
 pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     args.target.check()?;
+    args.traffic.capture.check([
+        ("--output", args.output.output.as_deref()),
+        ("--token-file", args.target.token_file.as_deref()),
+    ])?;
     check_local(&args.traffic)?;
     if let (Some(at), None) = (args.traffic.at, args.find_rate) {
         at.approach(interrupt)?;
@@ -43,6 +48,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
     };
     check(&Plan::Udp(plan.clone()))?;
     let settings = Settings {
+        target: &args.target,
         traffic: &args.traffic,
         output: &args.output,
         local: LocalOptions {
@@ -52,12 +58,19 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         },
     };
     let views = Views::open(&args.output, false)?;
+    let observation = TestObservation::prepare(&args.traffic.capture, &args.target)?;
     let mut peer = CommandPeer::connect_as(&args.target, args.traffic.protocol, interrupt)?;
     if asked.is_none() {
         plan.bulk.length = datagram_length(peer.info(), args.traffic.protocol);
     }
     let Some(limit) = args.find_rate else {
-        return measure(&mut peer, Plan::Udp(plan), &settings, views, interrupt);
+        return measure(
+            &mut peer,
+            Plan::Udp(plan),
+            &settings,
+            (observation, views),
+            interrupt,
+        );
     };
     if args.traffic.time.is_none() {
         plan.bulk.end = TestEnd::Time(TRIAL);
@@ -68,7 +81,7 @@ pub fn udp(args: &UdpArgs, interrupt: &'static Interrupt) -> Result<Exit, Failur
         &settings,
         limit,
         args.rate(),
-        views,
+        (observation, views),
         interrupt,
     )
 }

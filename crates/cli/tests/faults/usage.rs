@@ -41,6 +41,10 @@ fn numbers_beyond_their_ranges_are_bad_usage_before_anybody_is_bothered() {
         "serve --idle-timeout 0s",
         "serve --allow 192.0.2.0/33",
         "serve --max-rate x",
+        "serve --files /no/such/directory",
+        "serve --files /etc/passwd",
+        "serve --accept-files /no/such/directory",
+        "serve --accept-files /etc/passwd",
         "",
     ];
     for words in cases {

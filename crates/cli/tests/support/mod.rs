@@ -139,6 +139,11 @@ impl Running {
         self.stdout.lock().unwrap().clone()
     }
 
+    /// What was written on standard error so far.
+    pub fn complained(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

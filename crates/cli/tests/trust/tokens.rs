@@ -197,6 +197,10 @@ fn a_file_of_tokens_that_everybody_may_read_is_not_used() {
             "serve -p 0 --allow-unauthenticated nttcp".to_owned(),
             "no client must",
         ),
+        (
+            format!("serve -p 0 --token-file {good} --allow-unauthenticated nttcp"),
+            "which is not answered",
+        ),
     ] {
         let ended = Running::start(&mut caudal(words.split_whitespace())).wait(SOON);
         assert!(!ended.stderr.contains(TOKEN) && !ended.stderr.contains("secret-1"));

@@ -16,10 +16,12 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 mod time_shares;
+mod transfer;
 mod udp;
 
 pub use evidence::{Evidence, REACHED};
 pub use find::find;
 pub use limit::{Bottleneck, Cause, LimitedBy};
 pub use processor::CPU_BOUND;
+pub use transfer::find_of_transfer;
 pub use udp::find_by_loss;

@@ -12,6 +12,7 @@ use crate::run::Run;
 use crate::sample::{Counters, FlowEnd, Sample};
 use crate::search::SearchTrial;
 use crate::text::ExternalText;
+use crate::transfer::{TransferProgress, TransferRecord};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -57,6 +58,13 @@ pub enum Event {
     },
     /// The round trips of an interval of a round-trip test of one size.
     RoundTrips(RoundTripInterval),
+    /// The progress of a file transfer.
+    Transfer(TransferProgress),
+    /// A file transfer is over.
+    Transferred {
+        /// The transfer.
+        transfer: Box<TransferRecord>,
+    },
     /// A trial of a search for the highest rate is complete.
     Trial {
         /// The trial.

@@ -1,38 +1,21 @@
 //! The check of a plan that a server accepted against the plan that was offered.
 
+use super::acceptance_error::{AcceptanceError, check_duration, check_rate, same};
 use super::bulk::BulkPlan;
 use super::echo::EchoPlan;
 use super::error::Quantity;
 use super::plan::Plan;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
-use super::terms::{Omit, Rate, TestEnd};
+use super::terms::{Omit, TestEnd};
+use super::transfer_acceptance::check_transfer;
 use super::udp::UdpPlan;
-use crate::units::format_duration;
-use std::time::Duration;
-
-/// A change to an offered plan that a server may not make.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AcceptanceError {
-    /// A quantity that may only become smaller is larger than offered.
-    #[error("{quantity} was offered as {offered}, and it accepted {accepted}")]
-    Larger {
-        /// The quantity.
-        quantity: Quantity,
-        /// The value offered.
-        offered: String,
-        /// The value accepted.
-        accepted: String,
-    },
-    /// Something that stays as it was offered is different.
-    #[error("it accepted another {0} than was offered")]
-    Different(&'static str),
-}
 
 /// Checks a plan that a server accepted against the plan that was offered.
 ///
 /// A server may lower the rate, the duration and the number of bytes, and leave out a warm-up for which its time is too short.
-/// How the server's own sender paces is left to it. Everything else stays as it was offered.
+/// How the server's own sender paces is left to it. Of a file transfer it fills in what only it knows. Everything else stays as it
+/// was offered.
 ///
 /// # Errors
 /// Names the first change that it may not make.
@@ -42,6 +25,7 @@ pub fn check_accepted(offered: &Plan, accepted: &Plan) -> Result<(), AcceptanceE
         (Plan::Udp(offered), Plan::Udp(accepted)) => check_udp(offered, accepted),
         (Plan::Echo(offered), Plan::Echo(accepted)) => check_echo(offered, accepted),
         (Plan::Quality(offered), Plan::Quality(accepted)) => check_quality(offered, accepted),
+        (Plan::Transfer(offered), Plan::Transfer(accepted)) => check_transfer(offered, accepted),
         _ => Err(AcceptanceError::Different("kind of test")),
     }
 }
@@ -163,37 +147,6 @@ fn check_end(offered: (TestEnd, Omit), accepted: (TestEnd, Omit)) -> Result<(), 
     }
 }
 
-fn check_duration(offered: Duration, accepted: Duration) -> Result<(), AcceptanceError> {
-    if accepted <= offered {
-        return Ok(());
-    }
-    Err(AcceptanceError::Larger {
-        quantity: Quantity::Duration,
-        offered: format_duration(offered),
-        accepted: format_duration(accepted),
-    })
-}
-
-fn check_rate(offered: Rate, accepted: Rate) -> Result<(), AcceptanceError> {
-    let is_larger = match (offered, accepted) {
-        (Rate::Max, _) => false,
-        (Rate::Limit(_), Rate::Max) => true,
-        (Rate::Limit(offered), Rate::Limit(accepted)) => accepted > offered,
-    };
-    if !is_larger {
-        return Ok(());
-    }
-    let text = |rate: Rate| match rate {
-        Rate::Max => "no limit".to_owned(),
-        Rate::Limit(rate) => rate.to_string(),
-    };
-    Err(AcceptanceError::Larger {
-        quantity: Quantity::Rate,
-        offered: text(offered),
-        accepted: text(accepted),
-    })
-}
-
 fn check_echo(offered: &EchoPlan, accepted: &EchoPlan) -> Result<(), AcceptanceError> {
     let EchoPlan {
         transport,
@@ -219,23 +172,12 @@ fn check_echo(offered: &EchoPlan, accepted: &EchoPlan) -> Result<(), AcceptanceE
     same("window", &offered.window, window)
 }
 
-fn same<T: PartialEq>(
-    what: &'static str,
-    offered: &T,
-    accepted: &T,
-) -> Result<(), AcceptanceError> {
-    if offered == accepted {
-        Ok(())
-    } else {
-        Err(AcceptanceError::Different(what))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Directions, EchoSchedule, Pacing, Transport};
+    use super::super::{Directions, EchoSchedule, Pacing, Rate, Transport};
     use super::*;
     use crate::units::{BitRate, ByteCount};
+    use std::time::Duration;
 
     fn bulk() -> BulkPlan {
         BulkPlan {

@@ -92,7 +92,7 @@ impl BulkPlan {
             &1,
             &(MAX_FLOWS / directions),
         )?;
-        self.check_interval()?;
+        check_interval(self.interval)?;
         if let TestEnd::Time(time) = self.end {
             self.check_time(time)?;
         }
@@ -107,21 +107,6 @@ impl BulkPlan {
             check_range(Quantity::Rate, &rate.bps(), &1_000, &10_000_000_000_000)?;
         }
         check_socket_settings(self.dscp, self.window)
-    }
-
-    fn check_interval(&self) -> Result<(), PlanError> {
-        if self.interval >= MIN_INTERVAL && self.interval <= MAX_DURATION {
-            return Ok(());
-        }
-        Err(PlanError {
-            quantity: Quantity::Interval,
-            value: format_duration(self.interval),
-            allowed: format!(
-                "it must lie between {} and {} days",
-                format_duration(MIN_INTERVAL),
-                MAX_DURATION.as_secs() / 86_400
-            ),
-        })
     }
 
     fn check_time(&self, time: Duration) -> Result<(), PlanError> {
@@ -139,6 +124,22 @@ impl BulkPlan {
         }
         Ok(())
     }
+}
+
+/// Checks a reporting interval.
+pub(super) fn check_interval(interval: Duration) -> Result<(), PlanError> {
+    if interval >= MIN_INTERVAL && interval <= MAX_DURATION {
+        return Ok(());
+    }
+    Err(PlanError {
+        quantity: Quantity::Interval,
+        value: format_duration(interval),
+        allowed: format!(
+            "it must lie between {} and {} days",
+            format_duration(MIN_INTERVAL),
+            MAX_DURATION.as_secs() / 86_400
+        ),
+    })
 }
 
 /// Checks the settings every socket may have.

@@ -47,6 +47,18 @@ pub enum Quantity {
     Multipath,
     /// Sending without a copy.
     ZeroCopy,
+    /// File bytes in a datagram.
+    Packet,
+    /// The granularity of loss detection.
+    Granularity,
+    /// The name of a file.
+    FileName,
+    /// The first byte of a transfer that is continued.
+    FirstByte,
+    /// The way a file is handed to the kernel.
+    SendFile,
+    /// The fingerprint of a certificate.
+    Certificate,
 }
 
 impl fmt::Display for Quantity {
@@ -73,6 +85,12 @@ impl fmt::Display for Quantity {
             Self::Verification => "payload verification",
             Self::Multipath => "Multipath TCP",
             Self::ZeroCopy => "sending without a copy",
+            Self::Packet => "the packet size",
+            Self::Granularity => "the timer granularity",
+            Self::FileName => "the name of the file",
+            Self::FirstByte => "the first byte",
+            Self::SendFile => "sendfile",
+            Self::Certificate => "the fingerprint of the certificate",
         })
     }
 }

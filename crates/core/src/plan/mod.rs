@@ -1,13 +1,15 @@
 //! Tests with nothing left open: both ends hold the same plan.
 //!
-//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`]); [`Plan`] is any of them, and
-//! [`PlanRecord`] is how documents and messages write one down.
+//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`], [`TransferPlan`]); [`Plan`] is any of
+//! them, and [`PlanRecord`] is how documents and messages write one down.
 
 mod acceptance;
+mod acceptance_error;
 mod bulk;
 mod datagram_sizes;
 mod echo;
 mod error;
+mod file_name;
 mod limits;
 mod message_sizes;
 pub mod nanoseconds;
@@ -21,13 +23,17 @@ mod record;
 mod tcp;
 mod terms;
 mod ticks;
+mod transfer;
+mod transfer_acceptance;
 mod udp;
 
-pub use acceptance::{AcceptanceError, check_accepted};
+pub use acceptance::check_accepted;
+pub use acceptance_error::AcceptanceError;
 pub use bulk::BulkPlan;
 pub use datagram_sizes::DatagramSizes;
 pub use echo::{EchoPlan, EchoSchedule};
 pub use error::{PlanError, Quantity};
+pub use file_name::{FileNameError, check_file_name};
 pub use limits::*;
 pub use message_sizes::{MessageSizes, MessageSizesError};
 pub use plan::Plan;
@@ -36,4 +42,9 @@ pub use record::{PlanKind, PlanRecord, RecordError};
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;
+pub use transfer::{
+    ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileIdentity, FileProtocol, MAX_PACKET_BYTES,
+    MAX_WRITE_BYTES, RESUME_UNIT_BYTES, RbtTransfer, SendTier, TcpTransferSettings,
+    TransferContent, TransferPlan, TransferSink, TransferVia,
+};
 pub use udp::UdpPlan;

@@ -6,6 +6,7 @@ use super::error::PlanError;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Direction, Pacing, PlannedFlow, Transport};
+use super::transfer::TransferPlan;
 use super::udp::UdpPlan;
 
 /// A test with nothing left open, which both ends carry out.
@@ -19,6 +20,8 @@ pub enum Plan {
     Echo(EchoPlan),
     /// A phase of a test of latency under load.
     Quality(QualityPlan),
+    /// A file transfer.
+    Transfer(TransferPlan),
 }
 
 impl Plan {
@@ -32,6 +35,7 @@ impl Plan {
             Self::Udp(plan) => plan.check(),
             Self::Echo(plan) => plan.check(),
             Self::Quality(plan) => plan.check(),
+            Self::Transfer(plan) => plan.check(),
         }
     }
 
@@ -42,6 +46,7 @@ impl Plan {
             Self::Tcp(_) | Self::Quality(_) => Transport::Tcp,
             Self::Udp(_) => Transport::Udp,
             Self::Echo(plan) => plan.transport,
+            Self::Transfer(plan) => plan.transport(),
         }
     }
 
@@ -51,7 +56,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&plan.bulk),
             Self::Udp(plan) => Some(&plan.bulk),
-            Self::Echo(_) | Self::Quality(_) => None,
+            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) => None,
         }
     }
 
@@ -61,7 +66,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&mut plan.bulk),
             Self::Udp(plan) => Some(&mut plan.bulk),
-            Self::Echo(_) | Self::Quality(_) => None,
+            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) => None,
         }
     }
 
@@ -110,6 +115,15 @@ impl Plan {
         }
     }
 
+    /// The plan of a file transfer; `None` for any other workload.
+    #[must_use]
+    pub const fn transfer(&self) -> Option<&TransferPlan> {
+        match self {
+            Self::Transfer(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The workload as messages name it.
     #[must_use]
     pub const fn workload_name(&self) -> &'static str {
@@ -118,6 +132,7 @@ impl Plan {
             Self::Udp(_) => "a bulk transfer over UDP",
             Self::Echo(_) => "a round-trip test",
             Self::Quality(_) => "a test of latency under load",
+            Self::Transfer(_) => "a file transfer",
         }
     }
 
@@ -134,6 +149,7 @@ impl Plan {
                 })
                 .collect(),
             Self::Quality(plan) => plan.flows(),
+            Self::Transfer(plan) => vec![plan.flow()],
         }
     }
 
@@ -145,6 +161,7 @@ impl Plan {
             Self::Udp(plan) => plan.bulk.flow_count(),
             Self::Echo(plan) => plan.clients,
             Self::Quality(plan) => plan.load_flows() + 2,
+            Self::Transfer(_) => 1,
         }
     }
 }

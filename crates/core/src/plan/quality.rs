@@ -1,6 +1,6 @@
 //! One phase of a test of latency under load: TCP flows in some directions, with probes beside them.
 
-use super::bulk::{BulkPlan, check_congestion, check_socket_settings};
+use super::bulk::{BulkPlan, check_congestion, check_interval, check_socket_settings};
 use super::echo::{EchoPlan, EchoSchedule};
 use super::error::{PlanError, Quantity, check_range};
 use super::limits::{MAX_DURATION, MAX_FLOWS};
@@ -247,6 +247,7 @@ impl QualityPlan {
             let period_s = period_ns as f64 / 1e9;
             check_range(Quantity::Period, &period_s, &0.001, &3600.0)?;
         }
+        check_interval(self.interval)?;
         if let Some(plan) = self.load_plan() {
             plan.check()?;
         }
@@ -326,6 +327,11 @@ mod tests {
             ..plan(PhaseLoad::Idle)
         };
         assert_eq!(idle.check().unwrap_err().quantity, Quantity::IdleTime);
+        let busy = QualityPlan {
+            interval: Duration::from_nanos(1),
+            ..plan(PhaseLoad::Idle)
+        };
+        assert_eq!(busy.check().unwrap_err().quantity, Quantity::Interval);
         assert!(
             PhaseLoad::ALL
                 .iter()

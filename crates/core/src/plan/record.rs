@@ -5,7 +5,8 @@ use super::echo::{EchoPlan, EchoSchedule};
 use super::plan::Plan;
 use super::quality::{PlannedPhase, ProbePeriods, QualityPlan};
 use super::tcp::TcpPlan;
-use super::terms::{Directions, Omit, Pacing, Rate, TestEnd, Transport};
+use super::terms::{Direction, Directions, Omit, Pacing, Rate, TestEnd, Transport};
+use super::transfer::{TransferContent, TransferPlan, TransferSink, TransferVia};
 use super::udp::UdpPlan;
 use crate::text::ExternalText;
 use crate::units::ByteCount;
@@ -25,6 +26,8 @@ pub enum PlanKind {
     Rtt,
     /// Latency under load.
     Quality,
+    /// A file transfer.
+    File,
 }
 
 /// A plan as far as it is known. A plan of caudal has every key of its kind; one read from another
@@ -137,6 +140,27 @@ pub struct PlanRecord {
     /// The periods of the probes beside the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<ProbePeriods>,
+    /// The protocol that carries a file, with its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<TransferVia>,
+    /// The content that is transferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<TransferContent>,
+    /// Where the receiver puts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sink: Option<TransferSink>,
+    /// Bytes that the receiver had from an earlier transfer: this one begins behind them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_from: Option<ByteCount>,
+    /// `true` when a transfer that was broken off is to be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<bool>,
+    /// `true` when an existing file is replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrite: Option<bool>,
+    /// The BLAKE3 fingerprint of the server's certificate, hexadecimal (TLS, QUIC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
     /// The seed of a random schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -196,6 +220,7 @@ impl From<&Plan> for PlanRecord {
                 ..Self::default()
             },
             Plan::Quality(plan) => Self::of_quality(plan),
+            Plan::Transfer(plan) => Self::of_transfer(plan),
         }
     }
 }
@@ -241,6 +266,35 @@ impl PlanRecord {
             window: Some(None),
             no_delay: Some(false),
             probes: Some(plan.probes),
+            ..Self::default()
+        }
+    }
+
+    fn of_transfer(plan: &TransferPlan) -> Self {
+        Self {
+            kind: Some(PlanKind::File),
+            transport: Some(plan.transport()),
+            directions: Some(match plan.direction {
+                Direction::Up => Directions::Up,
+                Direction::Down => Directions::Down,
+            }),
+            interval_ns: Some(whole_nanoseconds(plan.interval)),
+            rate: Some(plan.rate),
+            congestion: Some(plan.congestion.as_deref().map(Into::into)),
+            dscp: Some(plan.dscp),
+            same_machine: Some(plan.same_machine),
+            window: Some(None),
+            no_delay: Some(match &plan.via {
+                TransferVia::Tcp(tcp) | TransferVia::Tls(tcp) => tcp.no_delay,
+                TransferVia::Rbt(_) | TransferVia::Quic => false,
+            }),
+            via: Some(plan.via.clone()),
+            content: Some(plan.content.clone()),
+            sink: Some(plan.sink),
+            resume_from: Some(plan.resume_from),
+            resume: Some(plan.resume),
+            overwrite: Some(plan.overwrite),
+            certificate: plan.certificate.clone(),
             ..Self::default()
         }
     }
@@ -319,6 +373,31 @@ impl PlanRecord {
         })
     }
 
+    fn transfer(&self) -> Result<TransferPlan, RecordError> {
+        Ok(TransferPlan {
+            via: self.via.clone().ok_or(RecordError::Missing("via"))?,
+            direction: match known(self.directions, "directions")? {
+                Directions::Up => Direction::Up,
+                Directions::Down => Direction::Down,
+                Directions::Both => return Err(RecordError::OutOfRange("directions")),
+            },
+            content: self
+                .content
+                .clone()
+                .ok_or(RecordError::Missing("content"))?,
+            sink: known(self.sink, "sink")?,
+            resume_from: known(self.resume_from, "resume_from")?,
+            resume: known(self.resume, "resume")?,
+            overwrite: known(self.overwrite, "overwrite")?,
+            rate: known(self.rate, "rate")?,
+            congestion: self.congestion_name(),
+            dscp: self.dscp.flatten(),
+            interval: Duration::from_nanos(known(self.interval_ns, "interval_ns")?),
+            same_machine: known(self.same_machine, "same_machine")?,
+            certificate: self.certificate.clone(),
+        })
+    }
+
     /// The congestion control asked for; the plan checks that the kernel could have it.
     fn congestion_name(&self) -> Option<String> {
         let name = self.congestion.as_ref()?.as_ref()?;
@@ -335,6 +414,7 @@ impl TryFrom<&PlanRecord> for Plan {
             PlanKind::Udp => Self::Udp(record.udp()?),
             PlanKind::Rtt => Self::Echo(record.echo()?),
             PlanKind::Quality => Self::Quality(record.quality()?),
+            PlanKind::File => Self::Transfer(record.transfer()?),
         })
     }
 }
@@ -406,6 +486,33 @@ mod tests {
                 }))
             ));
         }
+    }
+
+    #[test]
+    fn a_file_transfer_survives_the_trip_through_json() {
+        let plan = Plan::Transfer(TransferPlan {
+            via: TransferVia::Quic,
+            direction: Direction::Down,
+            content: TransferContent::Generated {
+                bytes: ByteCount::new(1_000_000),
+                seed: 7,
+                from_file: true,
+            },
+            sink: TransferSink::SyncedFile,
+            resume_from: ByteCount::new(0),
+            resume: false,
+            overwrite: true,
+            rate: Rate::Max,
+            congestion: None,
+            dscp: None,
+            interval: Duration::from_millis(100),
+            same_machine: true,
+            certificate: Some("ab".repeat(32)),
+        });
+        let text = serde_json::to_string(&PlanRecord::from(&plan)).unwrap();
+        assert!(text.contains(r#""kind":"file""#), "{text}");
+        let record: PlanRecord = serde_json::from_str(&text).unwrap();
+        assert_eq!(Plan::try_from(&record), Ok(plan));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The increase of the mean delay in a direction below which its queue is short, µs: the first limit of the grades.
-const SHORT_US: f64 = 5_000.0;
+/// The increase of the mean delay in a direction below which its queue is short, µs: the limit of grade A.
+const SHORT_US: f64 = 30_000.0;
 /// The part of the increase that the sender's own backlog must make up for the queue to be the sender's.
 const OWN_PART: f64 = 0.5;
 /// The part of the goodput that a shaper is to leave to the link, so that the queue is where it can be managed.
@@ -63,7 +63,7 @@ pub(super) fn advice(phases: &[PhaseReport]) -> Vec<Advice> {
         all.push(Advice {
             code: AdviceCode::ShortQueues,
             direction: None,
-            finding: "load adds less than 5 ms on average in either direction".to_owned(),
+            finding: "load adds less than 30 ms on average in either direction".to_owned(),
             remedy: "leave the queues as they are".to_owned(),
         });
     }

@@ -42,11 +42,13 @@ pub enum Unit {
     Messages,
     /// Retransmission timeouts.
     Timeouts,
+    /// Datagrams.
+    Datagrams,
 }
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::BitPerSecond,
         Self::Bytes,
         Self::Seconds,
@@ -64,6 +66,7 @@ impl Unit {
         Self::Collisions,
         Self::Messages,
         Self::Timeouts,
+        Self::Datagrams,
     ];
 
     /// The unit as JSON and tables write it.
@@ -86,6 +89,7 @@ impl Unit {
             Self::Collisions => "collisions",
             Self::Messages => "messages",
             Self::Timeouts => "timeouts",
+            Self::Datagrams => "datagrams",
         }
     }
 

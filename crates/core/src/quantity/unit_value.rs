@@ -54,7 +54,8 @@ impl fmt::Display for UnitValue {
             | Unit::Frames
             | Unit::Collisions
             | Unit::Messages
-            | Unit::Timeouts => {
+            | Unit::Timeouts
+            | Unit::Datagrams => {
                 let plural = unit.name();
                 let name = if value == 1.0 {
                     &plural[..plural.len() - 1]

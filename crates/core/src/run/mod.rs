@@ -1,5 +1,6 @@
 //! A test that happened: one typed document, written and read as JSON.
 
+mod capture;
 mod environment;
 mod flow;
 mod import;
@@ -15,6 +16,7 @@ mod run;
 mod search;
 mod summary;
 
+pub use capture::{RunCapture, RunOffload};
 pub use environment::{Environment, Tool};
 pub use flow::{FlowReport, ReceiverReport, SenderReport, TcpReport};
 pub use import::{Import, ImportSide};

@@ -38,6 +38,7 @@ impl Run {
         let trials = self.search.iter().flat_map(|search| &search.trials);
         events.extend(trials.map(|trial| at(0.0, Event::Trial { trial: *trial })));
         events.extend(self.quality_events());
+        events.extend(self.transfer_events());
         let end_s = events.last().map_or(0.0, |last| last.at_s);
         events.push(at(
             end_s,
@@ -83,6 +84,19 @@ impl Run {
             event: Event::Quality {
                 interval: *interval,
             },
+        })
+    }
+
+    fn transfer_events(&self) -> impl Iterator<Item = TimedEvent> {
+        let transfers = self.transfers.iter().flatten();
+        transfers.scan(0.0, |end_s, transfer| {
+            *end_s += transfer.elapsed_s;
+            Some(TimedEvent {
+                at_s: *end_s,
+                event: Event::Transferred {
+                    transfer: Box::new(transfer.clone()),
+                },
+            })
         })
     }
 

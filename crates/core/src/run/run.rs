@@ -1,5 +1,6 @@
 //! The document of a run.
 
+use super::capture::{RunCapture, RunOffload};
 use super::environment::{Environment, Tool};
 use super::flow::FlowReport;
 use super::import::Import;
@@ -11,6 +12,8 @@ use crate::prediction::PredictionCheck;
 use crate::quality::QualityReport;
 use crate::summary::DirectionSummary;
 use crate::text::ExternalText;
+use crate::transfer::FileReport;
+use crate::transfer::TransferRecord;
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +41,8 @@ pub struct RunHeader {
 /// A test that happened, whichever tool carried it out: its plan, its measurements and what they add up to.
 ///
 /// A throughput test has `flows` with intervals and a [`ThroughputSummary`], a round-trip test `flows` without and a
-/// [`RoundTripSummary`], a search for a rate has `search`, a test of latency under load `quality`. What the tool that measured did not report is absent.
+/// [`RoundTripSummary`], a search for a rate has `search`, a test of latency under load `quality`, a file
+/// transfer `transfers`. What the tool that measured did not report is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its identity.
@@ -67,6 +71,18 @@ pub struct Run {
     /// The result of a test of latency under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quality: Option<Box<QualityReport>>,
+    /// The result of file transfers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Box<FileReport>>,
+    /// The file transfers, in the order in which they happened; `plan` is that of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<Vec<TransferRecord>>,
+    /// The capture of its traffic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Box<RunCapture>>,
+    /// The offloads that were set for its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offload: Option<Box<RunOffload>>,
     /// The predictions, each beside what was observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Vec<PredictionCheck>>,
@@ -95,6 +111,10 @@ impl Run {
             summary: None,
             search: None,
             quality: None,
+            file: None,
+            transfers: None,
+            capture: None,
+            offload: None,
             predictions: None,
             warnings: Vec::new(),
             repeats: Vec::new(),

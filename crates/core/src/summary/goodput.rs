@@ -122,9 +122,15 @@ fn estimate(
     Some((estimate, found.trusted))
 }
 
-/// The estimate with its interval within what the link can carry; a mean above that keeps the interval up to itself.
+/// The part by which a mean may exceed what the link can carry for that to be a matter of clocks.
+const CLOCK_ERROR: f64 = 0.01;
+
+/// The estimate with its interval within what the link can carry. A mean slightly above that keeps the interval up to itself; one
+/// far above it shows that the link carries more than was said, and keeps its interval whole.
 pub(super) fn at_most(goodput: Estimate, ceiling_bps: Option<f64>) -> Estimate {
-    let max = ceiling_bps.map_or(f64::INFINITY, |max| max.max(goodput.mean));
+    let max = ceiling_bps
+        .filter(|max| goodput.mean <= max * (1.0 + CLOCK_ERROR))
+        .map_or(f64::INFINITY, |max| max.max(goodput.mean));
     Estimate {
         high: goodput.high.min(max),
         ..goodput
@@ -134,6 +140,7 @@ pub(super) fn at_most(goodput: Estimate, ceiling_bps: Option<f64>) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
 
     /// Rates of a link of 10 Mbit/s in steps of 100 ms, each a packet more or less than the last.
     fn steady(n: usize) -> Vec<f64> {
@@ -186,5 +193,52 @@ mod tests {
         let (_, trusted) = estimate(&steady(2), 1, 9.28e6, 0.95).unwrap();
         assert!(!trusted);
         assert!(estimate(&steady(1), 1, 9.28e6, 0.95).is_none());
+    }
+
+    /// Rates around 100 Mbit/s, each correlated with the one before by `phi`.
+    fn autoregressive(random: &mut SplitMix64, n: usize, phi: f64) -> Vec<f64> {
+        let mut deviation = 0.0;
+        (0..n)
+            .map(|_| {
+                // The sum of twelve uniform numbers is nearly normal, with a variance of one.
+                let uniform = |_| random.below(1 << 53) as f64 / (1_u64 << 53) as f64;
+                let noise = (0..12).map(uniform).sum::<f64>() - 6.0;
+                deviation = phi * deviation + noise * (1.0 - phi * phi).sqrt();
+                1e8 + 5e6 * deviation
+            })
+            .collect()
+    }
+
+    #[test]
+    fn intervals_that_are_relied_on_hold_the_rate_nearly_as_often_as_they_promise() {
+        let mut random = SplitMix64::new(7);
+        for phi in [0.0, 0.3, 0.6] {
+            let (mut relied_on, mut holding) = (0_u32, 0_u32);
+            for _ in 0..1000 {
+                let rates = autoregressive(&mut random, 200, phi);
+                let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+                let (estimate, trusted) = estimate(&rates, 1, mean, 0.95).unwrap();
+                if trusted {
+                    relied_on += 1;
+                    holding += u32::from(estimate.low <= 1e8 && estimate.high >= 1e8);
+                }
+            }
+            let share = f64::from(holding) / f64::from(relied_on);
+            assert!(relied_on > 500, "{phi}: {relied_on}");
+            assert!(share > 0.90, "{phi}: {share} of {relied_on}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_carries_more_than_was_said_does_not_end_the_interval() {
+        let estimate = Estimate {
+            low: 1.9e7,
+            high: 2.2e7,
+            ..Estimate::single(2.0e7)
+        };
+        let high = |ceiling| at_most(estimate, Some(ceiling)).high;
+        assert_eq!(high(2.1e7), 2.1e7);
+        assert_eq!(high(1.99e7), 2.0e7);
+        assert_eq!(high(1.0e7), 2.2e7);
     }
 }

@@ -1,5 +1,7 @@
 //! Text for a shell.
 
+use super::printable::is_printable;
+
 /// The command line of `caudal` with these arguments, quoted for a shell.
 #[must_use]
 pub fn command_line<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String {
@@ -11,12 +13,32 @@ pub fn command_line<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String 
     line
 }
 
+/// The argument as a shell reads it again, in printable characters: `$'…'` of POSIX.1-2024 for one with others.
 fn shell_quoted(argument: &str) -> String {
+    if !argument.chars().all(is_printable) {
+        let escaped: String = argument.chars().map(escaped).collect();
+        return format!("$'{escaped}'");
+    }
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !argument.is_empty() && argument.chars().all(is_plain) {
         argument.to_owned()
     } else {
         format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+/// A character within `$'…'`; one that is not printable by its bytes in octal.
+fn escaped(c: char) -> String {
+    match c {
+        '\\' => r"\\".to_owned(),
+        '\'' => r"\'".to_owned(),
+        '\n' => r"\n".to_owned(),
+        c if is_printable(c) => c.to_string(),
+        c => {
+            let mut bytes = [0; 4];
+            let bytes = c.encode_utf8(&mut bytes).bytes();
+            bytes.map(|byte| format!("\\{byte:03o}")).collect()
+        }
     }
 }
 
@@ -29,5 +51,12 @@ mod tests {
         assert_eq!(shell_quoted("100M"), "100M");
         assert_eq!(shell_quoted("a b"), "'a b'");
         assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_quoted("a  é"), "'a  é'");
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped_for_the_shell() {
+        assert_eq!(shell_quoted("a\n\x1b[31m'\\"), r"$'a\n\033[31m\'\\'");
+        assert_eq!(shell_quoted("\u{202e}1"), r"$'\342\200\2561'");
     }
 }

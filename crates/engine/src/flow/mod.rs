@@ -48,6 +48,7 @@ pub(crate) use tcp_receiver::{ReceiveMode, TcpReceiver, receive_buffer};
 pub(crate) use tcp_sender::{TcpClose, TcpSender, await_close};
 pub use test_limit::LimitReached;
 
+pub(crate) use tcp_state::tcp_state;
 pub(crate) use test_limit::{PlannedEnd, TestLimit};
 pub(crate) use thread::{FlowContext, FlowWork, TaskOutcome};
-pub(crate) use write_pacer::{BlockPolicy, WritePace};
+pub(crate) use write_pacer::{BlockPolicy, WritePace, WritePacer, paced_block};

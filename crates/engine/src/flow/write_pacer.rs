@@ -49,20 +49,20 @@ impl WritePace {
     }
 
     /// The rate, where it is kept in slices smaller than a block.
-    pub(super) fn sliced_rate(self) -> Option<BitRate> {
+    pub(crate) fn sliced_rate(self) -> Option<BitRate> {
         let is_sliced = self.blocks == BlockPolicy::Pieces && self.burst <= 1 && self.gap_ns == 0;
         self.rate.filter(|_| is_sliced)
     }
 
     /// The rate at which the kernel is to spread what is written, where it is to.
-    pub(super) fn kernel_rate(self) -> Option<BitRate> {
+    pub(crate) fn kernel_rate(self) -> Option<BitRate> {
         self.rate.filter(|_| self.blocks == BlockPolicy::Pieces)
     }
 }
 
 /// The bytes a sender that keeps a rate hands over at once: 2 ms worth; at low rates a segment, or 20 ms worth, so that the
 /// first of them does not wait for seconds.
-pub(super) fn paced_block(rate: BitRate, length: usize) -> usize {
+pub(crate) fn paced_block(rate: BitRate, length: usize) -> usize {
     let worth = |ns: u64| {
         let bytes = u128::from(rate.bps()) * u128::from(ns) / 8_000_000_000;
         usize::try_from(bytes).unwrap_or(usize::MAX)
@@ -73,7 +73,7 @@ pub(super) fn paced_block(rate: BitRate, length: usize) -> usize {
 
 /// The times at which the blocks of a TCP sender may be written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WritePacer {
+pub(crate) struct WritePacer {
     start_ns: u64,
     bytes_per_ns: Option<f64>,
     burst: u64,
@@ -85,7 +85,7 @@ pub(super) struct WritePacer {
 
 impl WritePacer {
     /// A pacer whose schedule begins at `start_ns`.
-    pub(super) fn new(start_ns: u64, pace: WritePace) -> Self {
+    pub(crate) fn new(start_ns: u64, pace: WritePace) -> Self {
         Self {
             start_ns,
             bytes_per_ns: pace.rate.map(|rate| rate.as_f64() / 8e9),
@@ -99,7 +99,7 @@ impl WritePacer {
 
     /// The time to wait at `now_ns`, ns, having sent `sent` bytes, before a block of `next` bytes may be written. Only the
     /// first block of a burst waits for the rate.
-    pub(super) fn wait_ns(&self, now_ns: u64, sent: u64, next: u64) -> u64 {
+    pub(crate) fn wait_ns(&self, now_ns: u64, sent: u64, next: u64) -> u64 {
         let by_gap = self.last_ns.map_or(0, |last| last + self.gap_ns);
         let ahead = match self.block_policy {
             BlockPolicy::Pieces => next,
@@ -115,7 +115,7 @@ impl WritePacer {
     }
 
     /// Takes note that a block is written at `now_ns`.
-    pub(super) const fn written(&mut self, now_ns: u64) {
+    pub(crate) const fn written(&mut self, now_ns: u64) {
         self.blocks += 1;
         self.last_ns = Some(now_ns);
     }

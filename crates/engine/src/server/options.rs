@@ -2,6 +2,7 @@
 
 use super::authentication::{AuthenticationOptions, LoginRequirement, ProtocolAccess};
 use crate::network::Network;
+use crate::options::TransferLocalOptions;
 use crate::peer::iperf3::Iperf3Options;
 use crate::protocol::{PORT, Protocol};
 use crate::session_limits::SessionLimits;
@@ -34,6 +35,8 @@ pub struct ServerOptions {
     pub iperf3: Iperf3Options,
     /// The authentication required of clients.
     pub authentication: AuthenticationOptions,
+    /// The files that clients may get and send; none by default.
+    pub transfer: TransferLocalOptions,
 }
 
 impl Default for ServerOptions {
@@ -50,6 +53,7 @@ impl Default for ServerOptions {
             tool: "caudal".to_owned(),
             iperf3: Iperf3Options::default(),
             authentication: AuthenticationOptions::default(),
+            transfer: TransferLocalOptions::default(),
         }
     }
 }
@@ -60,6 +64,7 @@ impl ServerOptions {
         ServerLimits {
             session: self.limits.clone(),
             idle_timeout: self.idle_timeout,
+            transfer: self.transfer.clone(),
         }
     }
 

@@ -143,7 +143,10 @@ impl<'a> Session<'a> {
             Err(RunError::Protocol(message)) => {
                 Err(self.control.refuse(Refusal::Protocol, message))
             }
-            Err(error @ RunError::Memory(_)) => {
+            Err(error @ RunError::File(_)) => {
+                Err(self.control.refuse(Refusal::File, error.to_string()))
+            }
+            Err(error @ (RunError::Memory(_) | RunError::LargeFile { .. })) => {
                 Err(self.control.refuse(Refusal::Limit, error.to_string()))
             }
             Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
@@ -154,7 +157,7 @@ impl<'a> Session<'a> {
         let state = self.control.state;
         let limits = state.options.limits();
         let mut workload = workload::from_plan(plan);
-        let changed = workload.limit(&limits);
+        let changed = workload.accept(&limits)?;
         let changed: Vec<ExternalText> = changed.into_iter().map(Into::into).collect();
         let plan = workload.plan();
         let entry = TestEntry::new(state)?;
@@ -269,7 +272,10 @@ impl<'a> Session<'a> {
         attended: &Result<Option<ExternalText>, RunError>,
     ) {
         let cut_short = match attended {
-            Ok(stopped) => stopped.clone().map(CutShort::ByServer),
+            Ok(stopped) => stopped
+                .clone()
+                .map(CutShort::ByServer)
+                .or_else(|| finished.ended.cut_short.clone()),
             Err(error) => Some(CutShort::Lost(error.to_string().into())),
         };
         self.send_test_event(Event::Ended(EndedTest {

@@ -1,5 +1,6 @@
 //! The limits a server sets on tests.
 
+use crate::options::TransferLocalOptions;
 use crate::session_limits::SessionLimits;
 use std::time::Duration;
 
@@ -10,4 +11,6 @@ pub(crate) struct ServerLimits {
     pub(crate) session: SessionLimits,
     /// The time a client may make no progress.
     pub(crate) idle_timeout: Duration,
+    /// The files that a client may get and send.
+    pub(crate) transfer: TransferLocalOptions,
 }

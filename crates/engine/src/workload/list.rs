@@ -3,6 +3,7 @@
 use super::echo::EchoWorkload;
 use super::quality::QualityWorkload;
 use super::tcp::TcpWorkload;
+use super::transfer::TransferWorkload;
 use super::udp::UdpWorkload;
 use super::workload::Workload;
 use caudal_core::plan::Plan;
@@ -14,5 +15,6 @@ pub(crate) fn from_plan(plan: &Plan) -> Box<dyn Workload> {
         Plan::Udp(plan) => Box::new(UdpWorkload::new(plan.clone())),
         Plan::Echo(plan) => Box::new(EchoWorkload::new(plan.clone())),
         Plan::Quality(plan) => Box::new(QualityWorkload::new(plan.clone())),
+        Plan::Transfer(plan) => Box::new(TransferWorkload::new(plan.clone())),
     }
 }

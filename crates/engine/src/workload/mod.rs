@@ -7,6 +7,7 @@ mod list;
 mod outcome;
 mod quality;
 mod tcp;
+mod transfer;
 mod udp;
 #[expect(
     clippy::module_inception,
@@ -18,6 +19,7 @@ pub use bulk::BulkOutcome;
 pub use echo::{EchoConnection, EchoOutcome};
 pub use outcome::Outcome;
 pub use quality::QualityOutcome;
+pub use transfer::TransferOutcome;
 
 pub(crate) use bulk::flow_records;
 pub(crate) use limits::ServerLimits;

@@ -3,6 +3,7 @@
 use super::bulk::BulkOutcome;
 use super::echo::EchoOutcome;
 use super::quality::QualityOutcome;
+use super::transfer::TransferOutcome;
 use caudal_core::event::CutShort;
 
 /// The measurements of a test that was carried out, by its workload.
@@ -14,6 +15,8 @@ pub enum Outcome {
     Echo(Box<EchoOutcome>),
     /// A phase of a test of latency under load.
     Quality(Box<QualityOutcome>),
+    /// A file transfer.
+    Transfer(Box<TransferOutcome>),
 }
 
 impl Outcome {
@@ -44,6 +47,15 @@ impl Outcome {
         }
     }
 
+    /// The file transfer; `None` for any other workload.
+    #[must_use]
+    pub fn into_transfer(self) -> Option<TransferOutcome> {
+        match self {
+            Self::Transfer(outcome) => Some(*outcome),
+            _ => None,
+        }
+    }
+
     /// The reason why the test ended before its plan did.
     #[must_use]
     pub fn cut_short(&self) -> Option<&CutShort> {
@@ -51,6 +63,7 @@ impl Outcome {
             Self::Bulk(outcome) => outcome.cut_short.as_ref(),
             Self::Echo(outcome) => outcome.cut_short.as_ref(),
             Self::Quality(outcome) => outcome.cut_short.as_ref(),
+            Self::Transfer(outcome) => outcome.cut_short.as_ref(),
         }
     }
 }

@@ -49,6 +49,14 @@ pub(crate) trait Workload {
     /// Changes the plan to fit a server's limits: the changes, as text for the client.
     fn limit(&mut self, limits: &ServerLimits) -> Vec<String>;
 
+    /// Completes the plan that a client offers with what only the server knows, within its limits: the changes, as text for the client.
+    ///
+    /// # Errors
+    /// Why the server refuses it.
+    fn accept(&mut self, limits: &ServerLimits) -> Result<Vec<String>, RunError> {
+        Ok(self.limit(limits))
+    }
+
     /// The settings of a flow's data socket.
     fn socket_settings(&self, flow: &PlannedFlow) -> SocketSettings;
 

@@ -16,7 +16,8 @@ pub(super) fn figures(campaign: &Campaign) -> Vec<FigureFile> {
     };
     let traffic = |kind| matches!(kind, FlowKindFile::Tcp | FlowKindFile::Udp);
     let goodputs = metrics_of(&traffic, "goodput");
-    let echo = metrics_of(&|kind| !traffic(kind), "rtt");
+    let is_echo = |kind| matches!(kind, FlowKindFile::Rtt | FlowKindFile::RttUdp);
+    let echo = metrics_of(&is_echo, "rtt");
     let udp = metrics_of(&|kind| kind == FlowKindFile::Udp, "loss");
     let tcp = metrics_of(&|kind| kind == FlowKindFile::Tcp, "goodput");
     let figure = |kind, title: &str, metrics: &[String]| FigureFile {

@@ -97,6 +97,15 @@ impl<'a> Unfolder<'a> {
             used: BTreeSet::new(),
         };
         let testbed = fill_testbed(&self.file.topology, &mut filler)?;
+        let offload = filler.parse(
+            &top("offload"),
+            self.file.offload.as_ref(),
+            |text| match text {
+                "on" => Ok(true),
+                "off" => Ok(false),
+                _ => Err("use on or off".to_owned()),
+            },
+        )?;
         let of_testbed = std::mem::take(&mut filler.used);
         let network = networks.get(&testbed)?;
         let mut flows = Vec::new();
@@ -150,6 +159,7 @@ impl<'a> Unfolder<'a> {
             alone: None,
             baselines: BTreeMap::new(),
             capture: self.file.capture.unwrap_or(false),
+            offload,
         };
         Ok((case, baselines))
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use caudal_core::plan::{MAX_BLOCK, MAX_DATAGRAM, MAX_FLOWS, MAX_MESSAGES};
+use caudal_core::plan::{
+    FileProtocol, MAX_BLOCK, MAX_DATAGRAM, MAX_FLOWS, MAX_MESSAGES, MAX_PACKET_BYTES,
+};
 use caudal_core::units::{BitRate, ByteCount, format_duration};
 use caudal_topology::Location;
 
@@ -48,6 +50,7 @@ impl FlowUnfolder<'_> {
             return Err(self.error("every", "every cannot be 0s", "write for example 20ms"));
         }
         let (length, sizes) = self.length(filler)?;
+        let (via, packet) = self.protocol(filler)?;
         let written = filler.integer(
             &self.at("messages"),
             flow.messages.as_ref(),
@@ -80,6 +83,9 @@ impl FlowUnfolder<'_> {
             rate,
             length,
             sizes,
+            via,
+            packet,
+            nagle: flow.nagle.unwrap_or(false),
             congestion: filler.optional(&self.at("congestion"), flow.congestion.as_ref())?,
             window: filler.bytes(&self.at("window"), flow.window.as_ref())?,
             mss: filler
@@ -214,6 +220,34 @@ impl FlowUnfolder<'_> {
         Ok((start, stop))
     }
 
+    /// The protocol of a file, and the file bytes in each of its datagrams.
+    fn protocol(&self, filler: &mut Filler<'_>) -> Result<(Option<FileProtocol>, Option<u32>)> {
+        if self.flow.kind != FlowKindFile::File {
+            return Ok((None, None));
+        }
+        if self.flow.bytes.is_none() {
+            return Err(ExperimentError::new(
+                Location::element("flow", self.index),
+                format!("file {} has no size", self.flow.name),
+                "give bytes, as 10M",
+            ));
+        }
+        let via = filler
+            .optional(&self.at("via"), self.flow.via.as_ref())?
+            .map_or(Ok(FileProtocol::Tcp), |via| {
+                file_protocol(&via).ok_or_else(|| {
+                    let problem = format!("there is no protocol {via:?} for files");
+                    self.error("via", problem, "write tcp, tls, rbt or quic")
+                })
+            })?;
+        let packet = filler.integer(
+            &self.at("packet"),
+            self.flow.packet.as_ref(),
+            1..=u64::from(MAX_PACKET_BYTES),
+        )?;
+        Ok((Some(via), packet.map(|packet| packet as u32)))
+    }
+
     /// The length of datagrams or blocks, or the sizes of echo messages.
     fn length(&self, filler: &mut Filler<'_>) -> Result<(Option<u32>, Option<String>)> {
         let (at, written) = (self.at("length"), self.flow.length.as_ref());
@@ -234,7 +268,26 @@ impl FlowUnfolder<'_> {
 fn misplaced_key(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
     let is_echo = is_echo(flow.kind);
     let over_udp = matches!(flow.kind, FlowKindFile::Udp | FlowKindFile::RttUdp);
-    let misplaced: [(&'static str, bool, &'static str); 8] = [
+    let is_file = flow.kind == FlowKindFile::File;
+    let misplaced: [(&'static str, bool, &'static str); 14] = [
+        ("via", flow.via.is_some() && !is_file, "remove it"),
+        ("packet", flow.packet.is_some() && !is_file, "remove it"),
+        ("nagle", flow.nagle.is_some() && !is_file, "remove it"),
+        (
+            "count",
+            flow.count.is_some() && is_file,
+            "give each file a flow of its own",
+        ),
+        (
+            "stop",
+            flow.stop.is_some() && is_file,
+            "a file ends when it has arrived",
+        ),
+        (
+            "window",
+            flow.window.is_some() && is_file,
+            "its buffers are its own affair",
+        ),
         (
             "rate",
             flow.rate.is_some() && is_echo,
@@ -254,7 +307,7 @@ fn misplaced_key(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
         ("every", flow.every.is_some() && !is_echo, "give a rate"),
         (
             "mss",
-            flow.mss.is_some() && flow.kind != FlowKindFile::Tcp,
+            flow.mss.is_some() && !matches!(flow.kind, FlowKindFile::Tcp | FlowKindFile::File),
             "remove it",
         ),
         (
@@ -272,6 +325,17 @@ fn misplaced_key(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
     first.map(|(key, _, remedy)| (key, remedy))
 }
 
+/// The protocol of files with this name.
+fn file_protocol(name: &str) -> Option<FileProtocol> {
+    Some(match name {
+        "tcp" => FileProtocol::Tcp,
+        "tls" => FileProtocol::Tls,
+        "rbt" => FileProtocol::Rbt,
+        "quic" => FileProtocol::Quic,
+        _ => return None,
+    })
+}
+
 const fn is_echo(kind: FlowKindFile) -> bool {
     matches!(kind, FlowKindFile::Rtt | FlowKindFile::RttUdp)
 }
@@ -282,6 +346,7 @@ const fn kind_name(kind: FlowKindFile) -> &'static str {
         FlowKindFile::Udp => "UDP",
         FlowKindFile::Rtt => "echo",
         FlowKindFile::RttUdp => "UDP echo",
+        FlowKindFile::File => "file",
     }
 }
 

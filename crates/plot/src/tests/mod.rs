@@ -1,5 +1,6 @@
 //! Properties of all figures: valid SVG, text that does not overlap, visible gaps for missing values.
 
+mod ladder;
 mod svg_check;
 
 use super::*;

@@ -9,7 +9,12 @@ pub fn value_text(unit: Option<Unit>, value: f64) -> String {
         || format!("{value:.4}"),
         |unit| match unit {
             // The mean of counts has a fraction.
-            Unit::Segments | Unit::Timeouts | Unit::Collisions | Unit::Frames | Unit::Messages => {
+            Unit::Segments
+            | Unit::Timeouts
+            | Unit::Collisions
+            | Unit::Frames
+            | Unit::Messages
+            | Unit::Datagrams => {
                 format!("{value:.1} {}", unit.name())
             }
             unit => unit.show(value),

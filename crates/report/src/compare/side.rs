@@ -4,6 +4,7 @@ use caudal_core::quality::{PhaseReport, ProbeKind};
 use caudal_core::quantity::Unit;
 use caudal_core::run::{Repeat, RepeatDirection, Run};
 use caudal_core::summary::DirectionSummary;
+use caudal_core::transfer::FileReport;
 use caudal_experiment::Trial;
 use caudal_stats::{Estimate, TimedValue};
 use caudal_store::{Filter, RunOutcome, Store, StoreError, StoredItem, StoredRun};
@@ -287,9 +288,31 @@ impl Side {
         for phase in run.quality.iter().flat_map(|report| &report.phases) {
             self.add_phase(phase, at_s);
         }
+        if let Some(report) = &run.file {
+            self.add_transfers(report, at_s);
+        }
         let rate = run.search.as_ref().and_then(|search| search.found.rate_bps);
         let rate = rate.map(|rate| rate as f64);
         self.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
+    }
+
+    /// Adds each verified transfer, by what it transferred and how.
+    fn add_transfers(&mut self, report: &FileReport, at_s: f64) {
+        for run in &report.runs {
+            let (Some(cell), Some(time_s)) =
+                (report.cells.get(run.cell as usize), run.result.time_s())
+            else {
+                self.leave_out(LeftOutReason::CutShort);
+                continue;
+            };
+            let (case, name) = (cell.cell.content(), cell.cell.name());
+            let at_s = run.began_s.unwrap_or(at_s);
+            let goodput = run.result.goodput_bps;
+            let metric = format!("time {name}");
+            self.add(&case, &metric, Some(Unit::Seconds), at_s, Some(time_s));
+            let metric = format!("goodput {name}");
+            self.add(&case, &metric, Some(Unit::BitPerSecond), at_s, goodput);
+        }
     }
 
     /// Adds a phase of a test of latency under load.

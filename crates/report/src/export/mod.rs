@@ -1,5 +1,6 @@
 //! Recorded runs and studies as files for others: HTML, Markdown, CSV, JSON and SVG.
 
+mod capture_section;
 mod export_error;
 mod export_format;
 mod figures;
@@ -13,6 +14,7 @@ mod stored_study;
 mod stored_subject;
 mod study_page;
 mod subject;
+mod transfer_section;
 mod trial_findings;
 mod values;
 mod wording;

@@ -1,5 +1,6 @@
 //! The report of a single run, whichever tool measured it.
 
+use super::capture_section::capture;
 use super::figures::{
     box_figure, cdf_figure, first_figure, lines_figure, loss_figure, quality_panels, rates_figure,
     rtt_figure, sizes_figure, window_figure,
@@ -9,6 +10,7 @@ use super::page::{
 };
 use super::quality_section;
 use super::study_page::{counted_items, environment};
+use super::transfer_section;
 use super::wording::{self, about, count, sentence};
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use crate::size_results::{SizeResult, size_results};
@@ -41,12 +43,14 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
         ("Result", result(run, &sizes)),
         ("Predicted, observed", predictions(run.predictions())),
         ("Phases", phases(run)),
+        ("Transfers", transfers(run)),
         ("Panels", panels(run)),
         ("Figures", figures(kind, (&flows, &totals), &sizes, series)),
         ("Connections", connections(&flows)),
         ("Round trips", round_trips(&sizes)),
         ("Environment", environment.unwrap_or_default()),
         ("Warnings", warnings(run)),
+        ("Capture", capture(run)),
         ("Command", command(run)),
         ("Data", raw_data(run, data)),
     ];
@@ -72,6 +76,7 @@ fn title(run: &Run, kind: PlanKind) -> String {
         PlanKind::Udp => "UDP",
         PlanKind::Rtt => "Round trips",
         PlanKind::Quality => "Latency under load",
+        PlanKind::File => "File transfer",
     };
     match &run.plan.peer {
         Some(peer) => format!("{workload} to {peer}"),
@@ -116,6 +121,9 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
     if let Some(report) = &run.quality {
         sentences.extend(quality_section::sentences(report));
     }
+    if let Some(report) = &run.file {
+        sentences.extend(transfer_section::sentences(report));
+    }
     if let Some(search) = &run.search {
         sentences.push(match search.found.rate_bps {
             Some(rate) => format!(
@@ -129,6 +137,12 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
         sentences.push("The run has no result.".to_owned());
     }
     sentences.into_iter().map(Block::Lead).collect()
+}
+
+/// The cells of file transfers, and their ratios.
+fn transfers(run: &Run) -> Vec<Block> {
+    let report = run.file.as_deref();
+    report.map_or_else(Vec::new, transfer_section::tables)
 }
 
 /// The phases of a test of latency under load.
@@ -293,6 +307,8 @@ fn figures(
         }
         // Its panels are drawn by themselves, on one time axis.
         PlanKind::Quality => Vec::new(),
+        // A transfer has a duration and no intervals.
+        PlanKind::File => Vec::new(),
         PlanKind::Rtt => {
             let trips = round_trip_series(series);
             let samples = by_size(&trips);

@@ -10,6 +10,7 @@ use caudal_core::interval::Interval;
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
+use caudal_core::transfer::FileReport;
 use caudal_experiment::Scalar;
 use caudal_experiment::Trial;
 use caudal_experiment::findings::{Findings, MetricFindings};
@@ -21,13 +22,13 @@ pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
     (
         "kind",
         "",
-        "the kind of the row: `estimate` over all trials of a case (or of a run), `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip",
+        "the kind of the row: `estimate` over all trials of a case (or of a run), `predicted`, `simulated`, `published`, `trial` for one trial's value, `interval` for a part of a trial or run, `sample` for one round trip or file transfer",
     ),
     ("id", "", "the study's or run's id"),
     (
         "case",
         "",
-        "the case's key; the phase of a run of latency under load; otherwise empty for a run",
+        "the case's key; the phase of a run of latency under load; the content of a file transfer; otherwise empty for a run",
     ),
     ("alone", "", "the flow that is alone, for a solo baseline"),
     ("trial", "", "the trial's id"),
@@ -345,6 +346,9 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
     if let Some(report) = &run.quality {
         push_quality(&mut table, &row, report);
     }
+    if let Some(report) = &run.file {
+        push_transfers(&mut table, &row, report);
+    }
     for check in run.predictions() {
         table.push(&ValueRow {
             kind: "predicted",
@@ -375,6 +379,41 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
         }
     }
     table.into_text()
+}
+
+/// Adds the time and the goodput of each cell of file transfers, and the time of each transfer.
+fn push_transfers(table: &mut ValueTable, row: &ValueRow<'_>, report: &FileReport) {
+    for (at, cell) in (0..).zip(&report.cells) {
+        let (case, flow) = (cell.cell.content(), cell.cell.name());
+        let of_cell = |kind, metric, unit, value| ValueRow {
+            kind,
+            case: &case,
+            flow: &flow,
+            metric,
+            unit,
+            value,
+            ..row.clone()
+        };
+        if let Some(time) = &cell.time_s {
+            let has_interval = time.confidence > 0.0;
+            table.push(&ValueRow {
+                low: has_interval.then_some(time.low),
+                high: has_interval.then_some(time.high),
+                n: Some(time.n),
+                ..of_cell("estimate", "time", "s", time.mean)
+            });
+        }
+        if let Some(goodput_bps) = cell.goodput_bps {
+            table.push(&of_cell("estimate", "goodput", "bit/s", goodput_bps));
+        }
+        let times = report.runs.iter().filter(|run| run.cell == at);
+        for (run, time_s) in times.filter_map(|run| Some((run, run.result.time_s()?))) {
+            table.push(&ValueRow {
+                start_s: run.began_s,
+                ..of_cell("sample", "time", "s", time_s)
+            });
+        }
+    }
 }
 
 /// Adds each phase of a test of latency under load, and the test over time.

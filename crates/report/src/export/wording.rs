@@ -5,7 +5,7 @@ use caudal_plot::AxisQuantity;
 use caudal_stats::Estimate;
 
 /// All units, to be found by their names.
-const UNITS: [Unit; 16] = [
+const UNITS: [Unit; 17] = [
     Unit::BitPerSecond,
     Unit::Bytes,
     Unit::Seconds,
@@ -22,6 +22,7 @@ const UNITS: [Unit; 16] = [
     Unit::Collisions,
     Unit::Messages,
     Unit::Timeouts,
+    Unit::Datagrams,
 ];
 
 /// The unit of a name, as JSON writes it; a bare ratio where the name is none.
@@ -50,7 +51,9 @@ pub fn quantity(name: &str) -> AxisQuantity {
 pub fn about(value: f64, unit: Unit) -> String {
     let shown = match unit {
         // Counts are whole numbers, but their means are not.
-        Unit::Segments | Unit::Timeouts | Unit::Frames | Unit::Messages if value.abs() < 1e4 => {
+        Unit::Segments | Unit::Timeouts | Unit::Frames | Unit::Messages | Unit::Datagrams
+            if value.abs() < 1e4 =>
+        {
             let digits = if value.fract() == 0.0 || value.abs() >= 100.0 {
                 0
             } else {

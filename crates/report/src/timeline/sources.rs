@@ -35,6 +35,7 @@ fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String 
         PlanKind::Udp => "UDP",
         PlanKind::Rtt => "echo",
         PlanKind::Quality => "TCP",
+        PlanKind::File => "file",
     };
     let name = match (flows.len(), is_bidirectional) {
         (1, _) => transport.to_owned(),
@@ -93,7 +94,7 @@ pub fn flows_of_trial(trial: &Trial) -> Vec<FlowTimeline> {
         let kind = match flow.kind {
             FlowKindFile::Tcp => PlanKind::Tcp,
             FlowKindFile::Udp => PlanKind::Udp,
-            FlowKindFile::Rtt | FlowKindFile::RttUdp => return None,
+            FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File => return None,
         };
         let offset_s = flow.offset_s.unwrap_or(0.0);
         let connections = flow

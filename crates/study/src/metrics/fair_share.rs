@@ -65,7 +65,7 @@ struct Competition<'a> {
 impl Competition<'_> {
     fn is_load(&self, flow: usize) -> bool {
         let flow = &self.flows[flow];
-        !flow.probe && !is_echo(flow)
+        !flow.probe && !is_echo(flow) && flow.kind != FlowKindFile::File
     }
 
     /// The fair share of a flow, payload bit/s.

@@ -1,6 +1,8 @@
 //! The metrics of a trial: every one that could be measured, by its full name, in base units.
 
+mod captured;
 mod fair_share;
+mod file;
 mod headline;
 mod links;
 mod metric_set;

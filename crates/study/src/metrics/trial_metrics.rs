@@ -11,9 +11,9 @@ use caudal_stats::contention::{
 
 use super::fair_share::fair_shares_of_flows;
 use super::metric_set::FlowMetrics;
-use super::{links, round_trips, throughput};
+use super::{captured, file, links, round_trips, throughput};
 use crate::testbed::{Testbed, is_echo};
-use crate::trial::TrialMeasurements;
+use crate::trial::{HERE, TrialMeasurements};
 
 /// The number of intervals over which a rate has to stay near its mean to have converged.
 const CONVERGENCE_INTERVALS: f64 = 5.0;
@@ -31,6 +31,13 @@ pub fn trial_metrics(
     for (nth, (spec, flow)) in case.flows.iter().zip(&measurements.flows).enumerate() {
         let Some(run) = &flow.run else { continue };
         let mut metrics = FlowMetrics::new(flow.name.clone(), &mut all);
+        if let Some(path) = captured_at(case, spec, measurements) {
+            captured::add(path, captured_transport(flow.kind), &mut metrics);
+        }
+        if flow.kind == FlowKindFile::File {
+            file::add(run, &mut metrics);
+            continue;
+        }
         match transport(flow.kind) {
             None => {
                 if let Some(samples) = measurements.round_trips.get(&nth) {
@@ -59,12 +66,38 @@ pub fn trial_metrics(
     all
 }
 
-/// The transport of a throughput flow; `None` for an echo flow.
+/// The capture at the host of a flow's client; `None` where the host has other flows too, or is not captured.
+fn captured_at<'a>(
+    case: &Case,
+    spec: &FlowSpec,
+    measurements: &'a TrialMeasurements,
+) -> Option<&'a str> {
+    let on_host = case.flows.iter().filter(|flow| flow.from == spec.from);
+    if on_host.count() > 1 {
+        return None;
+    }
+    let mut captures = measurements.captures.iter();
+    let (_, path) = captures.find(|(place, _)| {
+        let host = place.split(' ').next();
+        host == Some(spec.from.as_str()) || host == Some(HERE)
+    })?;
+    Some(path)
+}
+
+/// What carries the payload of a flow.
+const fn captured_transport(kind: FlowKindFile) -> Transport {
+    match kind {
+        FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
+        FlowKindFile::Tcp | FlowKindFile::Rtt | FlowKindFile::File => Transport::Tcp,
+    }
+}
+
+/// The transport of a throughput flow; `None` for any other.
 const fn transport(kind: FlowKindFile) -> Option<Transport> {
     match kind {
         FlowKindFile::Tcp => Some(Transport::Tcp),
         FlowKindFile::Udp => Some(Transport::Udp),
-        FlowKindFile::Rtt | FlowKindFile::RttUdp => None,
+        FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File => None,
     }
 }
 
@@ -123,7 +156,8 @@ impl LoadTotals {
         let mut put = |metric: &str, value: f64| all.insert(format!("total.{metric}"), value);
         if let Some(goodput) = self.goodput {
             put("goodput", goodput);
-            let is_load = |flow: &&FlowSpec| !flow.probe && !is_echo(flow);
+            let is_load =
+                |flow: &&FlowSpec| !flow.probe && !is_echo(flow) && flow.kind != FlowKindFile::File;
             let loads = case.flows.iter().filter(is_load);
             let connections: f64 = loads.map(|flow| f64::from(flow.count)).sum();
             put("goodput_each", goodput / connections);

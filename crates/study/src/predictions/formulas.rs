@@ -9,6 +9,7 @@ use caudal_experiment::{Case, FlowKindFile, FlowSpec, RateSpec};
 use caudal_predict::loss::LossResponse;
 use caudal_predict::topology::{FlowKind, FlowParameters, predict_flows};
 
+use super::files::add_file;
 use super::tcp_settings::{congestion, flow_framing, tcp_settings, transport};
 use super::totals::{add_total_loss, add_totals};
 use crate::flow_times::{FlowTimes, message_sizes};
@@ -16,6 +17,8 @@ use crate::testbed::{LabNetwork, Testbed, datagram_payload, is_echo, offered_rat
 
 /// The maximum share of a rate that rounding it to whole bits per second changes: for rates of 1 Mbit/s and more.
 const MAX_ROUNDING: f64 = 1e-6;
+/// A message that is about as short as an acknowledgement, bytes.
+const SMALLEST_MESSAGE: u32 = 1;
 /// The time that the hosts add to a message and its echo: system calls, wake-ups, the emulator's own delay.
 const HOST_TIME: Duration = Duration::from_micros(300);
 
@@ -33,7 +36,8 @@ pub(super) fn predict_by_formulas(
     network: &LabNetwork,
 ) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    let loads: Vec<&FlowSpec> = case.flows.iter().filter(|flow| !is_echo(flow)).collect();
+    let is_load = |flow: &&FlowSpec| !is_echo(flow) && flow.kind != FlowKindFile::File;
+    let loads: Vec<&FlowSpec> = case.flows.iter().filter(is_load).collect();
     let echoes: Vec<&FlowSpec> = case.flows.iter().filter(|flow| is_echo(flow)).collect();
     let limited = |flow: &FlowSpec| flow.kind == FlowKindFile::Tcp && flow.rate != RateSpec::Max;
     let unlimited = |flow: &FlowSpec| flow.kind == FlowKindFile::Udp && flow.rate == RateSpec::Max;
@@ -45,6 +49,12 @@ pub(super) fn predict_by_formulas(
     if formulas_apply && !loads.is_empty() {
         predict_loads(&loads, testbed, network, &mut all);
         add_total_loss(case, testbed, &mut all);
+    }
+    if let [file] = &case.flows[..]
+        && file.kind == FlowKindFile::File
+    {
+        let empty = round_trip(file, SMALLEST_MESSAGE, testbed, network);
+        add_file(file, testbed, network, empty, &mut all);
     }
     // The formula is for empty queues.
     if loads.is_empty() {
@@ -61,20 +71,28 @@ pub(super) fn predict_by_formulas(
 
 /// The round-trip time of a message of each size of an echo flow over empty links, in seconds.
 fn round_trips(flow: &FlowSpec, testbed: &Testbed, network: &LabNetwork) -> Option<Vec<f64>> {
-    let round_trip = |message| {
-        let kind = FlowKind::Echo {
-            transport: transport(flow),
-            message,
-        };
-        let parameters = flow_parameters(flow, testbed, network, kind)?;
-        value(
-            &predict_flows(&network.topology, &[parameters])
-                .first()?
-                .predictions,
-            "rtt",
-        )
+    let each = |message| round_trip(flow, message, testbed, network);
+    message_sizes(flow).into_iter().map(each).collect()
+}
+
+/// The round-trip time of a message of this size over empty links, in seconds.
+fn round_trip(
+    flow: &FlowSpec,
+    message: u32,
+    testbed: &Testbed,
+    network: &LabNetwork,
+) -> Option<f64> {
+    let kind = FlowKind::Echo {
+        transport: transport(flow),
+        message,
     };
-    message_sizes(flow).into_iter().map(round_trip).collect()
+    let parameters = flow_parameters(flow, testbed, network, kind)?;
+    value(
+        &predict_flows(&network.topology, &[parameters])
+            .first()?
+            .predictions,
+        "rtt",
+    )
 }
 
 /// The approximate time in which a client exchanges one message of each size of an echo flow: that of the links, which its clients

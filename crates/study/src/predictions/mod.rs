@@ -1,5 +1,6 @@
 //! Predictions of formulas and simulations for the cases of an experiment, made before anything is sent.
 
+mod files;
 mod formulas;
 mod simulated_metrics;
 mod simulation;

@@ -159,6 +159,7 @@ fn traffic(
                 pattern: Pattern::Constant(BitRate::from_f64(rate).unwrap_or(BitRate::ZERO)),
             })
         }
+        FlowKindFile::File => return Err("the simulation has no file transfer".to_owned()),
         FlowKindFile::Rtt | FlowKindFile::RttUdp => {
             let sizes = message_sizes(flow);
             let [message] = sizes[..] else {

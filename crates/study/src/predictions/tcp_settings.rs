@@ -1,7 +1,7 @@
 //! The settings of flows, as formulas and the simulation need them.
 
 use caudal_core::framing::Framing;
-use caudal_core::plan::Transport;
+use caudal_core::plan::{FileProtocol, Transport};
 use caudal_core::units::ByteCount;
 use caudal_experiment::{FlowKindFile, FlowSpec};
 use caudal_predict::window::advertised_window;
@@ -78,5 +78,9 @@ pub(super) const fn transport(flow: &FlowSpec) -> Transport {
     match flow.kind {
         FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
         FlowKindFile::Tcp | FlowKindFile::Rtt => Transport::Tcp,
+        FlowKindFile::File => match flow.via {
+            Some(FileProtocol::Rbt | FileProtocol::Quic) => Transport::Udp,
+            _ => Transport::Tcp,
+        },
     }
 }

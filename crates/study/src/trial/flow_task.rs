@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use caudal_core::plan::{Direction, Transport};
+use caudal_core::plan::{Direction, FileProtocol, Transport};
+use caudal_core::units::ByteCount;
 use caudal_engine::PORT;
 use caudal_experiment::{Case, DEFAULT_MESSAGES, FlowKindFile, FlowSpec};
 
 use super::active_testbed::ActiveTestbed;
-use super::program::{BulkEnd, BulkTask, EchoTask, FlowTask, FlowTraffic};
+use super::program::{BulkEnd, BulkTask, EchoTask, FileTask, FlowTask, FlowTraffic};
 use super::setup::TrialSetup;
 use crate::error::StudyError;
 use crate::flow_times::{FlowTimes, message_sizes};
@@ -37,10 +38,14 @@ impl ActiveTestbed {
         samples: &Path,
     ) -> Result<FlowTask, StudyError> {
         let server = self.flow_server(setup, flow)?;
-        let traffic = if is_echo(flow) {
-            FlowTraffic::Echo(echo_task(setup.case, flow, samples.to_owned()))
-        } else {
-            FlowTraffic::Bulk(bulk_task(setup, flow, server.direction)?)
+        let traffic = match (flow.via, flow.bytes) {
+            (Some(via), Some(bytes)) => {
+                FlowTraffic::File(file_task(setup, flow, (via, bytes), server.direction)?)
+            }
+            _ if is_echo(flow) => {
+                FlowTraffic::Echo(echo_task(setup.case, flow, samples.to_owned()))
+            }
+            _ => FlowTraffic::Bulk(bulk_task(setup, flow, server.direction)?),
         };
         Ok(FlowTask {
             host: server.host,
@@ -120,6 +125,26 @@ fn bulk_task(
         length: flow.length,
         mss: flow.mss,
         end,
+    })
+}
+
+fn file_task(
+    setup: &TrialSetup<'_>,
+    flow: &FlowSpec,
+    (via, bytes): (FileProtocol, ByteCount),
+    direction: Direction,
+) -> Result<FileTask, StudyError> {
+    let rate_bps =
+        offered_rate(flow, setup.testbed).map_err(|problem| StudyError::UnknownRate { problem })?;
+    Ok(FileTask {
+        via,
+        direction,
+        bytes,
+        write_bytes: flow.length,
+        packet_bytes: flow.packet,
+        mss: flow.mss,
+        nagle: flow.nagle,
+        rate_bps,
     })
 }
 

@@ -15,10 +15,13 @@ mod round_trip_samples;
 mod run_trial;
 mod setup;
 
+pub(crate) use capture::HERE;
 pub(crate) use lead_time::lead_time;
 pub use measurements::TrialMeasurements;
 pub(crate) use program::own_command;
-pub use program::{BulkEnd, BulkTask, EchoTask, FlowTask, FlowTraffic, ProgramCommands};
+pub use program::{
+    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, ProgramCommands,
+};
 pub use round_trip_samples::RoundTripSamples;
 pub use run_trial::run_trial;
 pub use setup::TrialSetup;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use caudal_core::plan::{Direction, Transport};
+use caudal_core::plan::{Direction, FileProtocol, Transport};
 use caudal_core::units::ByteCount;
 
 /// The path of this program, also in the mount namespace of a host.
@@ -20,8 +20,23 @@ pub trait ProgramCommands {
     /// first when it listens.
     fn server(&self) -> Vec<String>;
 
+    /// The arguments of a process that captures an interface, or sets its offloads, until it is interrupted. It prints a line of JSON
+    /// when it has begun, and one about the capture at its end.
+    fn capture(&self, task: &CaptureTask) -> Vec<String>;
+
     /// The arguments of a flow, which prints its [`Run`](caudal_core::run::Run) as one JSON document.
     fn flow(&self, task: &FlowTask) -> Vec<String>;
+}
+
+/// What is captured of a host, and what its offloads are meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureTask {
+    /// The interface.
+    pub interface: String,
+    /// The file; no capture without it.
+    pub output: Option<PathBuf>,
+    /// `true` where the offloads are to be on, `false` where off.
+    pub offload: Option<bool>,
 }
 
 /// A command of this program.
@@ -59,6 +74,29 @@ pub enum FlowTraffic {
     Bulk(BulkTask),
     /// Messages that are echoed.
     Echo(EchoTask),
+    /// The transfer of a generated file.
+    File(FileTask),
+}
+
+/// The transfer of a generated file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileTask {
+    /// The protocol.
+    pub via: FileProtocol,
+    /// The direction, seen from the client.
+    pub direction: Direction,
+    /// The size.
+    pub bytes: ByteCount,
+    /// The bytes of each write (TCP, TLS).
+    pub write_bytes: Option<u32>,
+    /// File bytes in each datagram (RBT).
+    pub packet_bytes: Option<u32>,
+    /// The maximum segment size (TCP, TLS).
+    pub mss: Option<u32>,
+    /// `true` when Nagle's algorithm is on (TCP, TLS).
+    pub nagle: bool,
+    /// The maximum rate, bit/s.
+    pub rate_bps: Option<f64>,
 }
 
 /// A bulk transfer.

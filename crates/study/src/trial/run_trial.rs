@@ -52,10 +52,7 @@ pub fn run_trial(
             }
         }
     }
-    for mut capture in captures {
-        caudal_sys::process::interrupt(capture.child.id());
-        let _ = capture.child.wait();
-    }
+    captures.finish(&mut measurements.warnings);
     drop(testbed);
     monitored?;
     measurements.discarded = reason_to_discard(&measurements);

@@ -99,16 +99,70 @@ pub fn set_speed(name: &str, mbps: u32, half_duplex: bool) -> io::Result<()> {
 /// # Errors
 /// `Unsupported` when the driver does not report its features. Offloads that cannot be disabled stay enabled.
 pub fn turn_offloads_off(name: &str) -> io::Result<()> {
-    let Some((names, blocks)) = feature_names(name) else {
-        return Err(io::ErrorKind::Unsupported.into());
-    };
+    let (names, _) = feature_names(name).ok_or(io::ErrorKind::Unsupported)?;
+    let wanted: Vec<(String, bool)> = names
+        .into_iter()
+        .filter(|name| {
+            changes_packets(name) || name == "tx-gso-list" || name.starts_with("tx-sctp")
+        })
+        .map(|name| (name, false))
+        .collect();
+    request_offloads(name, &wanted)
+}
+
+/// `true` for the offloads that change the packets of a capture: these coalesce or split them, or defer their checksums.
+fn changes_packets(feature: &str) -> bool {
+    // Segmentation of TCP has further features, for segments with ECN among others.
+    feature.starts_with("tx-tcp") || OFFLOADS.contains(&feature) && !KEPT.contains(&feature)
+}
+
+/// The state of an offload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffloadState {
+    /// Its name, as `ethtool -k` prints it.
+    pub name: String,
+    /// `true` where it is asked for.
+    pub is_requested: bool,
+    /// `true` where it is enabled: it may depend on others.
+    pub is_active: bool,
+}
+
+/// The offloads of interface `name` that change the packets of a capture and can be set.
+///
+/// # Errors
+/// `Unsupported` when the driver does not report its features.
+pub fn capture_offloads(name: &str) -> io::Result<Vec<OffloadState>> {
+    let features = features(name).ok_or(io::ErrorKind::Unsupported)?;
+    let offloads = features.into_iter().filter(|feature| {
+        changes_packets(&feature.name) && feature.is_available && !feature.is_fixed
+    });
+    Ok(offloads
+        .map(|feature| OffloadState {
+            name: feature.name,
+            is_requested: feature.is_requested,
+            is_active: feature.is_active,
+        })
+        .collect())
+}
+
+/// Asks the driver of interface `name` to enable or disable offloads.
+///
+/// # Errors
+/// `Unsupported` when the driver does not report its features; any error of ioctl(2), as without the capability `CAP_NET_ADMIN`. A driver
+/// that refuses an offload is no error: [`capture_offloads`] tells what is enabled.
+pub fn request_offloads(name: &str, wanted: &[(String, bool)]) -> io::Result<()> {
+    let (names, blocks) = feature_names(name).ok_or(io::ErrorKind::Unsupported)?;
     // `struct ethtool_sfeatures`: count of blocks, then the features to change and their states, 32 features a block.
     let mut arguments = (blocks as u32).to_ne_bytes().to_vec();
     arguments.resize(4 + blocks * 8, 0);
-    for (feature, name) in names.iter().enumerate() {
-        let changes_packets = OFFLOADS.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
-        if changes_packets || name == "tx-gso-list" || name.starts_with("tx-sctp") {
-            arguments[4 + feature / 32 * 8 + feature % 32 / 8] |= 1 << (feature % 8);
+    for (feature, is_enabled) in wanted {
+        let Some(at) = names.iter().position(|name| name == feature) else {
+            continue;
+        };
+        let (byte, bit) = (4 + at / 32 * 8 + at % 32 / 8, 1 << (at % 8));
+        arguments[byte] |= bit;
+        if *is_enabled {
+            arguments[byte + 4] |= bit;
         }
     }
     ask_driver(name, EthtoolCommand::SetFeatures, &arguments).map(drop)
@@ -159,22 +213,44 @@ fn feature_names(name: &str) -> Option<(Vec<String>, usize)> {
     Some((names, features.div_ceil(32)))
 }
 
-/// The offloads of interface `name` and whether they are enabled, sorted by name.
-pub(super) fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
+/// A feature of a driver.
+struct Feature {
+    name: String,
+    is_available: bool,
+    is_requested: bool,
+    is_active: bool,
+    is_fixed: bool,
+}
+
+/// The features of the driver of interface `name`.
+fn features(name: &str) -> Option<Vec<Feature>> {
     let (names, blocks) = feature_names(name)?;
-    // `struct ethtool_gfeatures`: count of blocks, then blocks of four words, 32 features each.
+    // `struct ethtool_gfeatures`: count of blocks, then blocks of four words, 32 features each: available, requested, active, and
+    // never changed.
     let count = (blocks as u32).to_ne_bytes();
     let states = ask_driver(name, EthtoolCommand::GetFeatures, &count).ok()?;
-
-    let is_active = |feature: usize| {
-        // The third word of a block holds the active features.
-        let active = raw::u32_at(&states, 8 + feature / 32 * 16 + 8)?;
-        Some(active >> (feature % 32) & 1 != 0)
+    let bit = |feature: usize, word: usize| {
+        let word = raw::u32_at(&states, 8 + feature / 32 * 16 + word * 4)?;
+        Some(word >> (feature % 32) & 1 != 0)
     };
-    let all = names.into_iter().enumerate();
-    let known = all.filter(|(_, name)| OFFLOADS.contains(&name.as_str()));
+    let features = names.into_iter().enumerate().map(|(at, name)| {
+        Some(Feature {
+            name,
+            is_available: bit(at, 0)?,
+            is_requested: bit(at, 1)?,
+            is_active: bit(at, 2)?,
+            is_fixed: bit(at, 3)?,
+        })
+    });
+    features.collect()
+}
+
+/// The offloads of interface `name` and whether they are enabled, sorted by name.
+pub(super) fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
+    let features = features(name)?.into_iter();
+    let known = features.filter(|feature| OFFLOADS.contains(&feature.name.as_str()));
     let mut found: Vec<_> = known
-        .filter_map(|(feature, name)| Some((name, is_active(feature)?)))
+        .map(|feature| (feature.name, feature.is_active))
         .collect();
     found.sort();
     Some(found)

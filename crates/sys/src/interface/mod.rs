@@ -15,7 +15,7 @@ mod link;
 mod route;
 
 pub use address::{LocalAddress, local_addresses};
-pub use ethtool::{set_speed, turn_offloads_off};
+pub use ethtool::{OffloadState, capture_offloads, request_offloads, set_speed, turn_offloads_off};
 pub(crate) use ifreq::ifreq;
 pub use interface::{Interface, qdisc_backlog, qdisc_drops};
-pub use route::{Route, route_to};
+pub use route::{Route, route_from, route_to};

@@ -19,21 +19,42 @@ pub struct Route {
 
 /// The route to `destination`; `None` when there is none.
 pub fn route_to(destination: IpAddr) -> Option<Route> {
-    let destination = destination.to_canonical();
-    let octets = match destination {
+    route_from(None, destination)
+}
+
+/// The route to `destination` of packets from the address `source` of this machine, for which there may be rules of their own; `None` when
+/// there is none.
+pub fn route_from(source: Option<IpAddr>, destination: IpAddr) -> Option<Route> {
+    let octets = |address: IpAddr| match address {
         IpAddr::V4(address) => address.octets().to_vec(),
         IpAddr::V6(address) => address.octets().to_vec(),
     };
-    // `struct rtmsg`: family and length of the destination, then ten bytes that stay zero.
+    let destination = destination.to_canonical();
+    let source = source
+        .map(|source| source.to_canonical())
+        .filter(|source| !source.is_unspecified() && source.is_ipv4() == destination.is_ipv4());
+    // `struct rtmsg`: family, the lengths of destination and source, then nine bytes that stay zero.
     let mut header = [0; 12];
     header[0] = family(destination);
-    header[1] = (octets.len() * 8) as u8;
-    let mut body = header.to_vec();
-    push_attribute(&mut body, libc::RTA_DST, &octets);
+    let mut body = Vec::new();
+    for (length, attribute, address) in [
+        (1, libc::RTA_DST, Some(destination)),
+        (2, libc::RTA_SRC, source),
+    ] {
+        if let Some(address) = address.map(octets) {
+            header[length] = (address.len() * 8) as u8;
+            push_attribute(&mut body, attribute, &address);
+        }
+    }
+    body.splice(..0, header);
     let replies = request(libc::RTM_GETROUTE, 0, &body).ok()?;
     let attributes = attributes(replies.first()?.get(header.len()..)?);
     let index = raw::u32_at(attributes.get(&libc::RTA_OIF)?, 0)?;
-    let source = ip_address(attributes.get(&libc::RTA_PREFSRC)?)?;
+    // The kernel does not repeat a source that was asked for.
+    let preferred = attributes.get(&libc::RTA_PREFSRC);
+    let source = preferred
+        .and_then(|address| ip_address(address))
+        .or(source)?;
     Some(Route {
         interface: LinkMessage::by_index(index)?.name,
         index,

@@ -7,6 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags};
+use socket2::{Domain, Socket, Type};
+
+use crate::raw;
 
 use super::enter::{enter, enter_new};
 
@@ -53,6 +56,25 @@ impl NetworkNamespace {
     pub fn id(&self) -> io::Result<NamespaceId> {
         let metadata = File::from(self.0.try_clone()?).metadata()?;
         Ok((metadata.dev(), metadata.ino()))
+    }
+
+    /// A number of the namespace of the calling thread that no other gets until the machine restarts (`SO_NETNS_COOKIE`); on kernels
+    /// before 5.14 the inode of the namespace, which another may get once this one is gone.
+    ///
+    /// # Errors
+    /// When no socket can be made.
+    pub fn cookie() -> io::Result<u64> {
+        let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
+        let mut cookie = [0; 8];
+        match raw::get_option(
+            &socket,
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            &mut cookie,
+        ) {
+            Ok(8) => Ok(u64::from_ne_bytes(cookie)),
+            _ => Ok(Self::of_this_thread()?.id()?.1),
+        }
     }
 
     /// Calls `work` in this namespace, on a thread of its own: the sockets and devices it makes belong to the namespace.

@@ -124,6 +124,7 @@ impl GroReceiver {
             segment: length,
             kernel_time_ns: None,
             socket_drops: None,
+            tos: None,
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
             source: self.addresses[index].decode(header.msg_hdr.msg_namelen as usize),
         };
@@ -142,6 +143,10 @@ impl GroReceiver {
                 }
                 (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
                     received.socket_drops = raw::u32_at(data, 0);
+                }
+                (libc::IPPROTO_IP, libc::IP_TOS) => received.tos = data.first().copied(),
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                    received.tos = raw::u32_at(data, 0).map(|class| class as u8);
                 }
                 _ => {}
             }
@@ -168,6 +173,9 @@ pub struct ReceivedBatch<'a> {
     ///
     /// `None` as long as there are none. Wraps at 2³². A coalesced packet counts once.
     pub socket_drops: Option<u32>,
+    /// The type-of-service byte, after [`enable_receive_tos`](super::enable_receive_tos): the code point and the ECN bits. Datagrams that
+    /// differ in it are not coalesced.
+    pub tos: Option<u8>,
     /// `true` when the message was longer than the room for it.
     pub truncated: bool,
     /// The source address; an IPv4 source on an IPv6 socket is a mapped address.
@@ -186,9 +194,31 @@ mod tests {
     use super::*;
     use crate::udp::testing::{numbered, pair};
     use crate::udp::{
-        GsoSender, enable_drop_counter, enable_receive_timestamps, max_segments, meminfo,
-        send_segments,
+        GsoSender, enable_drop_counter, enable_receive_timestamps, enable_receive_tos,
+        max_segments, meminfo, send_segments,
     };
+    use std::net::UdpSocket;
+
+    #[test]
+    fn ecn_bits_arrive_with_the_message_and_leave_the_code_point_alone() -> io::Result<()> {
+        for bind in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(receiver) = UdpSocket::bind(bind) else {
+                continue;
+            };
+            let sender = UdpSocket::bind(bind)?;
+            sender.connect(receiver.local_addr()?)?;
+            crate::options::set_dscp(&sender, 46)?;
+            enable_receive_tos(&receiver)?;
+            let mut received = GroReceiver::new(1)?;
+            for (on, tos) in [(true, 186), (false, 184)] {
+                crate::options::set_ecn_capable(&sender, on)?;
+                sender.send(&[1])?;
+                received.receive(&receiver, Wait::ForOne)?;
+                assert_eq!(received.message(0).tos, Some(tos), "{bind}");
+            }
+        }
+        Ok(())
+    }
 
     #[test]
     fn a_run_of_datagrams_arrives_coalesced_with_its_size() -> io::Result<()> {

@@ -6,6 +6,7 @@
 mod arrival;
 mod gro;
 mod gso;
+mod many;
 mod meminfo;
 mod options;
 mod packet_info;
@@ -13,10 +14,11 @@ mod packet_info;
 pub use arrival::last_arrival_ns;
 pub use gro::{GroReceiver, ReceivedBatch, Wait, enable_gro};
 pub use gso::{GsoSender, max_segments, send_segments};
+pub use many::{MAX_DATAGRAMS, ManySender};
 pub use meminfo::{MemInfo, meminfo};
 pub use options::{
-    enable_drop_counter, enable_receive_timestamps, path_mtu, pending_error, set_dont_fragment,
-    set_receive_timeout,
+    enable_drop_counter, enable_receive_timestamps, enable_receive_tos, path_mtu, pending_error,
+    set_dont_fragment, set_receive_timeout,
 };
 pub use packet_info::{enable_packet_info, receive_with_destination};
 

@@ -25,6 +25,19 @@ pub fn enable_drop_counter(socket: impl AsFd) -> io::Result<()> {
     raw::set_int(socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)
 }
 
+/// Has the kernel report the type-of-service byte of each message: the code point and the ECN bits (`IP_RECVTOS`, `IPV6_RECVTCLASS`).
+///
+/// # Errors
+/// Any error of setsockopt(2).
+pub fn enable_receive_tos(socket: impl AsFd) -> io::Result<()> {
+    let v4 = raw::set_int(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1);
+    if !raw::is_v6(&socket) {
+        return v4;
+    }
+    // A socket restricted to IPv6 does not need the other option and may refuse it.
+    raw::set_int(socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)
+}
+
 /// Limits the time a receive may wait, after which it fails with `WouldBlock`; `None` removes the limit.
 ///
 /// # Errors

@@ -7,6 +7,7 @@ mod round_trip;
 
 pub use headline::DirectionHeadline;
 
+use super::emphasis::EmphasizedLine;
 use super::interval_table::Detail;
 use super::text::{fold, warning};
 use super::text_form::TextForm;
@@ -18,6 +19,8 @@ use caudal_core::summary::DirectionSummary;
 pub enum ClosingLine {
     /// The result of a direction.
     Headline(DirectionHeadline),
+    /// A line with its most important part in bold.
+    Emphasized(EmphasizedLine),
     /// Any other line.
     Text(String),
 }
@@ -28,6 +31,7 @@ impl ClosingLine {
     pub fn text(&self) -> String {
         match self {
             Self::Headline(headline) => fold(&headline.to_string(), 4),
+            Self::Emphasized(line) => fold(&line.to_string(), 4),
             Self::Text(text) => text.clone(),
         }
     }

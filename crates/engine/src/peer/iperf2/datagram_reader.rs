@@ -5,11 +5,12 @@ use super::transit_histogram::TransitHistogram;
 use super::wall_clock::seconds_and_micros;
 use crate::address_validation::AntiAmplificationLimit;
 use crate::flow::{DatagramAccount, DatagramReader, ReceiveStep, ReceiverView, SenderClock, Stamp};
+use crate::socket::canonical;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::udp;
 use caudal_wire::iperf2::{HeaderLayout, Iperf2Datagram, ServerReport, TransitReport};
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Receiver;
@@ -62,6 +63,8 @@ pub(super) struct Iperf2Reader {
     pub(super) max_ns: Option<u64>,
     /// The histogram of one-way times.
     pub(super) histogram: Option<Arc<TransitHistogram>>,
+    /// The only source of its datagrams; `None` for any.
+    pub(super) source: Option<SocketAddr>,
     progress: ReaderProgress,
 }
 
@@ -97,6 +100,7 @@ impl Iperf2Reader {
             turn: None,
             max_ns: None,
             histogram: None,
+            source: None,
             progress: ReaderProgress {
                 start_ns: monotonic_ns(),
                 ..ReaderProgress::default()
@@ -228,6 +232,13 @@ fn transit_report(account: &DatagramAccount, elapsed_ns: u64) -> TransitReport {
 impl DatagramReader for Iperf2Reader {
     const CLOCK: SenderClock = SenderClock::Wall;
     const LATE_COUNTS: bool = true;
+
+    /// Another client's datagram may have arrived before the socket was connected.
+    #[inline]
+    fn is_source(&self, source: Option<SocketAddr>) -> bool {
+        self.source
+            .is_none_or(|expected| source.is_some_and(|source| canonical(source) == expected))
+    }
 
     #[inline]
     fn read(&mut self, datagram: &[u8], due: u64, arrived_ns: u64) -> Option<Stamp> {

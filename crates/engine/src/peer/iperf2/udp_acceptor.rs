@@ -14,7 +14,7 @@ use caudal_sys::{buffers, options, udp};
 use caudal_wire::iperf2::FirstDatagram;
 use caudal_wire::message::Refusal;
 use socket2::SockRef;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
@@ -57,6 +57,8 @@ pub(super) struct UdpAcceptor {
     clients: HashMap<SocketAddr, KnownClient>,
     sessions: Vec<JoinHandle<()>>,
     refused_ns: u64,
+    /// Datagrams that arrived at the socket of a flow before it was connected: anybody's.
+    early: VecDeque<(Vec<u8>, SocketAddr, IpAddr)>,
 }
 
 impl UdpAcceptor {
@@ -68,6 +70,7 @@ impl UdpAcceptor {
             clients: HashMap::new(),
             sessions: Vec::new(),
             refused_ns: 0,
+            early: VecDeque::new(),
         }
     }
 
@@ -84,6 +87,9 @@ impl UdpAcceptor {
                     };
                     let datagram = &buffer[..size.min(buffer.len())];
                     self.take(datagram, canonical(peer), local);
+                    while let Some((datagram, peer, local)) = self.early.pop_front() {
+                        self.take(&datagram, peer, Some(local));
+                    }
                 }
             }
             join_finished(&mut self.sessions);
@@ -203,12 +209,13 @@ impl UdpAcceptor {
 
     /// The socket of one flow, with the limit on what it may send.
     fn open_socket(
-        &self,
+        &mut self,
         local: SocketAddr,
         peer: SocketAddr,
     ) -> io::Result<(UdpSocket, Arc<AntiAmplificationLimit>)> {
-        let state_options = &self.state.options;
         let (socket, limit) = reply_udp_socket(local, peer, 0)?.into_limited();
+        self.take_early(&socket, local.ip());
+        let state_options = &self.state.options;
         let bytes = state_options.window.unwrap_or(UDP_BUFFER);
         let force = state_options.window.is_none();
         let _ = buffers::set_receive_buffer(&socket, bytes, force);
@@ -225,6 +232,25 @@ impl UdpAcceptor {
             let _ = SockRef::from(&socket).join_multicast_v4(&group, &Ipv4Addr::UNSPECIFIED);
         }
         Ok((socket, limit))
+    }
+}
+
+impl UdpAcceptor {
+    /// Takes what arrived at the socket of a flow between its binding and its connecting, which may belong to any client.
+    fn take_early(&mut self, socket: &UdpSocket, local: IpAddr) {
+        let mut buffer = vec![0; 65_536];
+        if socket.set_nonblocking(true).is_err() {
+            return;
+        }
+        for _ in 0..MAX_PER_ROUND {
+            let Ok((size, peer)) = socket.recv_from(&mut buffer) else {
+                break;
+            };
+            self.early
+                .push_back((buffer[..size].to_vec(), canonical(peer), local));
+        }
+        // The session's reads wait.
+        let _ = socket.set_nonblocking(false);
     }
 }
 

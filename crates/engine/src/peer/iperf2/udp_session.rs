@@ -251,6 +251,7 @@ impl UdpTest<'_> {
         };
         let mut reader = Iperf2Reader::new(first.layout, first.wide, number);
         reader.limit = Arc::clone(&self.limit);
+        reader.source = Some(self.session.test.peer);
         if !test.no_udp_fin && !self.is_group {
             reader.reply = EndReply::Report {
                 with_transit: test.trip_times || self.session.state.options.count_reads,

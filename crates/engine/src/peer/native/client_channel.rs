@@ -16,7 +16,7 @@ use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
-use caudal_wire::message::{QUALITY, Refusal, ToClient, ToServer};
+use caudal_wire::message::{QUALITY, Refusal, TRANSFER, ToClient, ToServer};
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -182,9 +182,12 @@ impl ClientChannel {
 
     /// Checks that the server supports the workload of a plan: an older one would end the connection at the offer.
     fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
-        let is_supported =
-            plan.quality().is_none() || self.features.iter().any(|one| one == QUALITY);
-        if is_supported {
+        let feature = match plan {
+            Plan::Tcp(_) | Plan::Udp(_) | Plan::Echo(_) => return Ok(()),
+            Plan::Quality(_) => QUALITY,
+            Plan::Transfer(_) => TRANSFER,
+        };
+        if self.features.iter().any(|one| one == feature) {
             return Ok(());
         }
         Err(RunError::OlderServer {

@@ -19,7 +19,7 @@ use caudal_core::plan::{Plan, PlannedFlow, QualityPlan, Rate, Transport};
 use caudal_wire::preamble::TestToken;
 use client::QualityClientHalf;
 use parts::{FlowParts, PartWorkloads, QualityFlow};
-use server::QualityServerHalf;
+use server::{LOAD_SHARE, QualityServerHalf};
 
 /// A phase of a test of latency under load.
 pub(crate) struct QualityWorkload {
@@ -43,7 +43,10 @@ impl Workload for QualityWorkload {
 
     fn limit(&mut self, limits: &ServerLimits) -> Vec<String> {
         let mut changed = Vec::new();
-        if let Some(max) = limits.session.rate_per_flow(self.plan.parallel)
+        if let Some(max) = limits
+            .session
+            .share(LOAD_SHARE)
+            .rate_per_flow(self.plan.parallel)
             && self.plan.rate.limit().is_none_or(|asked| asked > max)
             && self.plan.load_flows() > 0
         {

@@ -18,6 +18,19 @@ use std::time::Duration;
 /// The time after its planned end at which a phase is ended by the server, ns.
 const OVERDUE_NS: u64 = 15_000_000_000;
 
+/// Sixteenths of the server's limits for the load.
+pub(super) const LOAD_SHARE: u64 = 14;
+/// Sixteenths of the server's limits for each of the two echo probes.
+const PROBE_SHARE: u64 = 1;
+
+/// The limits for a part of the test.
+fn share(limits: &ServerLimits, sixteenths: u64) -> ServerLimits {
+    ServerLimits {
+        session: limits.session.share(sixteenths),
+        ..limits.clone()
+    }
+}
+
 /// The server's half of a phase.
 pub(super) struct QualityServerHalf {
     plan: QualityPlan,
@@ -40,13 +53,19 @@ impl QualityServerHalf {
     ) -> Result<Self, RunError> {
         let client = flows.tcp.socket.peer_address().ok();
         let load = parts.load.as_ref();
+        let load_limits = share(limits, LOAD_SHARE);
+        let probe_limits = share(limits, PROBE_SHARE);
         Ok(Self {
             plan: plan.clone(),
             load: load
-                .map(|load| load.server_half(flows.load, token, limits))
+                .map(|load| load.server_half(flows.load, token, &load_limits))
                 .transpose()?,
-            udp: parts.udp.server_half(vec![flows.udp], token, limits)?,
-            tcp: parts.tcp.server_half(vec![flows.tcp], token, limits)?,
+            udp: parts
+                .udp
+                .server_half(vec![flows.udp], token, &probe_limits)?,
+            tcp: parts
+                .tcp
+                .server_half(vec![flows.tcp], token, &probe_limits)?,
             client: client.map(|address| address.ip()),
             queue: None,
         })

@@ -1,0 +1,253 @@
+//! The analysis of a capture in one or several files.
+
+use super::frames::FrameAnalysis;
+use crate::detail::FlowDetail;
+use crate::error::CaptureError;
+use crate::model::{CaptureFile, CaptureFormat, CaptureSummary, Finding, FindingCode, PCAP_SCHEMA};
+use crate::options::AnalysisOptions;
+use crate::read::{CapturedFrame, FileInterface, FrameReader};
+use caudal_core::text::ExternalText;
+use caudal_core::units::ByteCount;
+
+/// What a capture tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaptureReport {
+    /// The document.
+    pub summary: CaptureSummary,
+    /// The flow asked for in detail; absent when none was, or there is no such flow.
+    pub detail: Option<FlowDetail>,
+}
+
+/// The analysis of a capture, which is handed the bytes of its files in pieces of any size.
+///
+/// ```
+/// # use caudal_capture::{AnalysisOptions, CaptureAnalysis};
+/// # fn demo(pieces: &[&[u8]]) -> Result<(), caudal_capture::CaptureError> {
+/// let mut analysis = CaptureAnalysis::new(&AnalysisOptions::default());
+/// analysis.begin_file("test.pcap".into());
+/// for piece in pieces {
+///     analysis.push(piece)?;
+/// }
+/// let report = analysis.finish();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CaptureAnalysis {
+    frames: FrameAnalysis,
+    files: Vec<CaptureFile>,
+    open: Option<OpenFile>,
+    findings: Vec<Finding>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    name: ExternalText,
+    reader: FrameReader,
+    first_frame: u64,
+    error: Option<CaptureError>,
+}
+
+impl CaptureAnalysis {
+    /// An analysis of nothing yet.
+    #[must_use]
+    pub fn new(options: &AnalysisOptions) -> Self {
+        Self {
+            frames: FrameAnalysis::new(options),
+            files: Vec::new(),
+            open: None,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Begins the next file; the one before it ends.
+    pub fn begin_file(&mut self, name: ExternalText) {
+        self.end_file();
+        self.open = Some(OpenFile {
+            name,
+            reader: FrameReader::new(),
+            first_frame: self.frames.totals.next_number(),
+            error: None,
+        });
+    }
+
+    /// Takes in the next bytes of the file.
+    ///
+    /// # Errors
+    /// When the file is no capture. A file that is damaged further on is none: what came before counts, and a finding tells.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
+        let Some(file) = &mut self.open else {
+            return Ok(());
+        };
+        let frames = &mut self.frames;
+        let outcome = file.reader.push(bytes, &mut |frame| frames.frame(frame));
+        let Err(error) = outcome else { return Ok(()) };
+        if file.reader.header().is_none() {
+            self.open = None;
+            return Err(error);
+        }
+        file.error = Some(error);
+        Ok(())
+    }
+
+    /// Takes in a frame that comes from no file.
+    pub fn frame(&mut self, frame: &CapturedFrame<'_>) {
+        self.frames.frame(frame);
+    }
+
+    /// Frames so far.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames.totals.next_number() - 1
+    }
+
+    fn end_file(&mut self) {
+        let Some(mut file) = self.open.take() else {
+            return;
+        };
+        let error = file.error.or_else(|| file.reader.finish().err());
+        if let Some(error) = &error {
+            let message = format!("{}: {error}", file.name);
+            let mut finding = Finding::new(FindingCode::CutShort, message);
+            let last = self.frames.totals.next_number() - 1;
+            finding.frames = if last >= file.first_frame {
+                vec![last]
+            } else {
+                Vec::new()
+            };
+            self.findings.push(finding);
+        }
+        let Some(header) = file.reader.header() else {
+            return;
+        };
+        let next = self.frames.totals.next_number();
+        self.files.push(CaptureFile {
+            name: file.name,
+            format: header.format,
+            big_endian: header.order == crate::bytes::ByteOrder::Big,
+            interfaces: header
+                .interfaces
+                .iter()
+                .map(FileInterface::document)
+                .collect(),
+            frames: next - file.first_frame,
+            first_frame: (next > file.first_frame).then_some(file.first_frame),
+            file_bytes: ByteCount::new(file.reader.offset()),
+            comments: header.comments.clone(),
+            hardware: header.hardware.clone(),
+            os: header.os.clone(),
+            program: header.program.clone(),
+            cut_short: error.map(|error| error.to_string().into()),
+        });
+    }
+
+    /// Ends the capture.
+    #[must_use]
+    pub fn finish(mut self) -> CaptureReport {
+        self.end_file();
+        self.frames.finish();
+        let detail = self.frames.flows.finish();
+        let dropped = self.dropped();
+        self.whole_capture(dropped);
+        let FrameAnalysis { totals, flows, .. } = self.frames;
+        let mut ranking = flows.findings;
+        for finding in self.findings {
+            ranking.push(finding);
+        }
+        let (shown, folded) = flows.ranking.finish();
+        if let Some(folded) = &folded {
+            let (n, bytes) = (folded.flows, folded.bytes);
+            ranking.push(Finding::new(
+                FindingCode::FlowsFolded,
+                format!("{n} flows with {bytes} together are not shown one by one"),
+            ));
+        }
+        let (findings, findings_left_out) = ranking.finish();
+        let summary = CaptureSummary {
+            schema: PCAP_SCHEMA.to_owned(),
+            files: self.files,
+            totals: totals.document(flows.count, dropped),
+            protocols: totals.protocols(),
+            flows: shown,
+            folded,
+            findings,
+            findings_left_out,
+        };
+        CaptureReport { summary, detail }
+    }
+
+    /// Frames dropped while capturing, as far as the files tell.
+    fn dropped(&self) -> Option<u64> {
+        self.files
+            .iter()
+            .flat_map(|file| &file.interfaces)
+            .filter_map(|interface| interface.dropped_frames)
+            .reduce(u64::saturating_add)
+    }
+
+    /// The findings about the capture as a whole.
+    fn whole_capture(&mut self, dropped: Option<u64>) {
+        let totals = &self.frames.totals;
+        let log = &totals.evidence;
+        let mut found = Vec::new();
+        if totals.next_number() == 1 + totals.filtered {
+            found.push(Finding::new(
+                FindingCode::NothingCaptured,
+                match totals.filtered {
+                    0 => "there is no frame".to_owned(),
+                    n => format!("the filter takes none of the {n} frames"),
+                },
+            ));
+        }
+        if let Some(dropped) = dropped.filter(|dropped| *dropped > 0) {
+            let mut finding = Finding::new(
+                FindingCode::FramesDropped,
+                format!("{dropped} frames were dropped while capturing"),
+            );
+            finding.count = dropped;
+            found.push(finding);
+        }
+        if totals.cut_off > 0 {
+            let n = totals.cut_off;
+            let mut finding = Finding::new(
+                FindingCode::FramesCutOff,
+                format!("only the beginning of {n} frames was kept"),
+            );
+            finding.count = n;
+            found.push(finding);
+        }
+        let seen = |code: FindingCode, words: &str| {
+            let count = log.of(&code).map(|evidence| evidence.count);
+            count.map(|count| log.finding(code, format!("{count} {words}")))
+        };
+        found.extend(seen(
+            FindingCode::MalformedFrames,
+            "frames are not what their headers announce",
+        ));
+        found.extend(seen(
+            FindingCode::HeadersCutOff,
+            "frames were cut off within their headers",
+        ));
+        found.extend(seen(
+            FindingCode::TimeBackwards,
+            "frames are older than the one before them",
+        ));
+        found.extend(seen(
+            FindingCode::UnknownLinkType,
+            "frames have a link type that is not read",
+        ));
+        self.findings.extend(found);
+    }
+}
+
+impl CaptureFormat {
+    /// The name that people read.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PcapMicroseconds => "pcap (µs)",
+            Self::PcapNanoseconds => "pcap (ns)",
+            Self::Pcapng => "pcapng",
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Frames and bytes of the whole capture, and of each protocol.
+
+use crate::evidence::EvidenceLog;
+use crate::model::{CaptureTotals, ProtocolTotals};
+use caudal_core::units::ByteCount;
+use std::collections::BTreeMap;
+
+/// The largest number of EtherTypes and IP protocols that are counted apart.
+const MAX_OTHERS: usize = 64;
+
+/// The protocols that are counted by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layer3 {
+    Ipv4,
+    Ipv6,
+}
+
+/// Frames and bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct FrameSum {
+    frames: u64,
+    bytes: u64,
+}
+
+impl FrameSum {
+    #[inline]
+    fn add(&mut self, bytes: u32) {
+        self.frames += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+/// What is counted of all frames.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Totals {
+    all: FrameSum,
+    captured: u64,
+    pub(crate) cut_off: u64,
+    pub(crate) filtered: u64,
+    pub(crate) malformed: u64,
+    pub(crate) first_ns: Option<u64>,
+    earliest_ns: u64,
+    pub(crate) latest_ns: u64,
+    v4: FrameSum,
+    v6: FrameSum,
+    vlan: FrameSum,
+    tcp: FrameSum,
+    udp: FrameSum,
+    icmp: FrameSum,
+    other_transports: BTreeMap<u8, FrameSum>,
+    other_links: BTreeMap<u16, FrameSum>,
+    pub(crate) evidence: EvidenceLog,
+}
+
+impl Totals {
+    /// Counts a frame.
+    #[inline]
+    pub(crate) fn frame(&mut self, at_ns: u64, original: u32, captured: usize) {
+        self.all.add(original);
+        self.captured += captured as u64;
+        self.cut_off += u64::from((captured as u64) < u64::from(original));
+        if self.first_ns.is_none() {
+            (self.first_ns, self.earliest_ns) = (Some(at_ns), at_ns);
+        }
+        self.earliest_ns = self.earliest_ns.min(at_ns);
+        self.latest_ns = self.latest_ns.max(at_ns);
+    }
+
+    /// Counts a packet of IP.
+    #[inline]
+    pub(crate) fn packet(&mut self, version: Layer3, protocol: u8, tags: u32, bytes: u32) {
+        match version {
+            Layer3::Ipv4 => self.v4.add(bytes),
+            Layer3::Ipv6 => self.v6.add(bytes),
+        }
+        if tags > 0 {
+            self.vlan.add(bytes);
+        }
+        match protocol {
+            6 => self.tcp.add(bytes),
+            17 => self.udp.add(bytes),
+            1 | 58 => self.icmp.add(bytes),
+            other
+                if self.other_transports.len() < MAX_OTHERS
+                    || self.other_transports.contains_key(&other) =>
+            {
+                self.other_transports.entry(other).or_default().add(bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts a frame without IP.
+    pub(crate) fn link(&mut self, ether_type: u16, bytes: u32) {
+        // Below 0x0600 it is the length of an IEEE 802.3 frame.
+        let kind = if ether_type < 0x0600 { 0 } else { ether_type };
+        if self.other_links.len() < MAX_OTHERS || self.other_links.contains_key(&kind) {
+            self.other_links.entry(kind).or_default().add(bytes);
+        }
+    }
+
+    /// The number of the frame that comes next.
+    pub(crate) const fn next_number(&self) -> u64 {
+        self.all.frames + self.filtered + 1
+    }
+
+    /// The totals as documents have them.
+    pub(crate) fn document(&self, flows: u64, dropped: Option<u64>) -> CaptureTotals {
+        let seconds = |ns: u64| self.first_ns.map(|_| ns as f64 / 1e9);
+        CaptureTotals {
+            frames: self.all.frames,
+            bytes: ByteCount::new(self.all.bytes),
+            captured_bytes: ByteCount::new(self.captured),
+            cut_off_frames: self.cut_off,
+            filtered_frames: self.filtered,
+            malformed_frames: self.malformed,
+            first_s: seconds(self.earliest_ns),
+            last_s: seconds(self.latest_ns),
+            duration_s: self.latest_ns.saturating_sub(self.earliest_ns) as f64 / 1e9,
+            flows,
+            dropped_frames: dropped,
+        }
+    }
+
+    /// The protocols, the most bytes first.
+    pub(crate) fn protocols(&self) -> Vec<ProtocolTotals> {
+        let named = [
+            ("IPv4", self.v4),
+            ("IPv6", self.v6),
+            ("VLAN", self.vlan),
+            ("TCP", self.tcp),
+            ("UDP", self.udp),
+            ("ICMP", self.icmp),
+        ];
+        let mut protocols: Vec<ProtocolTotals> = named
+            .into_iter()
+            .map(|(name, sum)| (name.to_owned(), sum))
+            .chain(
+                self.other_transports
+                    .iter()
+                    .map(|(number, sum)| (transport_name(*number), *sum)),
+            )
+            .chain(
+                self.other_links
+                    .iter()
+                    .map(|(number, sum)| (link_name(*number), *sum)),
+            )
+            .filter(|(_, sum)| sum.frames > 0)
+            .map(|(name, sum)| ProtocolTotals {
+                name,
+                frames: sum.frames,
+                bytes: ByteCount::new(sum.bytes),
+            })
+            .collect();
+        protocols.sort_by_key(|protocol| std::cmp::Reverse(protocol.bytes));
+        protocols
+    }
+}
+
+fn transport_name(number: u8) -> String {
+    match number {
+        2 => "IGMP".to_owned(),
+        47 => "GRE".to_owned(),
+        50 => "ESP".to_owned(),
+        89 => "OSPF".to_owned(),
+        132 => "SCTP".to_owned(),
+        other => format!("IP protocol {other}"),
+    }
+}
+
+fn link_name(number: u16) -> String {
+    match number {
+        0 => "IEEE 802.3".to_owned(),
+        0x0806 => "ARP".to_owned(),
+        0x8863 | 0x8864 => "PPPoE".to_owned(),
+        0x8847 => "MPLS".to_owned(),
+        0x88CC => "LLDP".to_owned(),
+        0x8808 => "MAC control".to_owned(),
+        other => format!("EtherType 0x{other:04x}"),
+    }
+}

@@ -1,0 +1,89 @@
+//! The classic format of tcpdump.
+//!
+//! Source: draft-ietf-opsawg-pcap: a header of 24 bytes, then records of 16 bytes and the frame.
+
+use super::frame::{CapturedFrame, FrameOrigin};
+use super::header::{FileHeader, FileInterface};
+use super::link_type::LinkType;
+use super::time::TimeScale;
+use crate::bytes::ByteOrder;
+use crate::error::CaptureError;
+use crate::model::CaptureFormat;
+
+/// Bytes of the file's header.
+pub(crate) const HEADER_BYTES: usize = 24;
+/// Bytes in front of a frame.
+pub(crate) const RECORD_BYTES: usize = 16;
+/// The largest frame that is believed: above what BIG TCP hands over (512 KiB).
+pub(crate) const MAX_FRAME_BYTES: u32 = 4 << 20;
+
+/// Whether the first four bytes, big-endian, are those of a pcap file, and in which form.
+pub(crate) const fn recognise(magic: u32) -> Option<(ByteOrder, CaptureFormat)> {
+    Some(match magic {
+        0xA1B2_C3D4 => (ByteOrder::Big, CaptureFormat::PcapMicroseconds),
+        0xD4C3_B2A1 => (ByteOrder::Little, CaptureFormat::PcapMicroseconds),
+        0xA1B2_3C4D => (ByteOrder::Big, CaptureFormat::PcapNanoseconds),
+        0x4D3C_B2A1 => (ByteOrder::Little, CaptureFormat::PcapNanoseconds),
+        _ => return None,
+    })
+}
+
+/// Reads the header of [`HEADER_BYTES`].
+pub(crate) fn read_header(bytes: &[u8], order: ByteOrder, format: CaptureFormat) -> FileHeader {
+    let mut header = FileHeader::new(format, order);
+    let scale = match format {
+        CaptureFormat::PcapNanoseconds => TimeScale::from_resolution(9),
+        _ => None,
+    };
+    // The upper bits of the link type's word tell of check sequences.
+    let link_type = LinkType::from_number(order.u32(bytes, 20) as u16);
+    header.interfaces.push(FileInterface::new(
+        link_type,
+        order.u32(bytes, 16),
+        scale.unwrap_or(TimeScale::MICROSECONDS),
+    ));
+    header
+}
+
+/// The bytes of the record that `bytes` begin with; `None` while its header is not complete.
+#[inline]
+pub(crate) fn record_bytes(
+    bytes: &[u8],
+    order: ByteOrder,
+    offset: u64,
+) -> Result<Option<usize>, CaptureError> {
+    if bytes.len() < RECORD_BYTES {
+        return Ok(None);
+    }
+    let (captured, original) = (order.u32(bytes, 8), order.u32(bytes, 12));
+    if captured.max(original) > MAX_FRAME_BYTES {
+        let what = "the record claims a frame of more than 4 MiB";
+        return Err(CaptureError::Damaged { offset, what });
+    }
+    Ok(Some(RECORD_BYTES + captured as usize))
+}
+
+/// Reads one complete record.
+#[inline]
+pub(crate) fn read_record<'a>(bytes: &'a [u8], header: &mut FileHeader) -> CapturedFrame<'a> {
+    let order = header.order;
+    let nanoseconds = header.format == CaptureFormat::PcapNanoseconds;
+    let fraction = u64::from(order.u32(bytes, 4)) * if nanoseconds { 1 } else { 1_000 };
+    let link_type = match header.interfaces.first_mut() {
+        Some(interface) => {
+            interface.frames += 1;
+            interface.link_type
+        }
+        None => LinkType::Other(u16::MAX),
+    };
+    let data = &bytes[RECORD_BYTES..];
+    CapturedFrame {
+        interface: 0,
+        link_type,
+        at_ns: Some(u64::from(order.u32(bytes, 0)) * 1_000_000_000 + fraction),
+        original_bytes: order.u32(bytes, 12).max(data.len() as u32),
+        data,
+        origin: FrameOrigin::Unknown,
+        gso: None,
+    }
+}

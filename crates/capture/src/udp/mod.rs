@@ -1,0 +1,7 @@
+//! Flows of UDP datagrams.
+
+mod numbers;
+mod recognise;
+mod tracker;
+
+pub(crate) use tracker::{TrackedDatagram, UdpTracker};

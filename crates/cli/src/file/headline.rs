@@ -1,0 +1,102 @@
+//! The transfers in a line before they begin.
+
+use super::args::FileArgs;
+use super::plan::direction;
+use super::run_count::first_stage;
+use super::usage_checks::is_comparison;
+use crate::output::text;
+use crate::peer::CommandPeer;
+use caudal_core::plan::Direction;
+use caudal_core::transfer::TransferCell;
+
+/// The maximum number of names in a list.
+const MAX_NAMES: usize = 6;
+
+/// The transfers in a line: what is transferred, with whom, how, and how often.
+pub(super) fn headline(peer: &CommandPeer, args: &FileArgs, cells: &[TransferCell]) -> String {
+    let line = line(&peer.describe(), args, cells);
+    text::fold(&line, 4)
+}
+
+fn line(peer: &str, args: &FileArgs, cells: &[TransferCell]) -> String {
+    let direction = match direction(args) {
+        Direction::Up => "upload",
+        Direction::Down => "download",
+    };
+    let contents = list(cells.iter().map(TransferCell::content), "and");
+    let names = list(cells.iter().map(TransferCell::name), "and");
+    let repeated = match (args.until, first_stage(args)) {
+        (Some(error), pilot) => format!(
+            "; a pilot of {pilot} runs of each, then as many as an error of {} takes",
+            text::percent(error)
+        ),
+        (None, 1) if !is_comparison(args) => String::new(),
+        (None, 1) => "; one run of each after one that is discarded".to_owned(),
+        (None, runs) => format!("; {runs} runs of each in random order"),
+    };
+    format!("file transfer with {peer}, {direction}: {contents} by {names}{repeated}")
+}
+
+/// Each name once, in words.
+fn list(names: impl Iterator<Item = String>, word: &str) -> String {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    let more = distinct.len().saturating_sub(MAX_NAMES);
+    if more > 0 {
+        distinct.truncate(MAX_NAMES);
+        distinct.push(format!("{more} more"));
+    }
+    match distinct.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
+        _ => distinct.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cells::cells;
+    use super::super::parsed::parsed;
+    use super::*;
+    use caudal_core::units::ByteCount;
+
+    fn shown(words: &str, sizes: &[u64]) -> String {
+        let args = parsed(words);
+        let cells: Vec<TransferCell> = cells(&args, sizes.len())
+            .into_iter()
+            .map(|cell| TransferCell {
+                via: cell.via,
+                size_bytes: Some(ByteCount::new(sizes[cell.content])),
+                file: None,
+            })
+            .collect();
+        line("far", &args, &cells)
+    }
+
+    #[test]
+    fn the_line_says_what_is_transferred_how_and_how_often() {
+        assert_eq!(
+            shown("", &[100_000_000]),
+            "file transfer with far, upload: 100 MB by tcp and rbt 1400; one run of each after one that is discarded"
+        );
+        assert_eq!(
+            shown("--via tcp -R", &[1000]),
+            "file transfer with far, download: 1 kB by tcp"
+        );
+        assert_eq!(
+            shown(
+                "--repeat 30 --packet 100,500,1000,1400,1,2,3 --via rbt,quic",
+                &[1000, 2000]
+            ),
+            "file transfer with far, upload: 1 kB and 2 kB by rbt 100, rbt 500, rbt 1000, rbt 1400, rbt 1, rbt 2 and 2 more; \
+             30 runs of each in random order"
+        );
+        assert!(
+            shown("--until 5%", &[1])
+                .ends_with("a pilot of 30 runs of each, then as many as an error of 5 % takes")
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! File transfers: what each end counted, and what the transfers of a command add up to.
+
+mod cell;
+mod cell_report;
+mod end;
+mod file_report;
+mod goal;
+mod ratio;
+mod record;
+mod summary;
+
+pub use cell::TransferCell;
+pub use cell_report::{TransferCellReport, TransferHalves};
+pub use end::{TransferEnd, TransferProgress};
+pub use file_report::{FileReport, TransferRun};
+pub use goal::TransferGoal;
+pub use ratio::TransferRatio;
+pub use record::TransferRecord;
+pub use summary::{TransferEnds, TransferSummary, TransferTimes};

@@ -1,0 +1,127 @@
+//! A sender's source of a file's bytes: read ahead in long runs by a thread of its own.
+
+use super::content_source::ContentSource;
+use super::run_ring::{RunFiller, RunRing, run_ring};
+use super::source_file::SourceFile;
+use caudal_rbt::BlockSource;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::thread;
+
+/// The bytes of a run.
+const RUN_BYTES: usize = 1 << 20;
+/// The runs that are read ahead.
+const RUNS: usize = 8;
+
+/// Whether the bytes of a file are read ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadAhead {
+    /// They are.
+    On,
+    /// The kernel sends the file itself.
+    Off,
+}
+
+/// A sender's source of a file's bytes.
+pub(super) struct FileSource {
+    file: SourceFile,
+    digest: [u8; 32],
+    ring: RunRing,
+    read_ahead: ReadAhead,
+}
+
+impl FileSource {
+    /// The source of a file with this digest from `offset` on.
+    ///
+    /// # Errors
+    /// When the kernel gives no thread.
+    pub(super) fn start(
+        file: SourceFile,
+        digest: [u8; 32],
+        offset: u64,
+        read_ahead: ReadAhead,
+    ) -> io::Result<Self> {
+        let total = file.state().bytes;
+        let left = usize::try_from(total.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let (runs, run_bytes) = match read_ahead {
+            ReadAhead::On => (RUNS, RUN_BYTES.min(left)),
+            ReadAhead::Off => (0, 0),
+        };
+        let (ring, filler) = run_ring(runs, run_bytes, offset, Some(total));
+        let reader = file.clone();
+        if read_ahead == ReadAhead::On && left > 0 {
+            thread::Builder::new()
+                .name("read ahead".to_owned())
+                .spawn(move || fill(&reader, filler, offset))?;
+        }
+        Ok(Self {
+            file,
+            digest,
+            ring,
+            read_ahead,
+        })
+    }
+}
+
+/// Reads the file from `offset` to its end, as there is room.
+fn fill(file: &SourceFile, mut filler: RunFiller, mut offset: u64) {
+    let total = file.state().bytes;
+    while offset < total {
+        let Some(mut run) = filler.empty_run() else {
+            return;
+        };
+        let count = (total - offset).min(run.len() as u64) as usize;
+        if let Err(error) = file.read_at(offset, &mut run[..count]) {
+            filler.fail(error.to_string());
+            return;
+        }
+        filler.push(run, count);
+        offset += count as u64;
+    }
+}
+
+impl BlockSource for FileSource {
+    fn available(&self) -> u64 {
+        match self.read_ahead {
+            ReadAhead::On => self.ring.available(),
+            ReadAhead::Off => self.file.state().bytes,
+        }
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.file.state().bytes)
+    }
+
+    fn read(&mut self, offset: u64, out: &mut [u8]) {
+        match self.read_ahead {
+            ReadAhead::On => self.ring.read(offset, out),
+            // A file that cannot be read shows in its state, or in the digest.
+            ReadAhead::Off => {
+                if self.file.read_at(offset, out).is_err() {
+                    out.fill(0);
+                }
+            }
+        }
+    }
+
+    fn release(&mut self, below: u64) {
+        self.ring.release(below);
+    }
+}
+
+impl ContentSource for FileSource {
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.fd())
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        Some(self.digest)
+    }
+
+    fn failure(&self) -> Option<String> {
+        match self.read_ahead {
+            ReadAhead::On => self.ring.failure(),
+            ReadAhead::Off => self.file.check().err().map(|error| error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A regular file that is to be sent: opened, with its size and state.
+
+use super::file_error::TransferFileError;
+use super::tree_digest::UNIT_BYTES;
+use caudal_core::plan::FileIdentity;
+use caudal_core::units::ByteCount;
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// The size and time of change of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SourceState {
+    /// Its size.
+    pub(super) bytes: u64,
+    /// The time of its last change, ns since 1970.
+    pub(super) modified_ns: u64,
+}
+
+/// A regular file that is to be sent. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct SourceFile {
+    file: Arc<File>,
+    name: Arc<str>,
+    state: SourceState,
+}
+
+impl SourceFile {
+    /// The file that was opened under this name.
+    ///
+    /// # Errors
+    /// When it is not a regular file.
+    pub(super) fn new(file: File, name: &str) -> Result<Self, TransferFileError> {
+        let failed = |cause| TransferFileError::kernel("read", name, cause);
+        let stat = fstat(&file).map_err(failed)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(TransferFileError::NotRegular {
+                name: name.to_owned(),
+            });
+        }
+        // It was opened without waiting, in case it was a pipe; reading it waits.
+        let flags = fcntl_getfl(&file).map_err(failed)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(failed)?;
+        Ok(Self {
+            state: state_of(&file).map_err(failed)?,
+            file: Arc::new(file),
+            name: name.into(),
+        })
+    }
+
+    /// Its size and time of change as it was opened.
+    pub(super) const fn state(&self) -> SourceState {
+        self.state
+    }
+
+    /// Its name with its size and time of change.
+    pub(crate) fn identity(&self) -> FileIdentity {
+        FileIdentity {
+            name: self.name.as_ref().to_owned(),
+            bytes: Some(ByteCount::new(self.state.bytes)),
+            modified_ns: Some(self.state.modified_ns),
+        }
+    }
+
+    /// Its descriptor.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Reads the bytes at `offset`, all of `out`.
+    ///
+    /// # Errors
+    /// When the file is shorter or otherwise not as it was opened, or cannot be read.
+    pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<(), TransferFileError> {
+        let result = self.file.read_exact_at(out, offset);
+        // A file that shrank shows in its state.
+        self.check()?;
+        result.map_err(|cause| TransferFileError::kernel("read", &self.name, cause))
+    }
+
+    /// Checks that it is as it was opened.
+    ///
+    /// # Errors
+    /// When its size or time of change is another.
+    pub(super) fn check(&self) -> Result<(), TransferFileError> {
+        match state_of(&self.file) {
+            Ok(state) if state == self.state => Ok(()),
+            Ok(_) => Err(TransferFileError::Changed {
+                name: self.name.as_ref().to_owned(),
+            }),
+            Err(cause) => Err(TransferFileError::kernel("read", &self.name, cause)),
+        }
+    }
+
+    /// The digest of the whole file; `advance` is called with the bytes of each step, and ends the reading when it returns `false`.
+    ///
+    /// # Errors
+    /// When it cannot be read or changes meanwhile, or the reading was ended.
+    pub(super) fn digest(
+        &self,
+        advance: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<[u8; 32], TransferFileError> {
+        let mut hasher = blake3::Hasher::new();
+        let mut buffer = vec![0; UNIT_BYTES.min(self.state.bytes) as usize];
+        let mut offset = 0;
+        while offset < self.state.bytes {
+            let count = (self.state.bytes - offset).min(UNIT_BYTES) as usize;
+            self.read_at(offset, &mut buffer[..count])?;
+            hasher.update(&buffer[..count]);
+            offset += count as u64;
+            if !advance(count as u64) {
+                return Err(TransferFileError::Stopped {
+                    name: self.name.as_ref().to_owned(),
+                });
+            }
+        }
+        Ok(hasher.finalize().into())
+    }
+}
+
+fn state_of(file: &File) -> rustix::io::Result<SourceState> {
+    let stat = fstat(file)?;
+    let modified_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+    Ok(SourceState {
+        bytes: u64::try_from(stat.st_size).unwrap_or(0),
+        modified_ns: u64::try_from(modified_ns).unwrap_or(0),
+    })
+}
