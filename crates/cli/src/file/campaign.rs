@@ -5,6 +5,7 @@ use super::measured::TransferMeasured;
 use super::run_count::both_stages;
 use crate::exit::Failure;
 use caudal_core::transfer::TransferGoal;
+use caudal_engine::RunError;
 
 /// The place of a transfer in a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +27,34 @@ pub(super) trait TransferCarrier {
         cell: usize,
         place: TransferPlace,
         left: &[u32],
-    ) -> Result<TransferMeasured, Failure>;
+    ) -> Result<TransferMeasured, NotBegun>;
 
     /// `true` when the user asked for the end.
     fn is_interrupted(&self) -> bool;
+}
+
+/// The reason why a transfer did not begin.
+#[derive(Debug)]
+pub(super) enum NotBegun {
+    /// The user ended the command.
+    Interrupted,
+    /// It failed.
+    Failed(Failure),
+}
+
+impl From<RunError> for NotBegun {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Interrupted => Self::Interrupted,
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+impl From<Failure> for NotBegun {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 /// The size and order of a campaign.
@@ -164,7 +189,11 @@ impl OngoingCampaign {
         }
         match carrier.carry(cell, place, left) {
             Ok(measured) => Some(measured),
-            Err(failure) => {
+            Err(NotBegun::Interrupted) => {
+                self.done.is_interrupted = true;
+                None
+            }
+            Err(NotBegun::Failed(failure)) => {
                 self.done.lost = Some(failure);
                 None
             }
@@ -235,6 +264,8 @@ mod tests {
         interrupted_at: Option<usize>,
         /// `true` when the transfer during which the user interrupts is whole all the same.
         is_last_whole: bool,
+        /// `true` when it had not begun.
+        is_last_not_begun: bool,
     }
 
     impl Script {
@@ -245,6 +276,7 @@ mod tests {
                 fails_at: None,
                 interrupted_at: None,
                 is_last_whole: false,
+                is_last_not_begun: false,
             }
         }
 
@@ -285,13 +317,16 @@ mod tests {
             cell: usize,
             place: TransferPlace,
             left: &[u32],
-        ) -> Result<TransferMeasured, Failure> {
+        ) -> Result<TransferMeasured, NotBegun> {
             assert!(left[cell] > 0);
             let nth = self.places(cell).len();
             self.calls.push((cell, place));
             let failure = (self.fails_at == Some(self.calls.len())).then_some("the digest differs");
             let times = &self.times_ms[cell];
             let mut measured = measured(times[nth % times.len()], failure);
+            if self.is_last_not_begun && self.is_interrupted() {
+                return Err(RunError::Interrupted.into());
+            }
             if self.is_last_whole && self.is_interrupted() {
                 measured.cut_short = Some(CutShort::Interrupted);
             }
@@ -400,5 +435,14 @@ mod tests {
         (script.interrupted_at, script.is_last_whole) = (Some(4), true);
         let done = carry_out(&mut script, size(1, 2, GOAL));
         assert_eq!((done.runs.len(), done.is_interrupted), (2, false));
+    }
+
+    #[test]
+    fn an_interrupt_as_a_transfer_begins_is_no_failure() {
+        let mut script = Script::new(vec![vec![10.0]; 2]);
+        (script.interrupted_at, script.is_last_not_begun) = (Some(6), true);
+        let done = carry_out(&mut script, size(2, 10, GOAL));
+        assert!(done.is_interrupted && done.lost.is_none());
+        assert_eq!((done.runs.len(), done.discarded), (3, 2));
     }
 }

@@ -28,7 +28,7 @@ use caudal_core::random::mix;
 use caudal_core::run::RunHeader;
 use caudal_core::transfer::TransferCell;
 use caudal_core::units::ByteCount;
-use caudal_engine::{LocalOptions, StartedRun, new_run_id};
+use caudal_engine::{LocalOptions, RunError, StartedRun, new_run_id};
 use caudal_store::RunOutcome;
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
@@ -104,11 +104,10 @@ pub fn file(args: &FileArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     if is_unread {
         return Err(Failure::unread());
     }
-    if done.runs.is_empty()
-        && let Some(failure) = done.lost.take()
-    {
+    if done.runs.is_empty() {
         views.abandon();
-        return Err(failure);
+        let failure = done.lost.take();
+        return Err(failure.unwrap_or_else(|| RunError::Interrupted.into()));
     }
     let facts = CommandFacts {
         peer: peer.info(),
@@ -235,7 +234,7 @@ fn exit(done: &CampaignRuns) -> Exit {
         return Exit::Peer;
     }
     let has_failed = done.runs.iter().any(|run| !run.measured.is_result());
-    if has_failed || done.is_interrupted || done.runs.is_empty() {
+    if has_failed || done.is_interrupted {
         Exit::Failed
     } else {
         Exit::Done

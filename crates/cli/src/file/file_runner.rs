@@ -1,7 +1,7 @@
 //! The transfers of a command as they are carried out: each shown, its progress on a terminal.
 
 use super::args::FileArgs;
-use super::campaign::{TransferCarrier, TransferPlace};
+use super::campaign::{NotBegun, TransferCarrier, TransferPlace};
 use super::cells::ChosenCell;
 use super::destination::LocalDestination;
 use super::file_content::FileContent;
@@ -10,7 +10,6 @@ use super::plan::{planned_content, transfer_plan};
 use super::prepared_contents::PreparedContents;
 use super::progress::FileProgress;
 use super::transfer_run::run_transfer;
-use crate::exit::Failure;
 use crate::output::transfers::headline;
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
@@ -47,7 +46,7 @@ impl TransferCarrier for FileRunner<'_> {
         cell: usize,
         place: TransferPlace,
         left: &[u32],
-    ) -> Result<TransferMeasured, Failure> {
+    ) -> Result<TransferMeasured, NotBegun> {
         self.progress.begin(&self.named_cells[cell], place, left);
         if std::mem::take(&mut self.is_disconnected) {
             *self.peer = CommandPeer::connect_for_files(&self.args.target, self.interrupt)?;
@@ -117,7 +116,7 @@ impl FileRunner<'_> {
 
     /// The result of a transfer that did not begin: where several files are transferred, one that is refused is no reason to leave the
     /// others out.
-    fn refused(&mut self, cell: usize, error: RunError) -> Result<TransferMeasured, Failure> {
+    fn refused(&mut self, cell: usize, error: RunError) -> Result<TransferMeasured, NotBegun> {
         let is_of_file = matches!(
             error,
             RunError::File(_)
