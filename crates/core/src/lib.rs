@@ -16,6 +16,7 @@ pub mod interval;
 pub mod lab_link;
 pub mod link;
 pub mod loss;
+pub mod path;
 pub mod plan;
 pub mod prediction;
 pub mod quality;

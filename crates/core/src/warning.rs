@@ -111,13 +111,25 @@ pub enum WarningCode {
     NoServerReport,
     /// The imported log does not show the direction.
     DirectionAssumed,
+    /// Packets of one flow took another route while the path was probed.
+    PathChanged,
+    /// A hop limits the rate of its answers, so that probing takes longer.
+    HopRateLimited,
+    /// The host at the end of the path does not answer probes.
+    HostSilent,
+    /// What answers in the name of the host is not the host itself.
+    HostAnsweredFor,
+    /// A router drops packets that are too large without saying so.
+    PathMtuBlackHole,
+    /// Answers come back over another number of hops than probes went.
+    ReturnPathDiffers,
     /// A code this version does not know.
     Unknown(Box<str>),
 }
 
 impl WarningCode {
     /// Every code of this version.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 42] = [
         Self::CutShort,
         Self::NotAllArrived,
         Self::FlowFailed,
@@ -154,6 +166,12 @@ impl WarningCode {
         Self::SideUnknown,
         Self::NoServerReport,
         Self::DirectionAssumed,
+        Self::PathChanged,
+        Self::HopRateLimited,
+        Self::HostSilent,
+        Self::HostAnsweredFor,
+        Self::PathMtuBlackHole,
+        Self::ReturnPathDiffers,
     ];
 
     /// The code as documents write it.
@@ -196,6 +214,12 @@ impl WarningCode {
             Self::SideUnknown => "side_unknown",
             Self::NoServerReport => "no_server_report",
             Self::DirectionAssumed => "direction_assumed",
+            Self::PathChanged => "path_changed",
+            Self::HopRateLimited => "hop_rate_limited",
+            Self::HostSilent => "host_silent",
+            Self::HostAnsweredFor => "host_answered_for",
+            Self::PathMtuBlackHole => "path_mtu_black_hole",
+            Self::ReturnPathDiffers => "return_path_differs",
             Self::Unknown(name) => name,
         }
     }
@@ -280,6 +304,16 @@ impl WarningCode {
                 "the imported log lacks the server's report: loss and goodput are not known"
             }
             Self::DirectionAssumed => "the imported log does not show the direction: it is assumed",
+            Self::PathChanged => "packets of one flow took another route while the path was probed",
+            Self::HopRateLimited => {
+                "a hop limits the rate of its answers, so that probing takes longer"
+            }
+            Self::HostSilent => "the host at the end of the path does not answer probes",
+            Self::HostAnsweredFor => "what answers in the name of the host is not the host itself",
+            Self::PathMtuBlackHole => "a router drops packets that are too large without saying so",
+            Self::ReturnPathDiffers => {
+                "answers come back over another number of hops than probes went"
+            }
             Self::Unknown(_) => "a warning of a newer version",
         }
     }
@@ -341,6 +375,22 @@ impl WarningCode {
             Self::CorrelatedRuns => "make more runs on a quieter machine",
             Self::Drift => {
                 "repeat it on a quieter machine; the ratios, paired by block, suffer less"
+            }
+            Self::PathChanged => {
+                "measure again; where it keeps changing, values of the hops behind the change mix two routes"
+            }
+            Self::HopRateLimited => {
+                "probe for longer (-t); on a Linux router of your own, sysctl net.ipv4.icmp_ratelimit=0 lifts the limit"
+            }
+            Self::HostSilent => "run `caudal serve` there, or name a host that answers",
+            Self::HostAnsweredFor => {
+                "the hops end at the firewall: probe from inside of it for what lies behind"
+            }
+            Self::PathMtuBlackHole => {
+                "let ICMP type 3 code 4 (ICMPv6 type 2) pass on that router, or clamp the MSS there"
+            }
+            Self::ReturnPathDiffers => {
+                "read round-trip times with care: they contain another way back"
             }
             Self::LogCutShort
             | Self::ToolFailed

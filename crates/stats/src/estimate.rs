@@ -21,6 +21,8 @@ pub enum IntervalMethod {
     TwoStageT,
     /// Student's t over the logarithms of the ratios of pairs of results.
     PairedLogRatioT,
+    /// The slope of a line through minimum delays (Theil–Sen), with its error from resampling (bootstrap).
+    TheilSenBootstrap,
     /// Wilson's score interval for a proportion.
     Wilson,
     /// The minimum and the maximum of fewer than five trials, too few for an interval, at confidence zero.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
 use caudal_core::loss::Loss;
+use caudal_core::path::{PathHop, PathReport};
 use caudal_core::plan::Direction;
 use caudal_core::quality::{ProbeKind, QualityReport};
 use caudal_core::run::{FlowReport, Run};
@@ -28,13 +29,16 @@ impl From<&Run> for Headline {
     ///
     /// Directions that were measured at the same time are summed, of those that took turns neither goodput nor loss is
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
-    /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell.
+    /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell, a path its host.
     fn from(run: &Run) -> Self {
         if let Some(report) = &run.quality {
             return of_quality(report);
         }
         if let Some(report) = &run.file {
             return of_transfers(report);
+        }
+        if let Some(report) = &run.path {
+            return of_path(report);
         }
         let directions = run.directions();
         let are_together = directions.len() < 2 || !took_turns(run);
@@ -46,6 +50,18 @@ impl From<&Run> for Headline {
             rtt_us: mean(rtts).or_else(|| smallest_size_rtt_us(run)),
             retransmits: sum(retransmits.map(|count| count as f64)),
         }
+    }
+}
+
+/// The headline of a path: the round-trip time and the loss at its last hop, if that is the host.
+fn of_path(report: &PathReport) -> Headline {
+    let host = report.hops.last();
+    let host = host.filter(|hop| hop.address == Some(report.target.address));
+    Headline {
+        goodput_bps: None,
+        loss: host.and_then(PathHop::loss),
+        rtt_us: host.and_then(|hop| Some(hop.rtt_ms?.mean * 1e3)),
+        retransmits: None,
     }
 }
 

@@ -19,6 +19,8 @@ pub enum RunKind {
     Quality,
     /// File transfers.
     File,
+    /// The probing of a path.
+    Path,
     /// A search for the highest rate.
     FindRate,
     /// A trial of a study.
@@ -27,12 +29,13 @@ pub enum RunKind {
 
 impl RunKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tcp,
         Self::Udp,
         Self::Rtt,
         Self::Quality,
         Self::File,
+        Self::Path,
         Self::FindRate,
         Self::Trial,
     ];
@@ -46,6 +49,7 @@ impl RunKind {
             Self::Rtt => "rtt",
             Self::Quality => "quality",
             Self::File => "file",
+            Self::Path => "path",
             Self::FindRate => "find-rate",
             Self::Trial => "trial",
         }
@@ -62,6 +66,7 @@ impl From<&Run> for RunKind {
             Some(PlanKind::Rtt) => Self::Rtt,
             Some(PlanKind::Quality) => Self::Quality,
             Some(PlanKind::File) => Self::File,
+            Some(PlanKind::Path) => Self::Path,
         }
     }
 }

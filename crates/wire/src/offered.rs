@@ -36,6 +36,9 @@ pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
         Some(PlanKind::Rtt) => OfferedKind::Echo,
         Some(PlanKind::Quality) => OfferedKind::Quality,
         Some(PlanKind::File) => OfferedKind::File,
+        Some(PlanKind::Path) => {
+            return Err(ser::Error::custom("a path is probed by one end alone"));
+        }
         None => return Err(ser::Error::custom("a plan without a kind")),
     };
     OfferedPlan {

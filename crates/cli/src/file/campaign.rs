@@ -443,6 +443,6 @@ mod tests {
         (script.interrupted_at, script.is_last_not_begun) = (Some(6), true);
         let done = carry_out(&mut script, size(2, 10, GOAL));
         assert!(done.is_interrupted && done.lost.is_none());
-        assert_eq!((done.runs.len(), done.discarded), (3, 2));
+        assert_eq!((done.runs.len(), done.discarded), (2, 2));
     }
 }

@@ -6,6 +6,7 @@ use super::end_report::EndReport;
 use crate::echo::RoundTripInterval;
 use crate::interval::FlowInterval;
 use crate::loss::ImplausibleLoss;
+use crate::path::PathRound;
 use crate::plan::{Plan, PlanRecord};
 use crate::quality::QualityInterval;
 use crate::run::Run;
@@ -64,6 +65,11 @@ pub enum Event {
     Transferred {
         /// The transfer.
         transfer: Box<TransferRecord>,
+    },
+    /// A round of probes of a path is complete.
+    PathRound {
+        /// What is known after it.
+        round: PathRound,
     },
     /// A trial of a search for the highest rate is complete.
     Trial {

@@ -28,6 +28,8 @@ pub enum PlanKind {
     Quality,
     /// A file transfer.
     File,
+    /// The probing of a path.
+    Path,
 }
 
 /// A plan as far as it is known. A plan of caudal has every key of its kind; one read from another
@@ -161,6 +163,9 @@ pub struct PlanRecord {
     /// The BLAKE3 fingerprint of the server's certificate, hexadecimal (TLS, QUIC).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
+    /// The largest TTL of probes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ttl: Option<u8>,
     /// The seed of a random schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -179,6 +184,9 @@ pub enum RecordError {
     /// A key is missing.
     #[error("the plan has no {0:?}")]
     Missing(&'static str),
+    /// A path is probed from one end, without a peer that would carry a part of it out.
+    #[error("a path is probed by one end alone")]
+    OneEnded,
     /// A number is too large for its key.
     #[error("the plan's {0:?} is out of range")]
     OutOfRange(&'static str),
@@ -415,6 +423,7 @@ impl TryFrom<&PlanRecord> for Plan {
             PlanKind::Rtt => Self::Echo(record.echo()?),
             PlanKind::Quality => Self::Quality(record.quality()?),
             PlanKind::File => Self::Transfer(record.transfer()?),
+            PlanKind::Path => return Err(RecordError::OneEnded),
         })
     }
 }

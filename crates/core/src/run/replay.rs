@@ -3,6 +3,7 @@
 use super::run::Run;
 use crate::event::{Agreement, Event, SizeProgress};
 use crate::interval::FlowInterval;
+use crate::path::{PathPhase, PathRound};
 
 /// An event of a recorded run and the time it happened at.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +40,7 @@ impl Run {
         events.extend(trials.map(|trial| at(0.0, Event::Trial { trial: *trial })));
         events.extend(self.quality_events());
         events.extend(self.transfer_events());
+        events.extend(self.path_events());
         let end_s = events.last().map_or(0.0, |last| last.at_s);
         events.push(at(
             end_s,
@@ -97,6 +99,22 @@ impl Run {
                     transfer: Box::new(transfer.clone()),
                 },
             })
+        })
+    }
+
+    fn path_events(&self) -> Option<TimedEvent> {
+        let path = self.path.as_ref()?;
+        Some(TimedEvent {
+            at_s: path.cost.elapsed_s,
+            event: Event::PathRound {
+                round: PathRound {
+                    at_s: path.cost.elapsed_s,
+                    phase: PathPhase::Capacity,
+                    remaining_s: None,
+                    hops: path.hops.clone(),
+                    links: path.links.clone(),
+                },
+            },
         })
     }
 

@@ -7,6 +7,7 @@ use super::import::Import;
 use super::repeat::{DirectionRepeats, Repeat};
 use super::search::SearchResult;
 use super::summary::{RoundTripSummary, Summary, ThroughputSummary};
+use crate::path::PathReport;
 use crate::plan::{PlanKind, PlanRecord};
 use crate::prediction::PredictionCheck;
 use crate::quality::QualityReport;
@@ -42,7 +43,7 @@ pub struct RunHeader {
 ///
 /// A throughput test has `flows` with intervals and a [`ThroughputSummary`], a round-trip test `flows` without and a
 /// [`RoundTripSummary`], a search for a rate has `search`, a test of latency under load `quality`, a file
-/// transfer `transfers`. What the tool that measured did not report is absent.
+/// transfer `transfers`, the probing of a path `path`. What the tool that measured did not report is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its identity.
@@ -77,6 +78,9 @@ pub struct Run {
     /// The file transfers, in the order in which they happened; `plan` is that of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<Vec<TransferRecord>>,
+    /// The result of probing a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Box<PathReport>>,
     /// The capture of its traffic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Box<RunCapture>>,
@@ -113,6 +117,7 @@ impl Run {
             quality: None,
             file: None,
             transfers: None,
+            path: None,
             capture: None,
             offload: None,
             predictions: None,

@@ -77,6 +77,7 @@ fn title(run: &Run, kind: PlanKind) -> String {
         PlanKind::Rtt => "Round trips",
         PlanKind::Quality => "Latency under load",
         PlanKind::File => "File transfer",
+        PlanKind::Path => "Path",
     };
     match &run.plan.peer {
         Some(peer) => format!("{workload} to {peer}"),
@@ -309,6 +310,8 @@ fn figures(
         PlanKind::Quality => Vec::new(),
         // A transfer has a duration and no intervals.
         PlanKind::File => Vec::new(),
+        // Its figure is that of its hops.
+        PlanKind::Path => Vec::new(),
         PlanKind::Rtt => {
             let trips = round_trip_series(series);
             let samples = by_size(&trips);

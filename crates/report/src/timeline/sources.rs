@@ -36,6 +36,7 @@ fn flow_name(flow: &FlowReport, kind: PlanKind, flows: &[FlowReport]) -> String 
         PlanKind::Rtt => "echo",
         PlanKind::Quality => "TCP",
         PlanKind::File => "file",
+        PlanKind::Path => "path",
     };
     let name = match (flows.len(), is_bidirectional) {
         (1, _) => transport.to_owned(),

@@ -14,6 +14,14 @@ impl SockaddrBuffer {
     /// The length of the buffer, bytes.
     pub(crate) const LENGTH: usize = size_of::<[u8; 28]>();
 
+    /// The address at the beginning of `bytes`, which may be followed by others; `None` for one of another family.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<SocketAddr> {
+        let mut buffer = Self::default();
+        let filled = bytes.len().min(Self::LENGTH);
+        buffer.0[..filled].copy_from_slice(&bytes[..filled]);
+        buffer.decode(filled)
+    }
+
     /// The start of the buffer, for the kernel to write to.
     pub(crate) fn as_mut_ptr(&mut self) -> *mut libc::c_void {
         self.0.as_mut_ptr().cast()

@@ -23,19 +23,27 @@ impl ControlBuffer {
 
     /// Control data with the single message `kind` of `level`, and its length in bytes.
     pub(crate) fn single(level: c_int, kind: c_int, data: &[u8]) -> (Self, usize) {
+        Self::several(&[(level, kind, data)])
+    }
+
+    /// Control data with these messages, each of a level, a kind and data, and its length in bytes.
+    pub(crate) fn several(messages: &[(c_int, c_int, &[u8])]) -> (Self, usize) {
         let mut control = Self::empty();
-        let parts: [&[u8]; 4] = [
-            &(CONTROL_HEADER + data.len()).to_ne_bytes(),
-            &level.to_ne_bytes(),
-            &kind.to_ne_bytes(),
-            data,
-        ];
-        let mut filled = 0;
-        for part in parts {
-            control.0[filled..filled + part.len()].copy_from_slice(part);
-            filled += part.len();
+        let mut filled = 0_usize;
+        for (level, kind, data) in messages {
+            let parts: [&[u8]; 4] = [
+                &(CONTROL_HEADER + data.len()).to_ne_bytes(),
+                &level.to_ne_bytes(),
+                &kind.to_ne_bytes(),
+                data,
+            ];
+            for part in parts {
+                control.0[filled..filled + part.len()].copy_from_slice(part);
+                filled += part.len();
+            }
+            filled = filled.next_multiple_of(size_of::<usize>());
         }
-        (control, filled.next_multiple_of(size_of::<usize>()))
+        (control, filled)
     }
 
     /// The start of the buffer, for the kernel to write to.
@@ -86,6 +94,15 @@ mod tests {
             let read: Vec<_> = control.messages(filled).collect();
             assert_eq!(read, [(17, 104, data.as_slice())]);
         }
+    }
+
+    #[test]
+    fn several_control_messages_read_back_in_their_order() {
+        let messages: [(c_int, c_int, &[u8]); 3] =
+            [(0, 2, &[7, 0, 0, 0]), (1, 37, &[1]), (41, 52, &[9; 16])];
+        let (control, filled) = ControlBuffer::several(&messages);
+        let read: Vec<_> = control.messages(filled).collect();
+        assert_eq!(read, messages);
     }
 
     #[test]

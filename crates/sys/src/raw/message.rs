@@ -6,7 +6,7 @@ use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
-use socket2::{MsgHdr, SockRef};
+use socket2::{MsgHdr, SockAddr, SockRef};
 
 use super::address::SockaddrBuffer;
 use super::control::{ControlBuffer, ControlMessages};
@@ -26,11 +26,24 @@ pub(crate) fn send_with_control(
     kind: c_int,
     data: &[u8],
 ) -> io::Result<usize> {
-    let (control, filled) = ControlBuffer::single(level, kind, data);
+    send_with_controls(socket, payload, &[(level, kind, data)], None)
+}
+
+/// Sends `payload`, to `destination` where the socket is not connected, with these control messages, each of a level, a kind and data.
+pub(crate) fn send_with_controls(
+    socket: impl AsFd,
+    payload: &[u8],
+    controls: &[(c_int, c_int, &[u8])],
+    destination: Option<&SockAddr>,
+) -> io::Result<usize> {
+    let (control, filled) = ControlBuffer::several(controls);
     let buffers = [IoSlice::new(payload)];
-    let message = MsgHdr::new()
+    let mut message = MsgHdr::new()
         .with_buffers(&buffers)
         .with_control(control.as_bytes(filled));
+    if let Some(destination) = destination {
+        message = message.with_addr(destination);
+    }
     SockRef::from(&socket).sendmsg(&message, libc::MSG_NOSIGNAL)
 }
 

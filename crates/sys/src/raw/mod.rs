@@ -14,7 +14,9 @@ mod sockopt;
 pub(crate) use address::{SockaddrBuffer, packet_destination};
 pub(crate) use bytes::{timespec_ns, u16_at, u32_at, u64_at};
 pub(crate) use control::ControlBuffer;
-pub(crate) use message::{ReceivedMessage, empty_message, receive_with_control, send_with_control};
+pub(crate) use message::{
+    ReceivedMessage, empty_message, receive_with_control, send_with_control, send_with_controls,
+};
 pub(crate) use pages::Pages;
 pub(crate) use result::{count, number};
 pub(crate) use sockopt::{get_int, get_option, is_v6, set_int, set_option};

@@ -4,6 +4,7 @@
 //! payload; the receiver asks for coalesced datagrams (`UDP_GRO`) and is given their size.
 
 mod arrival;
+mod error_queue;
 mod gro;
 mod gso;
 mod many;
@@ -12,6 +13,7 @@ mod options;
 mod packet_info;
 
 pub use arrival::last_arrival_ns;
+pub use error_queue::{IcmpError, QueuedMessage, enable_error_queue, receive_queued, send_probe};
 pub use gro::{GroReceiver, ReceivedBatch, Wait, enable_gro};
 pub use gso::{GsoSender, max_segments, send_segments};
 pub use many::{MAX_DATAGRAMS, ManySender};

@@ -1,0 +1,87 @@
+//! The result of probing a path.
+
+use super::cost::{ProbingCost, ProbingMeans};
+use super::hop::PathHop;
+use super::link::{NarrowPathLink, PathLink};
+use super::mtu::PathMtu;
+use super::route::{RouteChange, RouteCount};
+use crate::text::ExternalText;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// The host at the end of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathTarget {
+    /// As it was named.
+    pub host: ExternalText,
+    /// Its address.
+    pub address: IpAddr,
+    /// The UDP port that probes are addressed to.
+    pub port: u16,
+}
+
+/// How the host at the end answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostAnswer {
+    /// That nobody listens at the port of the probes.
+    PortUnreachable,
+    /// To ICMP echo requests only.
+    Echo,
+    /// A router or firewall says that probes may not pass, or that the host or its network cannot be reached.
+    Refused,
+    /// Not at all.
+    Nothing,
+}
+
+/// The result of probing a path from one end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathReport {
+    /// The host at its end.
+    pub target: PathTarget,
+    /// How that host answered.
+    pub host_answer: HostAnswer,
+    /// The hops, by TTL from 1 without gaps.
+    pub hops: Vec<PathHop>,
+    /// The links between those that answer.
+    pub links: Vec<PathLink>,
+    /// The link of the smallest capacity; absent where it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrow: Option<NarrowPathLink>,
+    /// Why the narrow link cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrow_unknown: Option<ExternalText>,
+    /// The path MTU; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<PathMtu>,
+    /// The number of routes; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<RouteCount>,
+    /// The changes of the route while it was probed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RouteChange>,
+    /// What it took.
+    pub cost: ProbingCost,
+    /// What there was to probe with.
+    pub means: ProbingMeans,
+    /// The confidence of the intervals.
+    pub confidence: f64,
+    /// The reason why probing ended early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<ExternalText>,
+}
+
+impl PathReport {
+    /// The hop of this TTL.
+    #[must_use]
+    pub fn hop(&self, ttl: u8) -> Option<&PathHop> {
+        self.hops.iter().find(|hop| hop.ttl == ttl)
+    }
+
+    /// The link whose far end has this TTL.
+    #[must_use]
+    pub fn link(&self, ttl: u8) -> Option<&PathLink> {
+        self.links.iter().find(|link| link.ttl == ttl)
+    }
+}

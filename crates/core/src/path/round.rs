@@ -1,0 +1,38 @@
+//! The state of a path while it is probed.
+
+use super::hop::PathHop;
+use super::link::PathLink;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is being probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathPhase {
+    /// The hops.
+    Hops,
+    /// Other routes.
+    Routes,
+    /// The path MTU.
+    Mtu,
+    /// The capacity of each link.
+    Capacity,
+    /// The capacity of each link, by probes behind primers.
+    PrimedCapacity,
+}
+
+/// What is known after a round of probes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathRound {
+    /// The time, s after the first packet.
+    pub at_s: f64,
+    /// What is being probed.
+    pub phase: PathPhase,
+    /// The time that is left at most, s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining_s: Option<f64>,
+    /// The hops so far.
+    pub hops: Vec<PathHop>,
+    /// The links so far.
+    pub links: Vec<PathLink>,
+}
