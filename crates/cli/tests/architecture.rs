@@ -13,7 +13,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ("caudal-core", &["caudal-stats"]),
     ("caudal-topology", &["caudal-core"]),
     ("caudal-predict", &["caudal-topology"]),
-    ("caudal-probe", &["caudal-core"]),
+    ("caudal-probe", &["caudal-core", "caudal-sys"]),
     ("caudal-link", &["caudal-topology"]),
     ("caudal-simulate", &["caudal-link"]),
     ("caudal-wire", &["caudal-core"]),

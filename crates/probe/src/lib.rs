@@ -1,7 +1,7 @@
-//! What the readings of probes say of a path: the capacity of each hop, the narrow link, the available bandwidth and duplex. Pure.
+//! Probes of a path, and what their readings say: hops, routes, path MTU, capacities, available bandwidth and duplex.
 //!
-//! Nothing here sends or waits. Whoever probes hands readings over and is told what they show, with an interval, or why they show
-//! nothing ([`CannotTell`]), and which readings would help.
+//! [`prober`] sends and waits. Everything else is handed readings and says what they show, with an interval, or why they show nothing
+//! ([`CannotTell`]), and which readings would help.
 #![forbid(unsafe_code)]
 
 pub mod available_bandwidth;
@@ -11,6 +11,7 @@ pub mod duplex;
 pub mod hop_capacity;
 mod line_fit;
 pub mod narrow_capacity;
+pub mod prober;
 mod rate_estimate;
 mod sorted;
 

@@ -16,6 +16,7 @@ pub mod buffers;
 pub mod clock;
 pub mod directory;
 pub mod host;
+pub mod icmp;
 pub mod interface;
 pub mod namespace;
 pub mod netlink;

@@ -21,11 +21,6 @@ impl ControlBuffer {
         Self([0; 256])
     }
 
-    /// Control data with the single message `kind` of `level`, and its length in bytes.
-    pub(crate) fn single(level: c_int, kind: c_int, data: &[u8]) -> (Self, usize) {
-        Self::several(&[(level, kind, data)])
-    }
-
     /// Control data with these messages, each of a level, a kind and data, and its length in bytes.
     pub(crate) fn several(messages: &[(c_int, c_int, &[u8])]) -> (Self, usize) {
         let mut control = Self::empty();
@@ -90,7 +85,7 @@ mod tests {
     fn a_control_message_reads_back_as_it_was_written() {
         for length in [0, 2, 4, 16, 48] {
             let data: Vec<u8> = (0..length).collect();
-            let (control, filled) = ControlBuffer::single(17, 104, &data);
+            let (control, filled) = ControlBuffer::several(&[(17, 104, data.as_slice())]);
             let read: Vec<_> = control.messages(filled).collect();
             assert_eq!(read, [(17, 104, data.as_slice())]);
         }
@@ -107,7 +102,7 @@ mod tests {
 
     #[test]
     fn control_data_that_is_truncated_ends_the_iteration() {
-        let (control, filled) = ControlBuffer::single(17, 104, &[1, 2, 3, 4]);
+        let (control, filled) = ControlBuffer::several(&[(17, 104, &[1, 2, 3, 4])]);
         assert_eq!(control.messages(filled - 5).count(), 0);
     }
 }

@@ -1,0 +1,363 @@
+//! Probes under way: which hop is asked next and when, and which answer belongs to which probe.
+
+use super::channel::{ChannelEvent, ProbeChannel, SentProbe};
+use super::probe::{AnswerKind, ProbeAnswer, ProbeFate, ProbeOutcome, ProbeRequest};
+use caudal_core::random::SplitMix64;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::IpAddr;
+
+/// The minimum time between two probes of a hop, ns: at most 20 a second.
+pub(super) const MIN_HOP_INTERVAL_NS: u64 = 50_000_000;
+/// The longest time between two probes of a hop that limits its answers, ns. Linux answers once a second by default (icmp(7),
+/// `icmp_ratelimit`).
+const MAX_HOP_INTERVAL_NS: u64 = 1_050_000_000;
+/// The number of outcomes by which the limit of a hop shows.
+const RECENT: usize = 6;
+/// The unanswered ones among them from which on it is asked less often.
+const MAX_RECENT_UNANSWERED: usize = 2;
+/// The time allowed for an answer, ns, where no round-trip time says more.
+const MIN_TIMEOUT_NS: u64 = 1_000_000_000;
+/// The longest time allowed for an answer, ns.
+const MAX_TIMEOUT_NS: u64 = 3_000_000_000;
+
+/// The probes of one hop.
+#[derive(Debug, Clone, Default)]
+struct HopQueue {
+    waiting: VecDeque<ProbeRequest>,
+    under_way: Option<u32>,
+    next_ns: u64,
+    interval_ns: u64,
+    recent: VecDeque<bool>,
+    is_limited: bool,
+    has_answered: bool,
+}
+
+impl HopQueue {
+    fn interval_ns(&self) -> u64 {
+        self.interval_ns.max(MIN_HOP_INTERVAL_NS)
+    }
+
+    /// Takes the outcome of a probe in: a hop that answers some probes only is asked less often.
+    fn heard(&mut self, is_answered: bool) {
+        self.has_answered |= is_answered;
+        self.recent.push_back(is_answered);
+        while self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        let unanswered = self.recent.iter().filter(|answered| !**answered).count();
+        if self.has_answered && unanswered > MAX_RECENT_UNANSWERED {
+            let slower = (self.interval_ns() * 2).min(MAX_HOP_INTERVAL_NS);
+            self.is_limited = slower > self.interval_ns() || self.is_limited;
+            self.interval_ns = slower;
+            self.recent.clear();
+        }
+    }
+}
+
+/// A probe that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+struct ProbeUnderWay {
+    request: ProbeRequest,
+    before_ns: u64,
+    departed_ns: Option<u64>,
+    expires_ns: u64,
+}
+
+/// Probes under way.
+pub(super) struct ProbeExchange<'c> {
+    channel: &'c mut dyn ProbeChannel,
+    hops: BTreeMap<u8, HopQueue>,
+    under_way: BTreeMap<u32, ProbeUnderWay>,
+    /// The TTL at which the measured flow meets an address, for answers that quote too little.
+    known: BTreeMap<IpAddr, u8>,
+    next_id: u32,
+    next_send_ns: u64,
+    gap_ns: u64,
+    timeout_ns: u64,
+    are_losses_limits: bool,
+    rng: SplitMix64,
+    began_ns: u64,
+    /// The packets, bytes and answers so far.
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    pub(super) answers: u64,
+    /// `true` while every probe that was answered had a departure stamped by the kernel.
+    pub(super) is_stamped: bool,
+}
+
+impl<'c> ProbeExchange<'c> {
+    pub(super) fn new(channel: &'c mut dyn ProbeChannel, seed: u64) -> Self {
+        let began_ns = channel.now_ns();
+        Self {
+            channel,
+            hops: BTreeMap::new(),
+            under_way: BTreeMap::new(),
+            known: BTreeMap::new(),
+            next_id: 0,
+            next_send_ns: began_ns,
+            gap_ns: 0,
+            timeout_ns: MIN_TIMEOUT_NS,
+            are_losses_limits: true,
+            rng: SplitMix64::new(seed),
+            began_ns,
+            packets: 0,
+            bytes: 0,
+            answers: 0,
+            is_stamped: true,
+        }
+    }
+
+    /// The time since the beginning, ns.
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.channel.now_ns().saturating_sub(self.began_ns)
+    }
+
+    /// The time between two probes to whatever hops, ns.
+    pub(super) const fn set_gap_ns(&mut self, gap_ns: u64) {
+        self.gap_ns = gap_ns;
+    }
+
+    /// Whether a hop that leaves several probes unanswered is taken to limit its answers, and is asked less often.
+    pub(super) const fn take_losses_for_limits(&mut self, are_limits: bool) {
+        self.are_losses_limits = are_limits;
+    }
+
+    /// Puts a probe at the end of its hop's queue.
+    pub(super) fn ask(&mut self, request: ProbeRequest) {
+        let hop = self.hops.entry(request.ttl).or_default();
+        hop.waiting.push_back(request);
+    }
+
+    /// Takes back the probes beyond `ttl` that were not sent yet.
+    pub(super) fn forget_beyond(&mut self, ttl: u8) {
+        for (_, hop) in self.hops.range_mut(ttl.saturating_add(1)..) {
+            hop.waiting.clear();
+        }
+    }
+
+    /// The number of probes of a hop that are not done.
+    pub(super) fn pending(&self, ttl: u8) -> usize {
+        self.hops.get(&ttl).map_or(0, |hop| {
+            hop.waiting.len() + usize::from(hop.under_way.is_some())
+        })
+    }
+
+    /// `true` when every probe is done.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_idle = |hop: &HopQueue| hop.waiting.is_empty() && hop.under_way.is_none();
+        self.hops.values().all(is_idle)
+    }
+
+    /// The time that the probes that are not done will take at least, ns.
+    pub(super) fn remaining_ns(&self) -> u64 {
+        let of_hop = |hop: &HopQueue| hop.waiting.len() as u64 * hop.interval_ns();
+        let waiting: usize = self.hops.values().map(|hop| hop.waiting.len()).sum();
+        let slowest = self.hops.values().map(of_hop).max().unwrap_or(0);
+        slowest.max(waiting as u64 * self.gap_ns)
+    }
+
+    /// The time between two probes of a hop that limits the rate of its answers, ns; `None` for one that does not.
+    pub(super) fn limited_interval_ns(&self, ttl: u8) -> Option<u64> {
+        let hop = self.hops.get(&ttl)?;
+        hop.is_limited.then(|| hop.interval_ns())
+    }
+
+    /// Sends and receives until at least one probe is done, nothing is left to do or `elapsed_ns` have passed since the beginning.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub(super) fn advance(&mut self, elapsed_ns: u64) -> io::Result<Vec<ProbeOutcome>> {
+        let deadline = self.began_ns.saturating_add(elapsed_ns);
+        let mut done = Vec::new();
+        loop {
+            let now = self.channel.now_ns();
+            self.expire(now, &mut done);
+            if done.is_empty() {
+                self.send_due(now, &mut done);
+            }
+            if !done.is_empty() || self.is_idle() || now >= deadline {
+                return Ok(done);
+            }
+            let next = self.next_ns().min(deadline);
+            for event in self.channel.wait(next)? {
+                self.take(event, &mut done);
+            }
+        }
+    }
+
+    /// The next time at which there is something to do.
+    fn next_ns(&self) -> u64 {
+        let expiry = self.under_way.values().map(|probe| probe.expires_ns).min();
+        let due = self.due_hops().map(|(_, hop)| hop.next_ns).min();
+        let due = due.map(|due| due.max(self.next_send_ns));
+        expiry.into_iter().chain(due).min().unwrap_or(u64::MAX)
+    }
+
+    /// The hops with a probe to send and none under way.
+    fn due_hops(&self) -> impl Iterator<Item = (u8, &HopQueue)> {
+        let hops = self.hops.iter().map(|(ttl, hop)| (*ttl, hop));
+        hops.filter(|(_, hop)| hop.under_way.is_none() && !hop.waiting.is_empty())
+    }
+
+    /// Sends one probe of a hop whose turn it is, chosen at random: the probes of no hop always follow those of another.
+    fn send_due(&mut self, now: u64, done: &mut Vec<ProbeOutcome>) {
+        if now < self.next_send_ns {
+            return;
+        }
+        let due: Vec<u8> = self
+            .due_hops()
+            .filter(|(_, hop)| hop.next_ns <= now)
+            .map(|(ttl, _)| ttl)
+            .collect();
+        if due.is_empty() {
+            return;
+        }
+        let ttl = due[self.rng.below(due.len() as u64) as usize];
+        let Some(hop) = self.hops.get_mut(&ttl) else {
+            return;
+        };
+        let Some(request) = hop.waiting.pop_front() else {
+            return;
+        };
+        let interval = hop.interval_ns();
+        hop.next_ns = now + interval + self.rng.below(interval / 4);
+        self.next_send_ns = now + self.gap_ns + self.rng.below(self.gap_ns / 2 + 1);
+        let id = self.next_id;
+        self.next_id = self.next_id.wrapping_add(1);
+        match self.channel.send(id, &request) {
+            Ok(sent) => {
+                hop.under_way = Some(id);
+                self.sent(id, request, sent, now);
+            }
+            Err(cause) => {
+                let fate = match cause.raw_os_error() {
+                    Some(libc::EMSGSIZE) => ProbeFate::TooLargeHere,
+                    errno => ProbeFate::NotSent(errno.unwrap_or(libc::EIO)),
+                };
+                done.push(ProbeOutcome { request, fate });
+            }
+        }
+    }
+
+    fn sent(&mut self, id: u32, request: ProbeRequest, sent: SentProbe, now: u64) {
+        self.packets += u64::from(sent.packets);
+        self.bytes += sent.bytes;
+        let probe = ProbeUnderWay {
+            request,
+            before_ns: sent.before_ns,
+            departed_ns: None,
+            expires_ns: now + self.timeout_ns,
+        };
+        self.under_way.insert(id, probe);
+    }
+
+    fn expire(&mut self, now: u64, done: &mut Vec<ProbeOutcome>) {
+        let late: Vec<u32> = self
+            .under_way
+            .iter()
+            .filter(|(_, probe)| probe.expires_ns <= now)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in late {
+            self.finish(id, ProbeFate::Unanswered, done);
+        }
+    }
+
+    fn finish(&mut self, id: u32, fate: ProbeFate, done: &mut Vec<ProbeOutcome>) {
+        let Some(probe) = self.under_way.remove(&id) else {
+            return;
+        };
+        let request = probe.request;
+        if let Some(hop) = self.hops.get_mut(&request.ttl) {
+            hop.under_way = hop.under_way.filter(|under_way| *under_way != id);
+            let is_answered = matches!(fate, ProbeFate::Answered(_));
+            if is_answered || self.are_losses_limits {
+                hop.heard(is_answered);
+            }
+        }
+        done.push(ProbeOutcome { request, fate });
+    }
+
+    fn take(&mut self, event: ChannelEvent, done: &mut Vec<ProbeOutcome>) {
+        match event {
+            ChannelEvent::Departed { id, at_ns } => {
+                if let Some(probe) = self.under_way.get_mut(&id) {
+                    probe.departed_ns = Some(at_ns);
+                }
+            }
+            ChannelEvent::Answered {
+                id,
+                flow,
+                from,
+                kind,
+                at_ns,
+                wire_bytes,
+                ttl,
+            } => {
+                let Some(id) = id.or_else(|| self.only_candidate(flow, from, kind)) else {
+                    return;
+                };
+                let Some(probe) = self.under_way.get(&id) else {
+                    return;
+                };
+                self.is_stamped &= probe.departed_ns.is_some();
+                let departed_ns = probe.departed_ns.unwrap_or(probe.before_ns);
+                // The wall clock was set in between where the answer seems to precede the probe.
+                let Some(rtt_ns) = at_ns.checked_sub(departed_ns) else {
+                    return;
+                };
+                self.answers += 1;
+                let patience = rtt_ns.saturating_mul(3);
+                self.timeout_ns = self.timeout_ns.max(patience).min(MAX_TIMEOUT_NS);
+                self.learn(&id, from, kind);
+                let answer = ProbeAnswer {
+                    from,
+                    kind,
+                    rtt_ns,
+                    wire_bytes,
+                    ttl,
+                };
+                self.finish(id, ProbeFate::Answered(answer), done);
+            }
+            ChannelEvent::Failed { flow, errno } => {
+                let oldest = self
+                    .under_way
+                    .iter()
+                    .find(|(_, probe)| probe.request.flow == flow);
+                if let Some(id) = oldest.map(|(id, _)| *id) {
+                    self.finish(id, ProbeFate::NotSent(errno), done);
+                }
+            }
+        }
+    }
+
+    /// Notes at which TTL the measured flow meets an address.
+    fn learn(&mut self, id: &u32, from: IpAddr, kind: AnswerKind) {
+        if let Some(probe) = self.under_way.get(id)
+            && probe.request.flow == super::probe::MEASURED_FLOW
+            && kind == AnswerKind::TimeExceeded
+        {
+            self.known.insert(from, probe.request.ttl);
+        }
+    }
+
+    /// The probe that an answer which quotes too little must belong to: the one under way to that address, or the only one of its flow.
+    fn only_candidate(&self, flow: u16, from: IpAddr, kind: AnswerKind) -> Option<u32> {
+        let of_flow = || {
+            let probes = self.under_way.iter();
+            probes.filter(|(_, probe)| probe.request.flow == flow)
+        };
+        if kind == AnswerKind::TimeExceeded
+            && let Some(ttl) = self.known.get(&from)
+        {
+            let mut at_hop = of_flow().filter(|(_, probe)| probe.request.ttl == *ttl);
+            return at_hop.next().map(|(id, _)| *id);
+        }
+        let mut all = of_flow();
+        match (all.next(), all.next()) {
+            (Some((id, _)), None) => Some(*id),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Probing a path from one end: hops, routes, path MTU and the capacity of each link.
+//!
+//! Probes are UDP datagrams whose TTL ends at each hop, all of one flow; what carries them is a [`ProbeChannel`], so that everything but
+//! [`UdpChannel`] is told the time and runs in simulations as well.
+
+mod capacity;
+mod channel;
+mod exchange;
+mod hop_table;
+mod hops;
+mod mtu;
+mod outcome;
+mod path_prober;
+mod probe;
+mod report;
+mod routes;
+mod settings;
+mod udp_channel;
+
+pub use channel::{ChannelEvent, ProbeChannel, SentProbe};
+pub use outcome::{ProbeError, ProbedPath};
+pub use path_prober::{PathObserver, probe_path};
+pub use probe::{AnswerKind, MEASURED_FLOW, ProbeAnswer, ProbeFate, ProbeOutcome, ProbeRequest};
+pub use settings::PathSettings;
+pub use udp_channel::{PROBE_PORT, UdpChannel};

@@ -1,0 +1,202 @@
+//! The phases of probing a path, and their result.
+
+use super::capacity::CapacityReadings;
+use super::channel::ProbeChannel;
+use super::exchange::ProbeExchange;
+use super::hop_table::HopTable;
+use super::outcome::{ProbeError, ProbedPath};
+use super::probe::{AnswerKind, ProbeFate, ProbeOutcome};
+use super::report::{link, narrow, warnings};
+use super::settings::PathSettings;
+use crate::hop_capacity::{PathCapacities, VpsSettings};
+use caudal_core::path::{
+    HostAnswer, PathHop, PathLink, PathMtu, PathPhase, PathReport, PathRound, PathTarget,
+    ProbingCost, ProbingMeans, RouteCount,
+};
+use caudal_core::random::SplitMix64;
+use caudal_core::units::ByteCount;
+use std::time::Duration;
+
+/// The time after which a wait looks whether probing is to end, ns.
+const LOOK_NS: u64 = 100_000_000;
+/// The time between two states that are shown while hops are found, ns.
+const SHOW_NS: u64 = 250_000_000;
+
+/// Who is shown the state of a path and may end probing.
+pub trait PathObserver {
+    /// The state after a round of probes.
+    fn round(&mut self, round: PathRound);
+
+    /// `true` when probing is to end.
+    fn is_stopped(&self) -> bool;
+}
+
+/// Probes a path: its hops, then other routes, the path MTU and capacities as far as `settings` ask for them.
+///
+/// What was found before `observer` ended it is returned, with the reason. The target's name and the names of hops are left to the caller.
+///
+/// # Errors
+/// When this machine has no route, or its kernel refuses a call.
+pub fn probe_path(
+    channel: &mut dyn ProbeChannel,
+    settings: &PathSettings,
+    observer: &mut dyn PathObserver,
+) -> Result<ProbedPath, ProbeError> {
+    let mut prober = PathProber {
+        exchange: ProbeExchange::new(channel, settings.seed),
+        settings,
+        observer,
+        table: HopTable::default(),
+        capacities: CapacityReadings::default(),
+        vps: None,
+        path: None,
+        phase: PathPhase::Hops,
+        shown_ns: 0,
+        rng: SplitMix64::new(settings.seed ^ 0x70_61_74_68),
+        is_neighbour_silent: false,
+    };
+    prober.find_hops()?;
+    let routes = if settings.routes {
+        prober.count_routes()?
+    } else {
+        None
+    };
+    let mtu = if settings.mtu {
+        prober.path_mtu()?
+    } else {
+        None
+    };
+    if settings.capacity && prober.table.last().is_some() {
+        let largest = mtu
+            .as_ref()
+            .map_or(u64::from(settings.local_mtu), |mtu| mtu.bytes.get());
+        prober.measure_capacities(u32::try_from(largest).unwrap_or(u32::MAX))?;
+    }
+    Ok(prober.finish(routes, mtu))
+}
+
+/// A path while it is probed.
+pub(super) struct PathProber<'a> {
+    pub(super) exchange: ProbeExchange<'a>,
+    pub(super) settings: &'a PathSettings,
+    observer: &'a mut dyn PathObserver,
+    pub(super) table: HopTable,
+    pub(super) capacities: CapacityReadings,
+    pub(super) vps: Option<VpsSettings>,
+    pub(super) path: Option<PathCapacities>,
+    pub(super) phase: PathPhase,
+    shown_ns: u64,
+    pub(super) rng: SplitMix64,
+    /// `true` when this machine's neighbour on the way does not answer at the link layer.
+    is_neighbour_silent: bool,
+}
+
+impl PathProber<'_> {
+    pub(super) fn is_stopped(&self) -> bool {
+        self.observer.is_stopped()
+    }
+
+    /// Begins a phase.
+    pub(super) fn enter(&mut self, phase: PathPhase) {
+        self.phase = phase;
+        // Packets that are too large for the path are lost on any.
+        self.exchange
+            .take_losses_for_limits(phase != PathPhase::Mtu);
+        self.show(None);
+    }
+
+    /// Waits for the next outcomes and takes them in.
+    pub(super) fn advance(&mut self) -> Result<Vec<ProbeOutcome>, ProbeError> {
+        let outcomes = self
+            .exchange
+            .advance(self.exchange.elapsed_ns() + LOOK_NS)?;
+        let at_s = self.exchange.elapsed_ns() as f64 / 1e9;
+        for outcome in &outcomes {
+            match outcome.fate {
+                ProbeFate::NotSent(libc::EHOSTUNREACH) => self.is_neighbour_silent = true,
+                ProbeFate::NotSent(errno) => {
+                    return Err(std::io::Error::from_raw_os_error(errno).into());
+                }
+                _ => {}
+            }
+            let is_answered = matches!(outcome.fate, ProbeFate::Answered(_));
+            if self.phase == PathPhase::Mtu && !is_answered {
+                continue;
+            }
+            if self.table.take(outcome, self.settings.target, at_s) {
+                self.capacities.route_changed(outcome.request.ttl);
+            }
+        }
+        if self.exchange.elapsed_ns() - self.shown_ns >= SHOW_NS && self.vps.is_none() {
+            self.show(None);
+        }
+        Ok(outcomes)
+    }
+
+    /// Shows the state to the observer.
+    pub(super) fn show(&mut self, remaining: Option<Duration>) {
+        self.shown_ns = self.exchange.elapsed_ns();
+        let round = PathRound {
+            at_s: self.shown_ns as f64 / 1e9,
+            phase: self.phase,
+            remaining_s: remaining.map(|remaining| remaining.as_secs_f64()),
+            hops: self.hops(),
+            links: self.links(),
+        };
+        self.observer.round(round);
+    }
+
+    fn hops(&self) -> Vec<PathHop> {
+        let limited = |ttl| self.exchange.limited_interval_ns(ttl);
+        self.table.hops(self.settings.confidence, &limited)
+    }
+
+    fn links(&self) -> Vec<PathLink> {
+        let links = self.path.iter().flat_map(|path| &path.links);
+        links.map(link).collect()
+    }
+
+    fn finish(mut self, routes: Option<RouteCount>, mtu: Option<PathMtu>) -> ProbedPath {
+        if let Some(vps) = self.vps {
+            self.path = Some(self.capacities.evaluate(&vps));
+        }
+        let (narrow, narrow_unknown) = self.path.as_ref().map_or((None, None), narrow);
+        let settings = self.settings;
+        let report = PathReport {
+            target: PathTarget {
+                host: settings.target.to_string().into(),
+                address: settings.target,
+                port: 0,
+            },
+            host_answer: match self.table.end {
+                Some(end) if end.from == settings.target => match end.kind {
+                    AnswerKind::PortUnreachable => HostAnswer::PortUnreachable,
+                    _ => HostAnswer::Refused,
+                },
+                Some(_) => HostAnswer::Refused,
+                None => HostAnswer::Nothing,
+            },
+            hops: self.hops(),
+            links: self.links(),
+            narrow,
+            narrow_unknown,
+            mtu,
+            routes,
+            changes: self.table.changes.clone(),
+            cost: ProbingCost {
+                packets: self.exchange.packets,
+                bytes: ByteCount::new(self.exchange.bytes),
+                answers: self.exchange.answers,
+                elapsed_s: self.exchange.elapsed_ns() as f64 / 1e9,
+            },
+            means: ProbingMeans {
+                kernel_timestamps: self.exchange.is_stamped && self.exchange.answers > 0,
+                ..ProbingMeans::default()
+            },
+            confidence: settings.confidence,
+            cut_short: self.is_stopped().then(|| "interrupted".into()),
+        };
+        let warnings = warnings(&report, self.table.end, self.is_neighbour_silent);
+        ProbedPath { report, warnings }
+    }
+}

@@ -1,0 +1,182 @@
+//! Statements on links as documents have them, and the doubts.
+
+use super::hop_table::PathEnd;
+use super::probe::AnswerKind;
+use crate::confidence::Confidence;
+use crate::hop_capacity::{HopLink, LinkClass, PathCapacities};
+use crate::rate_estimate::RateEstimate;
+use caudal_core::path::{
+    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathLink, PathLinkClass, PathReport,
+    StatementConfidence,
+};
+use caudal_core::text::ExternalText;
+use caudal_core::warning::{Warning, WarningCode};
+use caudal_stats::{Estimate, IntervalMethod};
+
+/// The difference between the hops of probes and of their answers from which on it is worth a word.
+const MIN_DIFFERENCE: u8 = 2;
+/// The confidence of intervals of a rate without an upper end.
+const NO_UPPER_END: f64 = 0.0;
+
+/// A link as a document has it.
+pub(super) fn link(link: &HopLink) -> PathLink {
+    let statement = &link.statement;
+    PathLink {
+        ttl: link.ttl,
+        from_ttl: link.from_ttl.unwrap_or(0),
+        class: match statement.class {
+            LinkClass::Serialising => PathLinkClass::Serialising,
+            LinkClass::Shaped => PathLinkClass::Shaped,
+            LinkClass::TooFast => PathLinkClass::TooFast,
+            LinkClass::Filtered => PathLinkClass::Filtered,
+            LinkClass::PerhapsHiddenSwitch => PathLinkClass::PerhapsHiddenSwitch,
+            LinkClass::Undetermined(_) => PathLinkClass::Undetermined,
+        },
+        confidence: match statement.confidence {
+            Confidence::Low => StatementConfidence::Low,
+            Confidence::Medium => StatementConfidence::Medium,
+            Confidence::High => StatementConfidence::High,
+        },
+        capacity_bps: statement.capacity.as_ref().map(estimate),
+        at_least_bps: statement.at_least,
+        reason: statement.reason.as_str().into(),
+    }
+}
+
+/// A rate as a document has it; one whose interval has no upper end is given without an interval.
+fn estimate(rate: &RateEstimate) -> Estimate {
+    let mean = rate.rate.as_f64();
+    let (low, high, confidence) = match rate.high {
+        Some(high) => (rate.low.as_f64(), high.as_f64(), rate.confidence),
+        None => (mean, mean, NO_UPPER_END),
+    };
+    Estimate {
+        mean,
+        low,
+        high,
+        confidence,
+        n: rate.readings,
+        method: IntervalMethod::TheilSenBootstrap,
+    }
+}
+
+/// The narrow link, or why it cannot be told.
+pub(super) fn narrow(path: &PathCapacities) -> (Option<NarrowPathLink>, Option<ExternalText>) {
+    match &path.narrow {
+        Ok(narrow) => {
+            let found = NarrowPathLink {
+                ttl: narrow.ttl,
+                capacity_bps: estimate(&narrow.capacity),
+                contested_by: narrow.contested_by.clone(),
+            };
+            (Some(found), None)
+        }
+        Err(reason) => (None, Some(reason.to_string().into())),
+    }
+}
+
+/// The doubts about a path.
+pub(super) fn warnings(
+    report: &PathReport,
+    end: Option<PathEnd>,
+    is_neighbour_silent: bool,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(why) = &report.cut_short {
+        let message = format!("{why} after {:.1} s", report.cost.elapsed_s);
+        warnings.push(Warning::new(WarningCode::CutShort, message));
+    }
+    warnings.extend(host(report, end, is_neighbour_silent));
+    warnings.extend(report.changes.first().map(|first| {
+        let more = match report.changes.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let message = format!(
+            "at hop {} {} answered instead of {} after {:.1} s{more}",
+            first.ttl, first.to, first.from, first.at_s
+        );
+        Warning::new(WarningCode::PathChanged, message)
+    }));
+    let limited = || {
+        let hops = report.hops.iter();
+        hops.filter(|hop| hop.answering == HopAnswering::RateLimited)
+    };
+    let slowest = limited()
+        .filter_map(|hop| hop.answer_interval_ms)
+        .fold(0.0, f64::max);
+    match limited().count() {
+        0 => {}
+        1 => warnings.push(Warning::new(
+            WarningCode::HopRateLimited,
+            format!(
+                "a hop answers about {:.1} times a second only",
+                1e3 / slowest
+            ),
+        )),
+        count => warnings.push(Warning::new(
+            WarningCode::HopRateLimited,
+            format!(
+                "{count} hops limit their answers, down to about {:.1} a second",
+                1e3 / slowest
+            ),
+        )),
+    }
+    warnings.extend(black_hole(report));
+    warnings.extend(other_way_back(report));
+    warnings
+}
+
+fn host(report: &PathReport, end: Option<PathEnd>, is_neighbour_silent: bool) -> Option<Warning> {
+    match (report.host_answer, end) {
+        (HostAnswer::Refused, Some(end)) if end.from != report.target.address => {
+            let what = match end.kind {
+                AnswerKind::Unreachable { code } => format!("unreachable (code {code})"),
+                _ => "port unreachable".to_owned(),
+            };
+            let message = format!("{} answers for the host: {what}", end.from);
+            Some(Warning::new(WarningCode::HostAnsweredFor, message))
+        }
+        (HostAnswer::Nothing, _) if report.cut_short.is_none() => {
+            let message = match report.hops.iter().rfind(|hop| hop.address.is_some()) {
+                Some(last) => format!("nothing answers beyond hop {}", last.ttl),
+                None if is_neighbour_silent => {
+                    "nothing answers: the first hop is not there (no link-layer address)".to_owned()
+                }
+                None => "nothing answers on this path".to_owned(),
+            };
+            Some(Warning::new(WarningCode::HostSilent, message))
+        }
+        _ => None,
+    }
+}
+
+fn black_hole(report: &PathReport) -> Option<Warning> {
+    let mtu = report.mtu.as_ref()?;
+    if mtu.evidence != MtuEvidence::Unanswered {
+        return None;
+    }
+    let place = mtu
+        .shrinks_before_ttl
+        .map_or_else(String::new, |ttl| format!(" before hop {ttl}"));
+    let message = format!(
+        "packets above {} bytes are dropped{place} without a word",
+        mtu.bytes.get()
+    );
+    Some(Warning::new(WarningCode::PathMtuBlackHole, message))
+}
+
+fn other_way_back(report: &PathReport) -> Option<Warning> {
+    let host = report.hops.last()?;
+    if report.host_answer != HostAnswer::PortUnreachable {
+        return None;
+    }
+    let back = host.return_hops?;
+    (back.abs_diff(host.ttl) >= MIN_DIFFERENCE).then(|| {
+        let message = format!(
+            "the host is {} hops away, and its answers took {back} back",
+            host.ttl
+        );
+        Warning::new(WarningCode::ReturnPathDiffers, message)
+    })
+}

@@ -1,0 +1,295 @@
+//! Whole paths, probed in virtual time.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod network;
+
+use caudal_core::path::{
+    HopAnswering, HostAnswer, MtuEvidence, PathLinkClass, PathReport, PathRound,
+};
+use caudal_core::warning::WarningCode;
+use caudal_probe::prober::{PathObserver, PathSettings, ProbedPath, probe_path};
+use network::{HOST, SimulatedHop, SimulatedNetwork};
+
+/// An observer that counts rounds and ends probing after some.
+struct Watch {
+    rounds: usize,
+    max_rounds: usize,
+}
+
+impl PathObserver for Watch {
+    fn round(&mut self, round: PathRound) {
+        assert!(round.at_s >= 0.0);
+        self.rounds += 1;
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.rounds >= self.max_rounds
+    }
+}
+
+fn probed(network: &mut SimulatedNetwork, settings: &PathSettings) -> ProbedPath {
+    let mut watch = Watch {
+        rounds: 0,
+        max_rounds: usize::MAX,
+    };
+    let probed = probe_path(network, settings, &mut watch).unwrap();
+    assert!(watch.rounds > 3);
+    probed
+}
+
+fn settings(seed: u64) -> PathSettings {
+    PathSettings::new(HOST, 1500, seed)
+}
+
+fn rates(rates: &[u64]) -> Vec<SimulatedHop> {
+    rates.iter().map(|rate| SimulatedHop::of(*rate)).collect()
+}
+
+/// The capacity of the link to this hop is within `part` of `rate`.
+fn assert_capacity(report: &PathReport, ttl: u8, rate: f64, part: f64) {
+    let link = report.link(ttl).unwrap();
+    let capacity = link.capacity_bps.unwrap_or_else(|| panic!("{link:#?}"));
+    let off = capacity.mean / rate - 1.0;
+    assert!(off.abs() <= part, "hop {ttl}: {off:+.3}: {capacity:?}");
+}
+
+fn codes(probed: &ProbedPath) -> Vec<WarningCode> {
+    probed.warnings.iter().map(|one| one.code.clone()).collect()
+}
+
+#[test]
+fn each_link_of_a_path_has_its_capacity() {
+    for seed in 1..=5 {
+        let mut network = SimulatedNetwork::of(rates(&[100_000_000, 10_000_000, 50_000_000]), seed);
+        let probed = probed(&mut network, &settings(seed));
+        let report = &probed.report;
+        assert_eq!(report.hops.len(), 3);
+        assert_eq!(report.host_answer, HostAnswer::PortUnreachable);
+        assert_capacity(report, 1, 100e6, 0.06);
+        assert_capacity(report, 2, 10e6, 0.06);
+        assert_capacity(report, 3, 50e6, 0.1);
+        assert_eq!(report.narrow.as_ref().unwrap().ttl, 2);
+        assert!(report.cost.elapsed_s < 60.0, "{:?}", report.cost);
+        let most = report.hops.iter().map(|hop| hop.probes).max().unwrap();
+        assert!(most as f64 <= 20.0 * report.cost.elapsed_s + 20.0);
+        assert_eq!(codes(&probed), []);
+    }
+}
+
+#[test]
+fn a_shaped_chain_is_told_from_links_that_serialise() {
+    let hops = [100_000_000, 10_000_000, 50_000_000];
+    let hops = hops.iter().map(|rate| SimulatedHop::shaped(*rate, 1600));
+    let mut network = SimulatedNetwork::of(hops.collect(), 7);
+    let report = probed(&mut network, &settings(7)).report;
+    for ttl in 1..=2 {
+        let link = report.link(ttl).unwrap();
+        assert_eq!(link.class, PathLinkClass::Shaped, "{link:#?}");
+    }
+    assert_capacity(&report, 1, 100e6, 0.05);
+    assert_capacity(&report, 2, 10e6, 0.05);
+    // Behind it a faster one does not show, and the reason says so with the rate up to there.
+    let behind = report.link(3).unwrap();
+    assert_eq!(behind.class, PathLinkClass::TooFast);
+    let reason = behind.reason.to_string();
+    assert!(reason.contains("faster than 10.0"), "{reason}");
+}
+
+#[test]
+fn a_limit_on_answers_makes_it_longer_and_not_wrong() {
+    let hops = rates(&[100_000_000, 10_000_000, 50_000_000]);
+    let hops = hops.into_iter().map(|hop| hop.with_limit(1.0, 6.0));
+    let mut network = SimulatedNetwork::of(hops.collect(), 3);
+    let probed = probed(&mut network, &settings(3));
+    let report = &probed.report;
+    assert_capacity(report, 1, 100e6, 0.06);
+    assert_capacity(report, 2, 10e6, 0.06);
+    assert_capacity(report, 3, 50e6, 0.1);
+    assert!(report.cost.elapsed_s > 60.0 && report.cost.elapsed_s < 190.0);
+    for hop in &report.hops {
+        assert_eq!(hop.answering, HopAnswering::RateLimited);
+    }
+    assert_eq!(codes(&probed), [WarningCode::HopRateLimited]);
+}
+
+#[test]
+fn a_silent_hop_does_not_hide_the_next() {
+    let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000, 100_000_000]);
+    hops[1].is_silent = true;
+    let mut network = SimulatedNetwork::of(hops, 4);
+    let report = probed(&mut network, &settings(4)).report;
+    assert_eq!(report.hop(2).unwrap().answering, HopAnswering::Silent);
+    assert_eq!(report.hop(3).unwrap().answering, HopAnswering::Answers);
+    let link = report.link(3).unwrap();
+    assert_eq!(link.from_ttl, 1);
+    // Both links in series.
+    assert_capacity(&report, 3, 1e9 / (100.0 + 20.0), 0.1);
+    assert!(report.link(2).is_none());
+}
+
+#[test]
+fn answers_that_quote_the_header_only_are_matched_by_their_address() {
+    let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000]);
+    for hop in &mut hops {
+        hop.max_quote = 28;
+    }
+    let mut network = SimulatedNetwork::of(hops, 5);
+    let mut settings = settings(5);
+    settings.routes = false;
+    let report = probed(&mut network, &settings).report;
+    assert_capacity(&report, 2, 10e6, 0.06);
+    assert_capacity(&report, 3, 50e6, 0.1);
+}
+
+#[test]
+fn routes_are_counted() {
+    for (routers, expected) in [(1, 1), (2, 2), (4, 4)] {
+        let mut hops = rates(&[100_000_000; 4]);
+        hops[1].routers = routers;
+        let mut network = SimulatedNetwork::of(hops, routers);
+        let mut settings = settings(routers);
+        settings.capacity = false;
+        let report = probed(&mut network, &settings).report;
+        let routes = report.routes.unwrap();
+        assert_eq!(routes.routes, expected, "{routes:?}");
+        assert!(routes.is_complete);
+        let others = report.hop(2).unwrap().other_addresses.len() as u64;
+        assert_eq!(others, routers - 1);
+    }
+}
+
+#[test]
+fn the_path_mtu_is_found_with_and_without_icmp() {
+    for drops_large in [false, true] {
+        let mut hops = rates(&[100_000_000; 4]);
+        hops[2].mtu = 1400;
+        hops[2].drops_large = drops_large;
+        let mut network = SimulatedNetwork::of(hops, 6);
+        let mut settings = settings(6);
+        settings.capacity = false;
+        let probed = probed(&mut network, &settings);
+        let mtu = probed.report.mtu.clone().unwrap();
+        assert_eq!((mtu.bytes.get(), mtu.shrinks_before_ttl), (1400, Some(3)));
+        let (evidence, warnings) = if drops_large {
+            (MtuEvidence::Unanswered, vec![WarningCode::PathMtuBlackHole])
+        } else {
+            (MtuEvidence::Icmp, Vec::new())
+        };
+        assert_eq!((mtu.evidence, codes(&probed)), (evidence, warnings));
+    }
+    let mut network = SimulatedNetwork::of(rates(&[100_000_000; 3]), 6);
+    let mtu = probed(&mut network, &settings(6)).report.mtu.unwrap();
+    assert_eq!(
+        (mtu.bytes.get(), mtu.evidence),
+        (1500, MtuEvidence::WholeMtu)
+    );
+}
+
+#[test]
+fn a_hidden_switch_is_suspected() {
+    let mut hops = rates(&[1_000_000_000, 100_000_000]);
+    hops[1].has_switch = true;
+    let mut network = SimulatedNetwork::of(hops, 8);
+    let report = probed(&mut network, &settings(8)).report;
+    let link = report.link(2).unwrap();
+    assert_eq!(link.class, PathLinkClass::PerhapsHiddenSwitch, "{link:#?}");
+}
+
+#[test]
+fn a_route_that_changes_is_reported_and_not_mixed_up() {
+    let mut network = SimulatedNetwork::of(rates(&[100_000_000, 10_000_000, 50_000_000]), 9);
+    network.later = Some((4_000_000_000, 1));
+    let probed = probed(&mut network, &settings(9));
+    let change = probed.report.changes.first().unwrap();
+    assert_eq!(change.ttl, 2);
+    assert!(change.at_s > 4.0 && change.at_s < 6.0);
+    assert!(codes(&probed).contains(&WarningCode::PathChanged));
+    assert_capacity(&probed.report, 2, 10e6, 0.06);
+}
+
+#[test]
+fn a_firewall_that_answers_for_the_host_is_named() {
+    let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000]);
+    hops[1].refuses = true;
+    let mut network = SimulatedNetwork::of(hops, 10);
+    let probed = probed(&mut network, &settings(10));
+    assert_eq!(probed.report.host_answer, HostAnswer::Refused);
+    assert_eq!(probed.report.hops.len(), 2);
+    assert_eq!(codes(&probed), [WarningCode::HostAnsweredFor]);
+    assert_capacity(&probed.report, 2, 10e6, 0.06);
+}
+
+#[test]
+fn a_host_that_is_silent_ends_a_path_that_is_known_up_to_it() {
+    let mut network = SimulatedNetwork::of(rates(&[100_000_000, 10_000_000, 50_000_000]), 11);
+    network.is_host_silent = true;
+    let probed = probed(&mut network, &settings(11));
+    let report = &probed.report;
+    assert_eq!(report.host_answer, HostAnswer::Nothing);
+    assert_eq!(report.hops.len(), 3);
+    assert_eq!(report.hops[2].answering, HopAnswering::NothingFromHere);
+    assert_eq!(codes(&probed), [WarningCode::HostSilent]);
+    assert_capacity(report, 2, 10e6, 0.06);
+}
+
+#[test]
+fn a_path_on_which_nothing_answers_ends_soon() {
+    let mut hops = rates(&[100_000_000; 4]);
+    for hop in &mut hops {
+        hop.is_silent = true;
+    }
+    let mut network = SimulatedNetwork::of(hops, 12);
+    network.is_host_silent = true;
+    let probed = probed(&mut network, &settings(12));
+    assert!(probed.report.cost.elapsed_s < 30.0);
+    assert_eq!(
+        probed.report.hops[0].answering,
+        HopAnswering::NothingFromHere
+    );
+    assert_eq!(codes(&probed), [WarningCode::HostSilent]);
+    assert!(probed.report.links.is_empty() && probed.report.mtu.is_none());
+}
+
+#[test]
+fn what_was_found_before_the_end_is_not_lost() {
+    for max_rounds in 1..40 {
+        let mut network = SimulatedNetwork::of(rates(&[100_000_000, 10_000_000]), 13);
+        let mut watch = Watch {
+            rounds: 0,
+            max_rounds,
+        };
+        let probed = probe_path(&mut network, &settings(13), &mut watch).unwrap();
+        if watch.rounds >= max_rounds {
+            assert_eq!(codes(&probed)[0], WarningCode::CutShort);
+        }
+        assert!(probed.report.cost.elapsed_s < 60.0);
+    }
+}
+
+#[test]
+fn random_networks_end_in_bounded_time() {
+    for seed in 0..60_u64 {
+        let mut rng = caudal_core::random::SplitMix64::new(seed);
+        let count = 1 + rng.below(12);
+        let hops = (0..count).map(|_| {
+            let mut hop = SimulatedHop::of(1_000_000 << rng.below(10));
+            hop.is_silent = rng.below(4) == 0;
+            hop.routers = 1 + rng.below(3);
+            hop.mtu = 700 + rng.below(800);
+            hop.drops_large = rng.below(2) == 0;
+            hop.max_quote = [28, 128, 548][rng.below(3) as usize];
+            hop.refuses = rng.below(20) == 0;
+            match rng.below(3) {
+                0 => hop.with_limit(1.0, 6.0),
+                _ => hop,
+            }
+        });
+        let mut hops: Vec<SimulatedHop> = hops.collect();
+        hops[0].mtu = 1500;
+        let mut network = SimulatedNetwork::of(hops, seed);
+        network.is_host_silent = rng.below(5) == 0;
+        let probed = probed(&mut network, &settings(seed));
+        let elapsed = probed.report.cost.elapsed_s;
+        assert!(elapsed < 400.0, "seed {seed}: {elapsed}");
+    }
+}
