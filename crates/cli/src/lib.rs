@@ -14,6 +14,7 @@ pub mod iperf3_flags;
 pub mod lab;
 mod metrics;
 pub mod output;
+pub mod path;
 pub mod pcap;
 pub mod peer;
 mod plan_failure;
@@ -105,6 +106,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Rtt(args) => rtt::rtt(args, interrupt),
         Command::Quality(args) => quality::quality(args, interrupt),
         Command::File(args) => file::file(args, interrupt),
+        Command::Path(args) => path::path(args, interrupt),
         Command::Lab(args) => lab::lab(args, interrupt),
         Command::Study(args) => study::study(args, interrupt),
         Command::Predict(args) => predict::predict(args),

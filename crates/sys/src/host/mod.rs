@@ -2,6 +2,7 @@
 
 mod cpu_times;
 mod machine;
+mod names;
 mod proc_file;
 mod sysctl;
 mod udp_mib;
@@ -11,5 +12,6 @@ pub use machine::{
     boot_id, clock_source, cpu_governor, cpu_model, hostname, is_root, kernel_release,
     load_average, memory_bytes, memory_peak_bytes, time_namespace,
 };
+pub use names::name_of;
 pub use sysctl::sysctl;
 pub use udp_mib::{UdpMib, tcp_checksum_errors, udp_counters};

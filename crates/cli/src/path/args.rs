@@ -1,0 +1,84 @@
+//! The flags of `caudal path`.
+
+use crate::args::{HostArg, OutputArgs};
+use caudal_core::units::{parse_duration, parse_fraction};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// The shortest and the longest time of probing.
+const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
+
+/// `caudal path`
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("csv", |csv| csv.help("Print comma-separated values: a row for each hop")),
+    mut_arg("quiet", |quiet| quiet.help("Print the narrow link and the round-trip time of the host only")),
+    mut_arg("verbose", |verbose| verbose.help("Show why each link is classed as it is"))
+)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own on the command line"
+)]
+pub struct PathArgs {
+    /// The host at the end of the path, by name or address; nothing has to run there
+    #[arg(value_name = "HOST")]
+    pub host: HostArg,
+    /// Use IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6", help_heading = "Peer")]
+    pub ipv4: bool,
+    /// Use IPv6 only
+    #[arg(short = '6', long, help_heading = "Peer")]
+    pub ipv6: bool,
+    /// The local address to send from
+    #[arg(short = 'B', long, value_name = "ADDRESS", help_heading = "Peer")]
+    pub bind: Option<IpAddr>,
+    /// The time after which probing ends if the accuracy is not reached before; three times as long where hops limit their answers
+    #[arg(short, long, value_name = "TIME", default_value = "60s", value_parser = time, help_heading = "Test", allow_hyphen_values = true)]
+    pub time: Duration,
+    /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed
+    #[arg(long, value_name = "P", default_value = "5%", value_parser = accuracy, help_heading = "Test", allow_hyphen_values = true)]
+    pub accuracy: f64,
+    /// The largest TTL
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Test", allow_negative_numbers = true)]
+    pub max_ttl: u8,
+    /// Do not look up the names of hops
+    #[arg(short = 'n', long, help_heading = "Test")]
+    pub numeric: bool,
+    /// Do not trace other flows to count routes
+    #[arg(long, help_heading = "Test")]
+    pub no_routes: bool,
+    /// Do not measure the path MTU; that of the local interface is taken
+    #[arg(long, help_heading = "Test")]
+    pub no_mtu: bool,
+    /// Do not measure capacities: hops, round-trip times and path MTU only
+    #[arg(long, help_heading = "Test")]
+    pub no_capacity: bool,
+    /// The options of the output.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Parses the time of probing.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if (TIME.0..=TIME.1).contains(&time) {
+        Ok(time)
+    } else {
+        Err(format!("{text:?} is not between 1 s and 1 h"))
+    }
+}
+
+/// Parses an accuracy.
+fn accuracy(text: &str) -> Result<f64, String> {
+    parse_fraction(text)
+        .ok()
+        .filter(|part| (0.005..=0.5).contains(part))
+        .ok_or_else(|| format!("{text:?} is not an accuracy between 0.5% and 50%, such as 5%"))
+}
+
+const EXAMPLES: &str = "Examples:\n  \
+    caudal path far.example                      every hop, its capacity and the narrow link: up to a minute\n  \
+    caudal path far.example --no-capacity        hops, round-trip times, routes and path MTU only: a few seconds\n  \
+    caudal path far.example -t 3m --accuracy 2%  more accurate\n  \
+    caudal path far.example --json -o path.json";

@@ -1,0 +1,10 @@
+//! `caudal path`: the hops to a host, and the capacity of each link.
+
+mod args;
+mod command;
+mod names;
+mod observer;
+mod target;
+
+pub use args::PathArgs;
+pub use command::path;

@@ -1,0 +1,76 @@
+//! The host at the end of a path.
+
+use super::args::PathArgs;
+use crate::exit::{Exit, Failure};
+use caudal_engine::{AddressFamily, LocalBinding, Target};
+use caudal_sys::interface::{Interface, Route, route_from};
+use std::net::IpAddr;
+
+/// The host and the way out of this machine.
+#[derive(Debug)]
+pub(super) struct ResolvedTarget {
+    pub(super) address: IpAddr,
+    pub(super) route: Route,
+    /// The MTU of the interface, bytes.
+    pub(super) mtu: u32,
+}
+
+/// Finds the host's address and the route to it.
+///
+/// # Errors
+/// When the host has no address, there is no route, or the host is this machine.
+pub(super) fn resolve(args: &PathArgs) -> Result<ResolvedTarget, Failure> {
+    if let Some(port) = args.host.port {
+        return Err(Failure::usage(
+            format!("{} names port {port}, and probes need none", args.host),
+            "give the host alone",
+        ));
+    }
+    let target = Target {
+        host: args.host.host.clone(),
+        port: caudal_probe::prober::PROBE_PORT,
+        family: match (args.ipv4, args.ipv6) {
+            (true, _) => Some(AddressFamily::V4),
+            (_, true) => Some(AddressFamily::V6),
+            _ => None,
+        },
+        binding: LocalBinding {
+            address: args.bind,
+            ..LocalBinding::default()
+        },
+        token: None,
+    };
+    let addresses = target.resolve()?;
+    let Some(first) = addresses.first() else {
+        return Err(Failure::new(
+            Exit::Peer,
+            format!("{} has no address of the family asked for", args.host),
+            "leave -4, -6 or --bind out",
+        ));
+    };
+    // The first to which there is a route: a host with an IPv6 address may be reached over IPv4 only.
+    let routed = addresses.iter().find_map(|address| {
+        let address = address.ip().to_canonical();
+        Some((address, route_from(args.bind, address)?))
+    });
+    let Some((address, route)) = routed else {
+        return Err(Failure::new(
+            Exit::Peer,
+            format!("there is no route to {}", first.ip()),
+            "see `ip route get`",
+        ));
+    };
+    let interface = Interface::by_name(&route.interface);
+    if interface.as_ref().is_some_and(|one| one.is_loopback) {
+        return Err(Failure::usage(
+            format!("{address} is this machine: there is no link to measure"),
+            "name a host on the network",
+        ));
+    }
+    let mtu = interface.map_or(1500, |one| one.mtu);
+    Ok(ResolvedTarget {
+        address,
+        route,
+        mtu,
+    })
+}
