@@ -39,6 +39,9 @@ pub struct PathArgs {
     /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed
     #[arg(long, value_name = "P", default_value = "5%", value_parser = accuracy, help_heading = "Test", allow_hyphen_values = true)]
     pub accuracy: f64,
+    /// The packets sent right before a probe that looks for shapers: together they should hold more than a shaper's bucket
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Test", allow_negative_numbers = true)]
+    pub primers: u32,
     /// The largest TTL
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Test", allow_negative_numbers = true)]
     pub max_ttl: u8,

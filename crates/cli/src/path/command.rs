@@ -20,8 +20,6 @@ use caudal_probe::prober::{
 use caudal_sys::clock::realtime_ns;
 use caudal_sys::signal::Interrupt;
 
-/// The primers of a primed probe.
-const PRIMERS: u32 = 2;
 /// The largest probe, bytes: what is beyond it on loopback-like devices is no link's frame.
 const MAX_PROBE: u32 = 9_216;
 
@@ -43,7 +41,7 @@ pub fn path(args: &PathArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     }));
     let began_ns = realtime_ns();
     let probed = {
-        let primers = (PRIMERS, settings.local_mtu);
+        let primers = (args.primers, settings.local_mtu);
         let channel = UdpChannel::open(target.address, args.bind, primers);
         let mut channel = channel.map_err(|cause| no_socket(&target, &cause))?;
         let mut observer = ViewObserver {
@@ -95,7 +93,7 @@ fn settings(args: &PathArgs, target: &ResolvedTarget) -> PathSettings {
         routes: !args.no_routes,
         mtu: !args.no_mtu,
         capacity: !args.no_capacity,
-        primers: PRIMERS,
+        primers: args.primers,
         ..PathSettings::new(target.address, target.mtu.min(MAX_PROBE), seed)
     }
 }

@@ -195,10 +195,12 @@ impl LinkEvidence<'_> {
         };
         let reason = match self.primed {
             Some(primed) => format!(
-                "the delay grows by {:.1} ± {:.1} ns per byte, and by no more behind primers; a shaper faster than {} would not show",
+                "the delay grows by {:.1} ± {:.1} ns per byte, and by no more behind primers; a shaper faster than {}, \
+                 or with a bucket above {} bytes, would not show",
                 self.step.ns_per_byte.max(0.0),
                 self.step.half_width,
-                primed.capacity().map_or(rate, |capacity| capacity.rate)
+                primed.capacity().map_or(rate, |capacity| capacity.rate),
+                self.primers.packets * self.primers.bytes
             ),
             None => format!(
                 "the delay grows by {:.1} ± {:.1} ns per byte; a shaper would show to primed probes only",

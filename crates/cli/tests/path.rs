@@ -1,0 +1,607 @@
+//! `caudal path` over networks of the lab, whose links are known, and beside the tools that people use for it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use serde_json::Value;
+use std::process::ExitCode;
+use std::time::Duration;
+use support::network::missing;
+use support::place::Place;
+use support::{Ended, Running, caudal, run, run_caudal, trial};
+
+/// The time limit of a command: hops at the kernel's default limit are probed three times as long as asked.
+const LIMIT: Duration = Duration::from_secs(240);
+/// The times that a measurement is made on a machine which stalls, or on which others take the processors.
+const TIMES: u32 = 4;
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let measured: Vec<Trial> = [
+        ("each_link_has_its_capacity", &[][..], serialising as fn()),
+        ("a_link_of_300_mbit_has_its_capacity", &[], fast),
+        ("a_shaped_chain_is_classed_as_shaped", &["tc"], shaped),
+        ("a_switch_without_a_hop_is_suspected", &[], hidden_switch),
+        (
+            "capacities_are_nearer_than_those_of_pchar",
+            &["pchar"],
+            beside_pchar,
+        ),
+    ]
+    .into_iter()
+    .map(|(name, programs, test)| trial(name, missing(programs), test))
+    .collect();
+    let others: Vec<Trial> = [
+        (
+            "the_kernel_s_default_limit_on_answers_does_not_bias",
+            &[][..],
+            limited as fn(),
+        ),
+        ("a_silent_hop_does_not_hide_the_next", &["nft"], silent_hop),
+        ("routes_are_counted", &[], routes),
+        (
+            "the_path_mtu_is_found_with_and_without_icmp",
+            &["nft"],
+            path_mtu,
+        ),
+        (
+            "a_firewall_that_answers_for_the_host_is_named",
+            &["nft"],
+            firewall,
+        ),
+        ("a_host_that_is_down_is_a_partial_answer", &[], host_down),
+        ("a_route_that_changes_is_said", &[], route_change),
+        (
+            "an_ordinary_user_measures_as_well",
+            &["setpriv"],
+            unprivileged,
+        ),
+        (
+            "hops_and_times_are_those_of_traceroute_and_mtr",
+            &["traceroute", "mtr"],
+            beside_traceroute,
+        ),
+        ("an_interrupt_reports_what_is_known", &[], interrupted),
+        ("what_cannot_be_probed_is_one_line", &[], refused),
+        ("a_path_is_stored_shown_and_played_back", &[], stored),
+    ]
+    .into_iter()
+    .map(|(name, programs, test)| trial(name, missing(programs), test))
+    .collect();
+    // Capacities are measured alone; the others leave the processors idle most of the time.
+    let threads = arguments.test_threads.unwrap_or(4);
+    arguments.test_threads = Some(1);
+    let measured = libtest_mimic::run(&arguments, measured);
+    arguments.test_threads = Some(threads);
+    let others = libtest_mimic::run(&arguments, others);
+    if measured.has_failed() {
+        measured.exit_code()
+    } else {
+        others.exit_code()
+    }
+}
+
+/// Hosts h1 and h2 with routers r1 and r2 between them, whose three links have these keys.
+fn chain(links: [&str; 3], routers: &str) -> String {
+    let [first, second, third] = links;
+    format!(
+        "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\n\
+         router = [{{ name = \"r1\"{routers} }}, {{ name = \"r2\"{routers} }}]\n\
+         link = [\n\
+           {{ between = [\"h1\", \"r1\"], {first} }},\n\
+           {{ between = [\"r1\", \"r2\"], {second} }},\n\
+           {{ between = [\"r2\", \"h2\"], {third} }},\n]\n"
+    )
+}
+
+/// A lab that stays up until it is dropped.
+struct PathLab {
+    place: Place,
+    name: String,
+}
+
+impl PathLab {
+    #[track_caller]
+    fn up(topology: &str) -> Self {
+        let place = Place::of("lab");
+        let file = place.file("path.toml", topology);
+        let name = place.path().file_name().unwrap();
+        let name = name.to_string_lossy().into_owned();
+        place.says(&format!("up {file} --name {name} -q")).done();
+        Self { place, name }
+    }
+
+    fn on(&self, host: &str, words: &str) -> std::process::Command {
+        let mut command = self
+            .place
+            .command(&format!("exec --lab {} {host} --", self.name));
+        command.args(words.split(' ')).env("CAUDAL_STORE", "none");
+        command
+    }
+
+    #[track_caller]
+    fn does(&self, host: &str, words: &str) -> String {
+        run(&mut self.on(host, words), LIMIT).done().stdout
+    }
+
+    /// Has a host's firewall do something with packets, as nft(8) writes it.
+    #[track_caller]
+    fn rule(&self, host: &str, hook: &str, rule: &str) {
+        self.does(host, "nft add table inet t");
+        let chain = format!("nft add chain inet t c {{ type filter hook {hook} priority 0 ; }}");
+        self.does(host, &chain);
+        self.does(host, &format!("nft add rule inet t c {rule}"));
+    }
+
+    fn path(&self, words: &str) -> Ended {
+        run(&mut self.path_command(words), LIMIT)
+    }
+
+    fn path_command(&self, words: &str) -> std::process::Command {
+        let program = env!("CARGO_BIN_EXE_caudal");
+        self.on("h1", &format!("{program} path {words}"))
+    }
+}
+
+/// Measures until a measurement is as it should be, some times at most: a machine that stalls delays answers.
+fn measured(holds: impl Fn() -> Result<(), String>) {
+    let mut last = String::new();
+    for _ in 0..TIMES {
+        match holds() {
+            Ok(()) => return,
+            Err(reason) => {
+                println!("once more, as {reason}");
+                last = reason;
+            }
+        }
+    }
+    panic!("{last}");
+}
+
+fn link(run: &Value, ttl: u64) -> &Value {
+    let links = run["path"]["links"].as_array().unwrap();
+    let found = links.iter().find(|link| link["ttl"] == ttl);
+    found.unwrap_or_else(|| panic!("no link to hop {ttl}: {run:#}"))
+}
+
+fn hops(run: &Value) -> &Vec<Value> {
+    run["path"]["hops"].as_array().unwrap()
+}
+
+fn codes(run: &Value) -> Vec<&str> {
+    let warnings = run["warnings"].as_array().unwrap().iter();
+    warnings.filter_map(|one| one["code"].as_str()).collect()
+}
+
+/// The capacity of the link to this hop, Mbit/s.
+fn capacity(run: &Value, ttl: u64) -> Result<f64, String> {
+    let link = link(run, ttl);
+    let mean = link["capacity_bps"]["mean"].as_f64();
+    Ok(mean.ok_or_else(|| format!("hop {ttl} has no capacity: {link}"))? / 1e6)
+}
+
+/// Whether the capacity of the link to this hop is within a part of what it is.
+fn within(run: &Value, ttl: u64, mbps: f64, part: f64) -> Result<(), String> {
+    let found = capacity(run, ttl)?;
+    if (found / mbps - 1.0).abs() <= part {
+        Ok(())
+    } else {
+        Err(format!(
+            "hop {ttl} has {mbps} Mbit/s, and {found:.3} was measured: {}",
+            link(run, ttl)
+        ))
+    }
+}
+
+const RATES: [&str; 3] = ["rate = \"100M\"", "rate = \"10M\"", "rate = \"50M\""];
+
+fn serialising() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    measured(|| {
+        let run = lab.path("h2 --json").done().json();
+        within(&run, 1, 100.0, 0.06)?;
+        within(&run, 2, 10.0, 0.06)?;
+        within(&run, 3, 50.0, 0.1)?;
+        assert_eq!(run["path"]["narrow"]["ttl"], 2);
+        assert_eq!(link(&run, 2)["class"], "serialising");
+        let cost = &run["path"]["cost"];
+        let elapsed = cost["elapsed_s"].as_f64().unwrap();
+        assert!(elapsed < 61.0, "{cost}");
+        for hop in hops(&run) {
+            // Twenty a second, and those of the beginning.
+            let probes = hop["probes"].as_f64().unwrap();
+            assert!(probes <= 20.0 * elapsed + 10.0, "{hop}");
+        }
+        assert_eq!(run["path"]["means"]["kernel_timestamps"], true);
+        Ok(())
+    });
+}
+
+fn fast() {
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
+        link = [{ between = [\"h1\", \"h2\"], rate = \"300M\", driver = \"emulated\" }]\n";
+    let lab = PathLab::up(topology);
+    measured(|| within(&lab.path("h2 --json").done().json(), 1, 300.0, 0.1));
+}
+
+fn shaped() {
+    let lab = PathLab::up(&chain(
+        ["", "", ""].map(|_| "delay = \"0ms\", driver = \"kernel\""),
+        "",
+    ));
+    for (host, device, rate) in [("h1", "eth0", 100), ("r1", "eth1", 10), ("r2", "eth1", 50)] {
+        for end in [host] {
+            let shaper = format!(
+                "tc qdisc replace dev {device} root tbf rate {rate}mbit burst 1600 latency 50ms"
+            );
+            lab.does(end, &shaper);
+        }
+    }
+    measured(|| {
+        let run = lab.path("h2 --json").done().json();
+        for (ttl, mbps) in [(1, 100.0), (2, 10.0)] {
+            if link(&run, ttl)["class"] != "shaped" {
+                return Err(format!("{}", link(&run, ttl)));
+            }
+            // The token bucket counts the Ethernet header, and not what else is on the wire.
+            within(&run, ttl, mbps, 0.05)?;
+        }
+        let behind = link(&run, 3);
+        let reason = behind["reason"].as_str().unwrap();
+        if behind["class"] == "too_fast" && reason.contains("a shaper faster than") {
+            Ok(())
+        } else {
+            Err(reason.to_owned())
+        }
+    });
+}
+
+fn hidden_switch() {
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\nrouter = [{ name = \"r1\" }]\n\
+        switch = [{ name = \"s1\" }]\nlink = [\n\
+        { between = [\"h1\", \"r1\"], rate = \"100M\" },\n\
+        { between = [\"r1\", \"s1\"], rate = \"100M\" },\n\
+        { between = [\"s1\", \"h2\"], rate = \"100M\" },\n]\n";
+    let lab = PathLab::up(topology);
+    measured(|| {
+        let run = lab.path("h2 --json").done().json();
+        if link(&run, 2)["class"] == "perhaps_hidden_switch" {
+            within(&run, 2, 50.0, 0.1)
+        } else {
+            Err(link(&run, 2).to_string())
+        }
+    });
+}
+
+fn beside_pchar() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    let host = lab.does("h1", "getent ahostsv4 h2");
+    let host = host.split_whitespace().next().unwrap().to_owned();
+    let error = |found: &[f64]| -> f64 {
+        let truth = [100.0, 10.0, 50.0];
+        let parts = found
+            .iter()
+            .zip(truth)
+            .map(|(one, truth)| (one / truth - 1.0).abs());
+        parts.sum()
+    };
+    measured(|| {
+        let text = lab.does("h1", &format!("pchar -n -g 0.001 -R 32 -I 64 -t 1 {host}"));
+        let line_rate = |line: &str| -> Option<f64> {
+            let value = line
+                .trim()
+                .strip_prefix("Hop char:")?
+                .split("bw = ")
+                .nth(1)?;
+            Some(value.split_whitespace().next()?.parse::<f64>().ok()? / 1e3)
+        };
+        let theirs: Vec<f64> = text.lines().filter_map(line_rate).collect();
+        let run = lab.path("h2 -4 --json").done().json();
+        let ours: Vec<f64> = (1..=3)
+            .map(|ttl| capacity(&run, ttl))
+            .collect::<Result<_, _>>()?;
+        if theirs.len() == 3 && error(&ours) < error(&theirs) {
+            Ok(())
+        } else {
+            Err(format!("ours {ours:.2?}, theirs {theirs:.2?}"))
+        }
+    });
+}
+
+/// The kernel's default limit: one answer a second for each address, six at once.
+const LIMITED: &str = ", sysctl = { \"net.ipv4.icmp_ratelimit\" = \"1000\" }";
+
+fn limited() {
+    let lab = PathLab::up(&chain(RATES, LIMITED));
+    measured(|| {
+        let run = lab.path("h2 -4 -t 20s --json").done().json();
+        within(&run, 2, 10.0, 0.1)?;
+        for hop in &hops(&run)[..2] {
+            assert_eq!(hop["answering"], "rate_limited", "{hop}");
+            let interval = hop["answer_interval_ms"].as_f64().unwrap();
+            assert!(interval > 500.0, "{hop}");
+        }
+        assert!(codes(&run).contains(&"hop_rate_limited"));
+        assert!(run["path"]["cost"]["elapsed_s"].as_f64().unwrap() > 20.0);
+        Ok(())
+    });
+}
+
+fn silent_hop() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    lab.rule("r2", "output", "icmp type time-exceeded drop");
+    lab.rule("r2", "output", "icmpv6 type time-exceeded drop");
+    measured(|| {
+        let run = lab.path("h2 --json").done().json();
+        assert_eq!(hops(&run)[1]["answering"], "silent");
+        assert_eq!(hops(&run)[2]["answering"], "answers");
+        assert_eq!(link(&run, 3)["from_ttl"], 1);
+        // 10 and 50 Mbit/s one after the other.
+        within(&run, 3, 1.0 / (1.0 / 10.0 + 1.0 / 50.0), 0.1)
+    });
+}
+
+fn routes() {
+    for count in [2, 4] {
+        let middle: Vec<String> = (0..count)
+            .map(|nth| format!("{{ name = \"m{nth}\" }}"))
+            .collect();
+        let links: Vec<String> = (0..count)
+            .map(|nth| {
+                format!(
+                    "{{ between = [\"r1\", \"m{nth}\"] }}, {{ between = [\"m{nth}\", \"r2\"] }}"
+                )
+            })
+            .collect();
+        let topology = format!(
+            "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\n\
+             router = [{{ name = \"r1\" }}, {{ name = \"r2\" }}, {}]\n\
+             link = [{{ between = [\"h1\", \"r1\"] }}, {}, {{ between = [\"r2\", \"h2\"] }}]\n",
+            middle.join(", "),
+            links.join(", ")
+        );
+        let lab = PathLab::up(&topology);
+        let run = lab.path("h2 -4 --no-capacity --json").done().json();
+        let found = &run["path"]["routes"];
+        assert_eq!(found["routes"], count, "{run:#}");
+        assert_eq!(found["is_complete"], true);
+        let others = hops(&run)[1]["other_addresses"].as_array().unwrap();
+        assert_eq!(others.len(), count - 1);
+    }
+}
+
+fn path_mtu() {
+    for family in ["-4", "-6"] {
+        let rates = [
+            "rate = \"100M\"",
+            "rate = \"100M\", mtu = 1400",
+            "rate = \"100M\"",
+        ];
+        let lab = PathLab::up(&chain(rates, ""));
+        let words = format!("h2 {family} --no-capacity --no-routes --json");
+        let of = |run: &Value| {
+            let mtu = run["path"]["mtu"].clone();
+            assert_eq!(mtu["bytes"], 1400, "{mtu}");
+            assert_eq!(mtu["shrinks_before_ttl"], 2, "{mtu}");
+            mtu["evidence"].as_str().unwrap().to_owned()
+        };
+        let run = lab.path(&words).done().json();
+        assert_eq!(of(&run), "icmp");
+        assert!(!codes(&run).contains(&"path_mtu_black_hole"));
+        lab.rule("r1", "output", "icmp code frag-needed drop");
+        lab.rule("r1", "output", "icmpv6 type packet-too-big drop");
+        let run = lab.path(&words).done().json();
+        assert_eq!(of(&run), "unanswered");
+        assert!(codes(&run).contains(&"path_mtu_black_hole"));
+    }
+}
+
+fn firewall() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    lab.rule("r2", "forward", "reject with icmpx admin-prohibited");
+    let run = lab.path("h2 --no-capacity --json").done().json();
+    assert_eq!(run["path"]["host_answer"], "refused");
+    assert_eq!(hops(&run).len(), 2, "{run:#}");
+    assert_eq!(codes(&run), ["host_answered_for"]);
+}
+
+fn host_down() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    lab.rule("h2", "input", "drop");
+    let ended = lab.path("h2 --no-capacity --json").done();
+    let run = ended.json();
+    assert_eq!(run["path"]["host_answer"], "nothing");
+    assert_eq!(codes(&run), ["host_silent"]);
+    let last = hops(&run).last().unwrap();
+    assert_eq!(last["answering"], "nothing_from_here");
+    assert_eq!(hops(&run).len(), 3);
+    // Nothing at all answers where the first link is down as well.
+    lab.rule("r1", "input", "drop");
+    lab.rule("r1", "forward", "drop");
+    let nothing = lab.path("h2 --no-capacity --json --max-ttl 8");
+    assert_eq!(nothing.code, Some(3), "{nothing:#?}");
+    let run = nothing.json();
+    assert_eq!(run["path"]["links"].as_array().unwrap().len(), 0);
+}
+
+fn route_change() {
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
+        router = [{ name = \"r1\" }, { name = \"a\" }, { name = \"b\" }, { name = \"r2\" }]\n\
+        link = [{ between = [\"h1\", \"r1\"], rate = \"100M\" }, { between = [\"r1\", \"a\"], rate = \"100M\" },\n\
+        { between = [\"r1\", \"b\"], rate = \"100M\" }, { between = [\"a\", \"r2\"], rate = \"100M\" },\n\
+        { between = [\"b\", \"r2\"], rate = \"100M\" }, { between = [\"r2\", \"h2\"], rate = \"100M\" }]\n";
+    let lab = PathLab::up(topology);
+    let running = Running::start(&mut lab.path_command("h2 -4 --no-routes --json-stream"));
+    running.line_with("\"phase\":\"capacity\"");
+    // The link of the router that flows go through, whichever it is, is cut.
+    let first = running.said();
+    let other = |name: &str| lab.does(name, "hostname -I");
+    let through = ["a", "b"].into_iter().find(|name| {
+        let addresses = other(name);
+        addresses
+            .split_whitespace()
+            .any(|address| first.contains(&format!("\"{address}\"")))
+    });
+    let cut = through.unwrap();
+    lab.does(cut, "ip link set eth0 down");
+    lab.does(
+        "r1",
+        &format!(
+            "ip link set {} down",
+            if cut == "a" { "eth1" } else { "eth2" }
+        ),
+    );
+    let ended = running.wait(LIMIT);
+    let last = ended.stdout.lines().last().unwrap();
+    let finished: Value = serde_json::from_str(last).unwrap();
+    let run = &finished["run"];
+    let changes = run["path"]["changes"].as_array().unwrap();
+    assert_eq!(changes[0]["ttl"], 2, "{changes:?}");
+    assert!(codes(run).contains(&"path_changed"));
+}
+
+fn unprivileged() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    // What an ordinary user may execute.
+    let program = lab.place.path().join("caudal");
+    std::fs::copy(env!("CARGO_BIN_EXE_caudal"), &program).unwrap();
+    let words = format!(
+        "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all {} path h2 -t 8s --json",
+        program.display()
+    );
+    let mut open = std::fs::metadata(lab.place.path()).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut open, 0o755);
+    std::fs::set_permissions(lab.place.path(), open).unwrap();
+    let run = run(&mut lab.on("h1", &words), LIMIT).done().json();
+    assert_eq!(hops(&run).len(), 3);
+    assert!(
+        capacity(&run, 2).is_ok_and(|mbps| (mbps / 10.0 - 1.0).abs() < 0.15),
+        "{run:#}"
+    );
+    let means = &run["path"]["means"];
+    assert_eq!(
+        (&means["icmp_primers"], &means["kernel_timestamps"]),
+        (&false.into(), &true.into())
+    );
+    let without = means["without"][0].as_str().unwrap();
+    assert!(without.starts_with("CAP_NET_RAW"), "{without}");
+}
+
+fn beside_traceroute() {
+    let lab = PathLab::up(&chain(
+        [
+            "rate = \"100M\", delay = \"5ms\"",
+            "rate = \"10M\", delay = \"10ms\"",
+            "rate = \"50M\"",
+        ],
+        "",
+    ));
+    let run = lab
+        .path("h2 -4 --no-capacity --no-mtu -n --json")
+        .done()
+        .json();
+    let ours: Vec<(&str, f64)> = hops(&run)
+        .iter()
+        .map(|hop| {
+            (
+                hop["address"].as_str().unwrap(),
+                hop["rtt_ms"]["min"].as_f64().unwrap(),
+            )
+        })
+        .collect();
+    let text = lab.does("h1", "traceroute -4 -n h2");
+    let traced: Vec<&str> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().nth(1).unwrap())
+        .collect();
+    let addresses: Vec<&str> = ours.iter().map(|(address, _)| *address).collect();
+    assert_eq!(addresses, traced, "{text}");
+    let text = lab.does("h1", "mtr -4 -n -c 4 -i 0.2 --csv h2");
+    let column = text
+        .lines()
+        .next()
+        .unwrap()
+        .split(',')
+        .position(|name| name == "Best");
+    let best: Vec<f64> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            line.split(',')
+                .nth(column.unwrap())
+                .unwrap()
+                .parse()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(best.len(), 3, "{text}");
+    for ((address, ours), theirs) in ours.iter().zip(best) {
+        // Both are minima over links with delays of 5 and 10 ms each way.
+        assert!(
+            (ours - theirs).abs() < 2.0,
+            "{address}: {ours} and {theirs} ms"
+        );
+    }
+}
+
+fn interrupted() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    let running = Running::start(&mut lab.path_command("h2 --json-stream"));
+    running.line_with("\"phase\":\"capacity\"");
+    let program = std::process::Command::new("pkill")
+        .args(["-INT", "-P", &running.pid().to_string()])
+        .status();
+    if !program.is_ok_and(|status| status.success()) {
+        running.signal("INT");
+    }
+    let ended = running.wait(LIMIT);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let last = ended.stdout.lines().last().unwrap();
+    let finished: Value = serde_json::from_str(last).unwrap();
+    let run = &finished["run"];
+    assert_eq!(hops(run).len(), 3, "{run:#}");
+    assert_eq!(codes(run)[0], "cut_short");
+}
+
+fn refused() {
+    run_caudal("path 127.0.0.1").failed(2, &["this machine", "nothing", "no link"][..1]);
+    run_caudal("path ::1").failed(2, &["is this machine"]);
+    run_caudal("path").failed(2, &["HOST"]);
+    run_caudal("path h2:80").failed(2, &["port"]);
+    run_caudal("path h2 --max-ttl 0").failed(2, &["max-ttl"]);
+    run_caudal("path h2 -t 0").failed(2, &["between 1 s and 1 h"]);
+    run_caudal("path h2 --accuracy 90%").failed(2, &["between 0.5% and 50%"]);
+    run_caudal("path no.such.host.invalid").failed(3, &["no.such.host.invalid"]);
+    let program = env!("CARGO_BIN_EXE_caudal");
+    let mut unrouted = std::process::Command::new("unshare");
+    unrouted.args(["-n", program, "path", "192.0.2.1"]);
+    run(&mut unrouted, LIMIT).failed(3, &["no route to 192.0.2.1"]);
+}
+
+fn stored() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    let store = lab.place.store();
+    let mut command = lab.path_command("h2 -t 2s --no-routes");
+    command.env("CAUDAL_STORE", &store);
+    let ended = run(&mut command, LIMIT).done();
+    assert!(
+        ended.stdout.lines().all(|line| line.chars().count() <= 80),
+        "{}",
+        ended.stdout
+    );
+    assert!(
+        ended.stdout.contains("10.") || ended.stdout.contains("9."),
+        "{}",
+        ended.stdout
+    );
+    let report = |words: &str| {
+        let mut command = caudal(format!("report {words}").split(' '));
+        command.env("CAUDAL_STORE", &store);
+        run(&mut command, LIMIT).done().stdout
+    };
+    assert!(report("list --kind path").contains("path"));
+    assert!(report("show").contains("narrow link"));
+    assert!(report("replay last --speed 1000").contains("narrow link"));
+}
