@@ -5,6 +5,7 @@ use super::closing::{ClosingLine, closing_lines};
 use super::csv::CsvRows;
 use super::interval_table::Detail;
 use super::json_lines::JsonLines;
+use super::path::{self, PathProgress};
 use super::progress::Progress;
 use super::quality::{self, QualityProgress};
 use super::round_trips;
@@ -198,6 +199,7 @@ struct TextView {
     table: Option<IntervalTable>,
     progress: Option<Progress>,
     quality: Option<QualityProgress>,
+    path: PathProgress,
     /// The table of several runs, where there are several.
     runs: Option<RunTable>,
     has_search_header: bool,
@@ -214,6 +216,7 @@ impl TextView {
             table: None,
             progress: None,
             quality: None,
+            path: PathProgress::new(),
             runs: None,
             has_search_header: false,
             has_live_header: false,
@@ -236,6 +239,7 @@ impl TextView {
         if let Some(mut quality) = self.quality.take() {
             quality.end(&mut self.sink);
         }
+        self.path.end(&mut self.sink);
         if let Some(runs) = &mut self.runs {
             runs.end(&mut self.sink);
         }
@@ -250,6 +254,7 @@ impl TextView {
             Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
             Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
             Some(PlanKind::File) => transfers::result_lines(run, self.form),
+            Some(PlanKind::Path) => path::result_lines(run, self.form),
             _ => closing_lines(run, self.form),
         };
         lines.extend(text(if self.form.quiet {
@@ -316,6 +321,7 @@ impl View for TextView {
                     quality.interval(&mut self.sink, interval);
                 }
             }
+            Event::PathRound { round } => self.path.round(&mut self.sink, round),
             Event::RoundTrips(interval) => {
                 if !std::mem::replace(&mut self.has_live_header, true) {
                     self.sink.line(&round_trips::live_header());
