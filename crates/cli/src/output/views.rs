@@ -245,6 +245,14 @@ impl TextView {
         }
     }
 
+    fn interval(&mut self, row: &IntervalRow) {
+        if let Some(table) = &mut self.table {
+            table.row(&mut self.sink, row);
+        } else if let Some(runs) = &mut self.runs {
+            runs.live(&mut self.sink, row);
+        }
+    }
+
     fn finished(&mut self, run: &Run) {
         self.end_rewriting();
         let text =
@@ -306,16 +314,9 @@ impl View for TextView {
                     _ => {}
                 }
             }
-            Event::Interval { flows, .. } => {
-                let row = IntervalRow {
-                    flows: flows.clone(),
-                };
-                if let Some(table) = &mut self.table {
-                    table.row(&mut self.sink, &row);
-                } else if let Some(runs) = &mut self.runs {
-                    runs.live(&mut self.sink, &row);
-                }
-            }
+            Event::Interval { flows, .. } => self.interval(&IntervalRow {
+                flows: flows.clone(),
+            }),
             Event::Quality { interval } => {
                 if let Some(quality) = &mut self.quality {
                     quality.interval(&mut self.sink, interval);
