@@ -199,7 +199,7 @@ struct TextView {
     table: Option<IntervalTable>,
     progress: Option<Progress>,
     quality: Option<QualityProgress>,
-    path: PathProgress,
+    path: Option<PathProgress>,
     /// The table of several runs, where there are several.
     runs: Option<RunTable>,
     has_search_header: bool,
@@ -216,7 +216,7 @@ impl TextView {
             table: None,
             progress: None,
             quality: None,
-            path: PathProgress::new(),
+            path: None,
             runs: None,
             has_search_header: false,
             has_live_header: false,
@@ -239,7 +239,9 @@ impl TextView {
         if let Some(mut quality) = self.quality.take() {
             quality.end(&mut self.sink);
         }
-        self.path.end(&mut self.sink);
+        if let Some(mut path) = self.path.take() {
+            path.end(&mut self.sink);
+        }
         if let Some(runs) = &mut self.runs {
             runs.end(&mut self.sink);
         }
@@ -322,7 +324,10 @@ impl View for TextView {
                     quality.interval(&mut self.sink, interval);
                 }
             }
-            Event::PathRound { round } => self.path.round(&mut self.sink, round),
+            Event::PathRound { round } => {
+                let path = self.path.get_or_insert_default();
+                path.round(&mut self.sink, round);
+            }
             Event::RoundTrips(interval) => {
                 if !std::mem::replace(&mut self.has_live_header, true) {
                     self.sink.line(&round_trips::live_header());

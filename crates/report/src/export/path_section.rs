@@ -6,6 +6,7 @@ use caudal_core::path::{
     HopAnswering, HostAnswer, MtuEvidence, PathHop, PathLink, PathMtu, PathReport, RouteCount,
 };
 use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
+use caudal_core::units::BitRate;
 use caudal_plot::{PathFigure, PathFigureHop, PathFigureLink, PathFigureMark};
 
 /// The width of the figure on a screen, px.
@@ -206,7 +207,7 @@ fn figure_link(report: &PathReport, hop: &PathHop) -> PathFigureLink {
             format!("{name}{}", link_words(link))
         }),
         rate_bps: link.and_then(|link| {
-            let bound = link.at_least_bps.map(|bound| bound.as_f64());
+            let bound = link.at_least_bps.map(BitRate::as_f64);
             link.capacity_bps.map(|capacity| capacity.mean).or(bound)
         }),
         is_narrow,

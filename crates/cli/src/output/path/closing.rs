@@ -16,7 +16,7 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
         return vec![ClosingLine::Emphasized(headline::in_one_line(report))];
     }
     let mut lines = hop_rows::lines(report, form.detail);
-    lines.extend(facts::lines(report));
+    lines.extend(facts::lines(run, report));
     lines.extend(run.warnings.iter().map(text::warning));
     let headline = ClosingLine::Emphasized(headline::narrow_link(report));
     let others = lines.into_iter().map(ClosingLine::Text);
@@ -29,6 +29,7 @@ mod tests {
     use super::*;
     use crate::output::interval_table::Detail;
     use caudal_core::path::{HopAnswering, HostAnswer, PathReport};
+    use caudal_core::warning::{Warning, WarningCode};
     use unicode_width::UnicodeWidthStr;
 
     fn shown(report: PathReport, detail: Detail, quiet: bool) -> String {
@@ -163,6 +164,26 @@ one route among 6 flows (95 %)
             assert!(usual(report).contains(words), "{words}");
         }
         assert!(!usual(sample::three_hops()).contains("the host"));
+    }
+
+    #[test]
+    fn what_a_warning_says_is_not_said_twice() {
+        let mut run = sample::run(sample::nothing());
+        let codes = [WarningCode::CutShort, WarningCode::HostSilent];
+        run.warnings = codes.map(|code| Warning::new(code, "so it is")).to_vec();
+        let form = TextForm {
+            quiet: false,
+            detail: Detail::Usual,
+            size_columns: false,
+        };
+        let lines = result_lines(&run, form);
+        let texts: Vec<String> = lines.iter().map(ClosingLine::text).collect();
+        let text = texts.join("\n");
+        assert_eq!(text.matches("warning: so it is").count(), 2, "{text}");
+        assert!(
+            !text.contains("cut short:") && !text.contains("the host does not"),
+            "{text}"
+        );
     }
 
     #[test]

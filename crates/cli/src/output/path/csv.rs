@@ -1,6 +1,7 @@
 //! A path as comma-separated values.
 
 use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
+use caudal_core::units::BitRate;
 use serde::Serialize;
 
 /// The columns, a row for each hop with the link that leads to it; empty where a quantity is absent.
@@ -90,7 +91,7 @@ fn link_cells(link: Option<&PathLink>) -> [String; 7] {
         bps(capacity.map(|capacity| capacity.mean)),
         bps(interval.map(|capacity| capacity.low)),
         bps(interval.map(|capacity| capacity.high)),
-        bps(link.at_least_bps.map(|bound| bound.as_f64())),
+        bps(link.at_least_bps.map(BitRate::as_f64)),
     ]
 }
 

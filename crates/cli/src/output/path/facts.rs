@@ -3,21 +3,30 @@
 use crate::output::text::{self, fold};
 use caudal_core::path::{HostAnswer, MtuEvidence, PathMtu, PathReport, RouteCount};
 use caudal_core::quantity::{Unit, size};
+use caudal_core::run::Run;
+use caudal_core::warning::WarningCode;
 
 /// The changes of the route that are listed one by one.
 const MAX_CHANGES: usize = 4;
 
 /// The lines below the table of hops.
-pub(super) fn lines(report: &PathReport) -> Vec<String> {
+pub(super) fn lines(run: &Run, report: &PathReport) -> Vec<String> {
+    // What a warning says is not said twice.
+    let is_warned = |code| run.warnings.iter().any(|warning| warning.code == code);
     let mut lines = Vec::new();
-    lines.extend(host_answer(report));
+    if !is_warned(WarningCode::HostSilent) && !is_warned(WarningCode::HostAnsweredFor) {
+        lines.extend(host_answer(report));
+    }
     lines.extend(report.mtu.as_ref().map(|mtu| path_mtu(report, mtu)));
     lines.extend(report.routes.map(routes));
-    lines.extend(changes(report));
+    if !is_warned(WarningCode::PathChanged) || report.changes.len() > 1 {
+        lines.extend(changes(report));
+    }
     lines.extend(cost(report));
     let without = report.means.without.iter();
     lines.extend(without.map(|what| format!("without {what}")));
     let cut_short = report.cut_short.iter();
+    let cut_short = cut_short.filter(|_| !is_warned(WarningCode::CutShort));
     lines.extend(cut_short.map(|why| format!("cut short: {why}")));
     lines.iter().map(|line| fold(line, 4)).collect()
 }

@@ -18,10 +18,13 @@ pub(super) fn narrow_link(report: &PathReport) -> EmphasizedLine {
         };
     };
     let shown = EstimateInUnit::new(&narrow.capacity_bps, Unit::BitPerSecond);
-    let interval = shown.interval().map_or_else(String::new, |interval| {
-        let level = percent(narrow.capacity_bps.confidence);
-        format!(" ({level} interval {interval})")
-    });
+    let interval = match shown.interval() {
+        Some(interval) => {
+            let level = percent(narrow.capacity_bps.confidence);
+            format!(" ({level} interval {interval})")
+        }
+        None => " (without an interval)".to_owned(),
+    };
     EmphasizedLine {
         before,
         bold: shown.mean(),

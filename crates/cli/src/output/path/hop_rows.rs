@@ -115,7 +115,7 @@ fn below(hop: &PathHop, detail: Detail) -> Vec<String> {
             texts.push(format!("limits its answers to one in {interval}"));
         }
         (HopAnswering::RateLimited, None) => {
-            texts.push("limits the rate of its answers".to_owned())
+            texts.push("limits the rate of its answers".to_owned());
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! A link in words: its capacity with its interval, and its class.
 
-use caudal_core::path::{PathLink, StatementConfidence};
+use caudal_core::path::{PathLink, PathLinkClass, StatementConfidence};
 use caudal_core::quantity::{EstimateInUnit, Unit, rate};
 
 /// Its capacity, or the rate it has at least; `None` where neither is known.
@@ -25,9 +25,10 @@ pub(super) fn link_text(link: &PathLink) -> String {
         .and_then(|capacity| EstimateInUnit::new(capacity, Unit::BitPerSecond).interval());
     let interval = interval.map_or_else(String::new, |interval| format!(" ({interval})"));
     let capacity = capacity(link).map(|capacity| format!("{capacity}{interval}, "));
-    let doubt = match link.confidence {
-        StatementConfidence::Low => " (low confidence)",
-        StatementConfidence::Medium | StatementConfidence::High => "",
+    let doubt = match (link.class, link.confidence) {
+        (PathLinkClass::Undetermined, _) => "",
+        (_, StatementConfidence::Low) => " (low confidence)",
+        (_, StatementConfidence::Medium | StatementConfidence::High) => "",
     };
     let class = link.class.name();
     format!("{place}{}{class}{doubt}", capacity.unwrap_or_default())

@@ -8,19 +8,13 @@ use caudal_core::path::PathRound;
 use caudal_core::text::printable;
 
 /// A path while it is probed: a table that is rewritten in a terminal, and nothing elsewhere.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PathProgress {
     /// Lines that are rewritten.
     region: usize,
 }
 
 impl PathProgress {
-    /// One of which nothing is shown yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { region: 0 }
-    }
-
     /// Shows the next round.
     pub fn round(&mut self, sink: &mut Sink, round: &PathRound) {
         if !sink.is_terminal() {
