@@ -58,7 +58,7 @@ narrow link: 9.94 Mbit/s (95 % interval 9.69 to 10.19 Mbit/s), hop 1 to 2
 hop  address (name)                              loss     min     avg  max ms
   |  99.4 Mbit/s (96.9 to 101.9 Mbit/s), serialising
   1  10.0.0.1                                     0 %    1.00    1.50    2.00
-  |  9.94 Mbit/s (9.69 to 10.19 Mbit/s), serialising, the narrow link
+  |  9.94 Mbit/s (9.69 to 10.19 Mbit/s), serialising, narrow link
   2  10.0.0.2                                     0 %    2.00    2.50    3.00
   |  49.7 Mbit/s (48.5 to 50.9 Mbit/s), serialising
   3  10.0.0.3 (host.example)                      0 %    3.00    3.50    4.00

@@ -89,7 +89,7 @@ pub(super) fn end_row(hop: &PathHop, hops: &[PathHop]) -> String {
 fn link_lines(report: &PathReport, link: &PathLink, detail: Detail) -> Vec<String> {
     let narrow = report.narrow.as_ref();
     let mark = match narrow.map(|narrow| narrow.ttl) {
-        Some(ttl) if ttl == link.ttl => ", the narrow link",
+        Some(ttl) if ttl == link.ttl => ", narrow link",
         _ if report.may_be_narrow(link.ttl) => ", perhaps the narrow link",
         _ => "",
     };
