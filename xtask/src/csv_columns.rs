@@ -1,8 +1,9 @@
 //! The generated reference of CSV columns.
 
 use crate::file_columns::file_column;
+use crate::path_columns::path_column;
 use crate::pcap_columns::pcap_column;
-use caudal_cli::output::{csv, quality, round_trips, transfers};
+use caudal_cli::output::{csv, path, quality, round_trips, transfers};
 use caudal_cli::predict::output as predict;
 use caudal_report::LIST_COLUMNS;
 use caudal_report::export::VALUE_COLUMNS;
@@ -58,6 +59,12 @@ pub fn page(note: &str) -> String {
              | column | unit | meaning |\n|---|---|---|\n";
     for name in transfers::COLUMNS {
         let (unit, meaning) = file_column(name).expect("every column is described");
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "\n## caudal path\n\nOne line for each hop, with the link that leads to it, when probing is over.\n\n\
+             | column | unit | meaning |\n|---|---|---|\n";
+    for name in path::CSV_COLUMNS {
+        let (unit, meaning) = path_column(name).expect("every column is described");
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal pcap\n\nA line for each flow, the most bytes first; a value that is not known is empty.\n\n| column | unit | meaning |\n|---|---|---|\n";

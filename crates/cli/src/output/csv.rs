@@ -1,6 +1,7 @@
 //! A run as comma-separated values: of a throughput test a row for each flow and interval, and for their sum.
 
 use super::interval_table::sum;
+use super::path;
 use super::quality;
 use super::round_trips;
 use super::search_table;
@@ -74,7 +75,10 @@ impl View for CsvRows {
             }
             Event::Quality { interval } => self.sink.line(&quality::csv_row(interval)),
             Event::Agreed(agreement)
-                if !matches!(agreement.plan.kind, Some(PlanKind::Rtt | PlanKind::File)) =>
+                if !matches!(
+                    agreement.plan.kind,
+                    Some(PlanKind::Rtt | PlanKind::File | PlanKind::Path)
+                ) =>
             {
                 self.header(&COLUMNS.join(","));
             }
@@ -95,6 +99,11 @@ impl View for CsvRows {
             }
             Event::Finished { run } if run.file.is_some() => {
                 for line in run.file.iter().flat_map(|file| transfers::csv_lines(file)) {
+                    self.sink.line(&line);
+                }
+            }
+            Event::Finished { run } if run.path.is_some() => {
+                for line in run.path.iter().flat_map(|report| path::csv_lines(report)) {
                     self.sink.line(&line);
                 }
             }

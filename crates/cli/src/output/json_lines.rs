@@ -32,6 +32,7 @@ impl View for JsonLines {
                 | Event::Trial { .. }
                 | Event::Quality { .. }
                 | Event::Transferred { .. }
+                | Event::PathRound { .. }
                 | Event::Finished { .. }
         );
         if !is_documented {

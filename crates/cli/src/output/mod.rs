@@ -2,12 +2,14 @@
 
 pub mod capture;
 pub mod closing;
+mod columns;
 pub mod csv;
 mod diagnostic;
 pub mod emphasis;
 pub(crate) mod findings;
 pub mod interval_table;
 pub mod json_lines;
+pub mod path;
 pub mod progress;
 pub mod quality;
 pub mod round_trips;

@@ -5,6 +5,7 @@ use super::closing::{ClosingLine, closing_lines};
 use super::csv::CsvRows;
 use super::interval_table::Detail;
 use super::json_lines::JsonLines;
+use super::path::{self, PathProgress};
 use super::progress::Progress;
 use super::quality::{self, QualityProgress};
 use super::round_trips;
@@ -198,6 +199,7 @@ struct TextView {
     table: Option<IntervalTable>,
     progress: Option<Progress>,
     quality: Option<QualityProgress>,
+    path: Option<PathProgress>,
     /// The table of several runs, where there are several.
     runs: Option<RunTable>,
     has_search_header: bool,
@@ -214,6 +216,7 @@ impl TextView {
             table: None,
             progress: None,
             quality: None,
+            path: None,
             runs: None,
             has_search_header: false,
             has_live_header: false,
@@ -236,8 +239,19 @@ impl TextView {
         if let Some(mut quality) = self.quality.take() {
             quality.end(&mut self.sink);
         }
+        if let Some(mut path) = self.path.take() {
+            path.end(&mut self.sink);
+        }
         if let Some(runs) = &mut self.runs {
             runs.end(&mut self.sink);
+        }
+    }
+
+    fn interval(&mut self, row: &IntervalRow) {
+        if let Some(table) = &mut self.table {
+            table.row(&mut self.sink, row);
+        } else if let Some(runs) = &mut self.runs {
+            runs.live(&mut self.sink, row);
         }
     }
 
@@ -250,6 +264,7 @@ impl TextView {
             Some(PlanKind::Quality) => text(quality::result_lines(run, self.form)),
             Some(PlanKind::Rtt) => text(round_trips::result_lines(run, self.form)),
             Some(PlanKind::File) => transfers::result_lines(run, self.form),
+            Some(PlanKind::Path) => path::result_lines(run, self.form),
             _ => closing_lines(run, self.form),
         };
         lines.extend(text(if self.form.quiet {
@@ -301,20 +316,17 @@ impl View for TextView {
                     _ => {}
                 }
             }
-            Event::Interval { flows, .. } => {
-                let row = IntervalRow {
-                    flows: flows.clone(),
-                };
-                if let Some(table) = &mut self.table {
-                    table.row(&mut self.sink, &row);
-                } else if let Some(runs) = &mut self.runs {
-                    runs.live(&mut self.sink, &row);
-                }
-            }
+            Event::Interval { flows, .. } => self.interval(&IntervalRow {
+                flows: flows.clone(),
+            }),
             Event::Quality { interval } => {
                 if let Some(quality) = &mut self.quality {
                     quality.interval(&mut self.sink, interval);
                 }
+            }
+            Event::PathRound { round } => {
+                let path = self.path.get_or_insert_default();
+                path.round(&mut self.sink, round);
             }
             Event::RoundTrips(interval) => {
                 if !std::mem::replace(&mut self.has_live_header, true) {

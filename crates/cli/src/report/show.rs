@@ -7,6 +7,7 @@ use crate::exit::Failure;
 use crate::output::capture::capture_lines;
 use crate::output::closing::{self, ClosingLine};
 use crate::output::interval_table::Detail;
+use crate::output::path;
 use crate::output::quality;
 use crate::output::round_trips;
 use crate::output::search_table;
@@ -149,6 +150,10 @@ fn result_lines(run: &Run) -> Vec<String> {
         Some(PlanKind::Rtt) => return round_trips::result_lines(run, form(Detail::Usual)),
         Some(PlanKind::File) => {
             let lines = transfers::result_lines(run, form(Detail::Every));
+            return lines.iter().map(ClosingLine::text).collect();
+        }
+        Some(PlanKind::Path) => {
+            let lines = path::result_lines(run, form(Detail::Every));
             return lines.iter().map(ClosingLine::text).collect();
         }
         _ => closing::result_lines(run, form(Detail::Every))

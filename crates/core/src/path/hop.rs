@@ -20,6 +20,19 @@ pub enum HopAnswering {
     NothingFromHere,
 }
 
+impl HopAnswering {
+    /// The way of answering for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Answers => "answers",
+            Self::RateLimited => "rate-limited",
+            Self::Silent => "silent",
+            Self::NothingFromHere => "nothing from here",
+        }
+    }
+}
+
 /// One hop of a path: a router, or the host at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathHop {

@@ -24,6 +24,21 @@ pub enum PathLinkClass {
     Undetermined,
 }
 
+impl PathLinkClass {
+    /// The class for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Serialising => "serialising",
+            Self::Shaped => "shaped",
+            Self::TooFast => "too fast to tell",
+            Self::Filtered => "filtered",
+            Self::PerhapsHiddenSwitch => "perhaps a hidden switch",
+            Self::Undetermined => "undetermined",
+        }
+    }
+}
+
 /// How much a statement deserves to be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -34,6 +49,18 @@ pub enum StatementConfidence {
     Medium,
     /// Readings of more than one kind agree, or the interval is narrow.
     High,
+}
+
+impl StatementConfidence {
+    /// The confidence for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// The link, or links, between two hops that answer.

@@ -79,6 +79,20 @@ impl PathReport {
         self.hops.iter().find(|hop| hop.ttl == ttl)
     }
 
+    /// The hop that is the host; `None` where the host does not answer.
+    #[must_use]
+    pub fn host(&self) -> Option<&PathHop> {
+        let last = self.hops.last();
+        last.filter(|hop| hop.address == Some(self.target.address))
+    }
+
+    /// `true` where the link whose far end has this TTL is the narrow link, or may be as narrow.
+    #[must_use]
+    pub fn may_be_narrow(&self, ttl: u8) -> bool {
+        let narrow = self.narrow.as_ref();
+        narrow.is_some_and(|narrow| narrow.ttl == ttl || narrow.contested_by.contains(&ttl))
+    }
+
     /// The link whose far end has this TTL.
     #[must_use]
     pub fn link(&self, ttl: u8) -> Option<&PathLink> {

@@ -1,6 +1,7 @@
 //! Properties of all figures: valid SVG, text that does not overlap, visible gaps for missing values.
 
 mod ladder;
+mod path;
 mod svg_check;
 
 use super::*;

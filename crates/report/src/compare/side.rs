@@ -1,5 +1,6 @@
 //! One side of a comparison: the results of its runs by case and metric, and their conditions.
 
+use caudal_core::path::{HopAnswering, PathReport, StatementConfidence};
 use caudal_core::quality::{PhaseReport, ProbeKind};
 use caudal_core::quantity::Unit;
 use caudal_core::run::{Repeat, RepeatDirection, Run};
@@ -291,6 +292,9 @@ impl Side {
         if let Some(report) = &run.file {
             self.add_transfers(report, at_s);
         }
+        if let Some(report) = &run.path {
+            self.add_path(report, at_s);
+        }
         let rate = run.search.as_ref().and_then(|search| search.found.rate_bps);
         let rate = rate.map(|rate| rate as f64);
         self.add("", "rate", Some(Unit::BitPerSecond), at_s, rate);
@@ -312,6 +316,44 @@ impl Side {
             self.add(&case, &metric, Some(Unit::Seconds), at_s, Some(time_s));
             let metric = format!("goodput {name}");
             self.add(&case, &metric, Some(Unit::BitPerSecond), at_s, goodput);
+        }
+    }
+
+    /// Adds the narrow link and the host of a path, and each hop by its address: different routers are not compared.
+    fn add_path(&mut self, report: &PathReport, at_s: f64) {
+        let (rate, time, share) = (Unit::BitPerSecond, Unit::Seconds, Unit::Share);
+        if let Some(narrow) = &report.narrow {
+            let capacity = narrow.capacity_bps;
+            self.add("", "capacity", Some(rate), at_s, Some(capacity.mean));
+            let is_trusted = report
+                .link(narrow.ttl)
+                .is_some_and(|link| link.confidence != StatementConfidence::Low);
+            let within = WithinRunEstimate {
+                estimate: capacity,
+                is_trusted,
+            };
+            self.add_within_run("capacity", Some(within));
+        }
+        let mtu = report.mtu.as_ref().map(|mtu| mtu.bytes.as_f64());
+        self.add("", "path_mtu", Some(Unit::Bytes), at_s, mtu);
+        let host = report.host().map(|host| host.ttl);
+        for hop in &report.hops {
+            let Some(address) = hop.address else { continue };
+            let rtt_s = hop.rtt_ms.map(|rtt| rtt.mean / 1e3);
+            let loss = hop.loss();
+            // What a hop does not answer for a limit on its rate is not lost.
+            let loss = loss.filter(|_| hop.answering == HopAnswering::Answers);
+            let case = format!("hop {} {address}", hop.ttl);
+            if host == Some(hop.ttl) {
+                self.add("", "rtt", Some(time), at_s, rtt_s);
+                self.add("", "loss", Some(share), at_s, loss);
+            } else {
+                self.add(&case, "rtt_hop", Some(time), at_s, rtt_s);
+                self.add(&case, "loss_hop", Some(share), at_s, loss);
+            }
+            let link = report.link(hop.ttl);
+            let capacity = link.and_then(|link| mean(link.capacity_bps));
+            self.add(&case, "capacity_link", Some(rate), at_s, capacity);
         }
     }
 

@@ -1,9 +1,11 @@
 //! A report as one HTML file without scripts or other files, for screens of any width, light or dark, and for paper.
 
-use caudal_plot::{Figure, STYLE_SHEET};
+use caudal_plot::{Figure, PathFigure, STYLE_SHEET};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::page::{Block, CaptionedFigure, Cell, FigureGroup, Item, Mark, Page, Section, Table};
+use super::page::{
+    Block, CaptionedFigure, CaptionedPath, Cell, FigureGroup, Item, Mark, Page, Section, Table,
+};
 use super::wording::printable;
 
 /// The style sheet of the page; figures have their own.
@@ -68,6 +70,7 @@ fn block(block: &Block) -> Markup {
             },
             Block::Table(one) => (table(one)),
             Block::Figures(group) => (figure_group(group)),
+            Block::Path(one) => (path(one)),
             Block::Details(summary, blocks) => details { "\n"
                 summary { (printable(summary)) } "\n"
                 @for one in blocks { (self::block(one)) }
@@ -188,6 +191,23 @@ fn figure_group(group: &FigureGroup) -> Markup {
             @for one in &group.figures { (figure(one, several)) }
         }
         @for note in &group.notes { "\n" p.note { (printable(note)) } }
+    }
+}
+
+/// The figure of a path, a second time for narrow screens: its words stand beside the hops and need no width.
+fn path(captioned: &CaptionedPath) -> Markup {
+    let half = PathFigure {
+        width: Figure::HALF.0,
+        ..captioned.figure.clone()
+    };
+    html! {
+        div.figures { "\n"
+            figure { "\n"
+                div.wide { (PreEscaped(captioned.figure.inline_svg())) } "\n"
+                div.narrow { (PreEscaped(half.inline_svg())) } "\n"
+                figcaption { (printable(&captioned.caption)) } "\n"
+            } "\n"
+        }
     }
 }
 

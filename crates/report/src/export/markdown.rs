@@ -71,6 +71,13 @@ fn block(out: &mut String, one: &Block, figures: Option<&str>) {
             }
             Ok(())
         }
+        Block::Path(drawn) => {
+            if let Some(directory) = figures {
+                let (title, name) = (safe(&drawn.figure.title), address(&drawn.name));
+                let _ = write!(out, "\n![{title}](<{directory}/{name}.svg>)\n");
+            }
+            write!(out, "\n{}\n", safe(&drawn.caption))
+        }
         Block::Details(summary, blocks) => {
             let _ = write!(out, "\n### {}\n", safe(summary));
             for one in blocks {

@@ -7,6 +7,7 @@ mod figures;
 mod html;
 pub(crate) mod markdown;
 pub(crate) mod page;
+mod path_section;
 mod quality_section;
 mod run_page;
 mod sheet;

@@ -2,7 +2,7 @@
 //!
 //! All text in it is plain; the writers escape it.
 
-use caudal_plot::Figure;
+use caudal_plot::{Figure, PathFigure};
 
 /// The maximum number of statements of one kind in a list.
 pub(super) const MAX_SENTENCES: usize = 12;
@@ -42,6 +42,8 @@ pub enum Block {
     Table(Table),
     /// Figures of one subject.
     Figures(FigureGroup),
+    /// The figure of a path.
+    Path(CaptionedPath),
     /// Names and their values.
     Facts(Vec<(String, String)>),
     /// A command for a shell.
@@ -205,6 +207,55 @@ pub struct CaptionedFigure {
     pub source: Option<String>,
 }
 
+/// The figure of a path with its caption.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaptionedPath {
+    /// The name of its file, without the extension.
+    pub name: String,
+    /// The figure.
+    pub figure: PathFigure,
+    /// The caption: how to read it.
+    pub caption: String,
+}
+
+/// A figure of a page, whatever it shows.
+#[derive(Debug, Clone, Copy)]
+pub enum PageFigure<'p> {
+    /// One with axes.
+    Chart(&'p CaptionedFigure),
+    /// That of a path.
+    Path(&'p CaptionedPath),
+}
+
+impl PageFigure<'_> {
+    /// The name of its file, without the extension.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.name,
+            Self::Path(path) => &path.name,
+        }
+    }
+
+    /// The figure as a self-contained SVG file.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.figure.svg(),
+            Self::Path(path) => path.figure.svg(),
+        }
+    }
+
+    /// The figure as SVG for a page that includes the style sheet of figures.
+    #[must_use]
+    pub fn inline_svg(&self) -> String {
+        match self {
+            Self::Chart(chart) => chart.figure.inline_svg(),
+            Self::Path(path) => path.figure.inline_svg(),
+        }
+    }
+}
+
 impl CaptionedFigure {
     /// A figure without an origin.
     #[must_use]
@@ -220,14 +271,15 @@ impl CaptionedFigure {
 
 impl Page {
     /// All figures, in their order.
-    pub fn figures(&self) -> impl Iterator<Item = &CaptionedFigure> {
+    pub fn figures(&self) -> impl Iterator<Item = PageFigure<'_>> {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks
-            .filter_map(|block| match block {
-                Block::Figures(group) => Some(&group.figures),
-                _ => None,
-            })
-            .flatten()
+        blocks.flat_map(|block| -> Vec<PageFigure<'_>> {
+            match block {
+                Block::Figures(group) => group.figures.iter().map(PageFigure::Chart).collect(),
+                Block::Path(path) => vec![PageFigure::Path(path)],
+                _ => Vec::new(),
+            }
+        })
     }
 }
 

@@ -8,6 +8,7 @@ use super::figures::{
 use super::page::{
     Block, CaptionedFigure, Cell, FigureGroup, Item, Mark, Page, Section, Table, TableColumn,
 };
+use super::path_section;
 use super::quality_section;
 use super::study_page::{counted_items, environment};
 use super::transfer_section;
@@ -42,6 +43,7 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
     let sections = [
         ("Result", result(run, &sizes)),
         ("Predicted, observed", predictions(run.predictions())),
+        ("Hops", hops(run)),
         ("Phases", phases(run)),
         ("Transfers", transfers(run)),
         ("Panels", panels(run)),
@@ -125,6 +127,9 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
     if let Some(report) = &run.file {
         sentences.extend(transfer_section::sentences(report));
     }
+    if let Some(report) = &run.path {
+        sentences.extend(path_section::sentences(report));
+    }
     if let Some(search) = &run.search {
         sentences.push(match search.found.rate_bps {
             Some(rate) => format!(
@@ -144,6 +149,16 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
 fn transfers(run: &Run) -> Vec<Block> {
     let report = run.file.as_deref();
     report.map_or_else(Vec::new, transfer_section::tables)
+}
+
+/// The figure of a path and its hops.
+fn hops(run: &Run) -> Vec<Block> {
+    let Some(report) = &run.path else {
+        return Vec::new();
+    };
+    let figure = path_section::figure(report).map(Block::Path);
+    let table = path_section::table(report);
+    figure.into_iter().chain(table).collect()
 }
 
 /// The phases of a test of latency under load.

@@ -3,18 +3,18 @@
 use caudal_plot::{STYLE_SHEET, escaped};
 use std::fmt::Write as _;
 
-use super::page::{CaptionedFigure, Page};
+use super::page::{Page, PageFigure};
 
 /// All figures of a page one below the other in one SVG; a single figure as it is.
 #[must_use]
 pub fn sheet(page: &Page) -> String {
-    let figures: Vec<&CaptionedFigure> = page.figures().collect();
+    let figures: Vec<PageFigure<'_>> = page.figures().collect();
     if let [only] = figures.as_slice() {
-        return only.figure.svg();
+        return only.svg();
     }
     let (mut inner, mut width, mut height) = (String::new(), 0.0_f64, 0.0);
     for drawn in &figures {
-        let svg = drawn.figure.inline_svg();
+        let svg = drawn.inline_svg();
         let (w, h) = view_box(&svg).unwrap_or((800.0, 450.0));
         let _ = write!(
             inner,

@@ -9,7 +9,7 @@ use super::export_format::ExportFormat;
 use super::figures::StudyMaterial;
 use super::html::to_html;
 use super::markdown::markdown;
-use super::page::Page;
+use super::page::{Page, PageFigure};
 use super::run_page::run_page;
 use super::sheet::sheet;
 use super::study_page::study_page;
@@ -191,9 +191,8 @@ impl Data {
 }
 
 fn figure_files(page: &Page) -> Vec<ExportFile> {
-    let file = |figure: &super::page::CaptionedFigure| {
-        ExportFile::new(format!("{}.svg", figure.name), figure.figure.svg())
-    };
+    let file =
+        |figure: PageFigure<'_>| ExportFile::new(format!("{}.svg", figure.name()), figure.svg());
     page.figures().map(file).collect()
 }
 

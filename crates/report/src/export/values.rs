@@ -7,6 +7,7 @@ use crate::timeline::quantities::{
 };
 use crate::timeline::{FlowTimeline, flows_of_run, flows_of_trial};
 use caudal_core::interval::Interval;
+use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
@@ -28,7 +29,7 @@ pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
     (
         "case",
         "",
-        "the case's key; the phase of a run of latency under load; the content of a file transfer; otherwise empty for a run",
+        "the case's key; the phase of a run of latency under load; the content of a file transfer; `hop N` of a path, for the hop and the link that leads to it; otherwise empty for a run",
     ),
     ("alone", "", "the flow that is alone, for a solo baseline"),
     ("trial", "", "the trial's id"),
@@ -37,7 +38,7 @@ pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
     (
         "flow",
         "",
-        "the flow's name, or its number in a run; a link's name as `links.NAME`",
+        "the flow's name, or its number in a run; a link's name as `links.NAME`; the address of a hop",
     ),
     ("metric", "", "the metric, such as `goodput`"),
     (
@@ -349,6 +350,9 @@ pub fn run_values(run: &Run, series: &[SampleSeries]) -> String {
     if let Some(report) = &run.file {
         push_transfers(&mut table, &row, report);
     }
+    if let Some(report) = &run.path {
+        push_path(&mut table, &row, report);
+    }
     for check in run.predictions() {
         table.push(&ValueRow {
             kind: "predicted",
@@ -413,6 +417,67 @@ fn push_transfers(table: &mut ValueTable, row: &ValueRow<'_>, report: &FileRepor
                 ..of_cell("sample", "time", "s", time_s)
             });
         }
+    }
+}
+
+/// Adds the capacity of the narrow link, the path MTU, and each hop with the link that leads to it.
+fn push_path(table: &mut ValueTable, row: &ValueRow<'_>, report: &PathReport) {
+    let of_path = |metric, unit, value| ValueRow {
+        kind: "estimate",
+        metric,
+        unit,
+        value,
+        ..row.clone()
+    };
+    if let Some(narrow) = &report.narrow {
+        let row = of_path("capacity", "bit/s", 0.0);
+        table.push(&row.with_estimate(&narrow.capacity_bps));
+    }
+    if let Some(mtu) = &report.mtu {
+        table.push(&of_path("path_mtu", "bytes", mtu.bytes.as_f64()));
+    }
+    for hop in &report.hops {
+        let address = hop.address.map_or_else(String::new, |at| at.to_string());
+        let row = ValueRow {
+            case: &format!("hop {}", hop.ttl),
+            flow: &address,
+            ..row.clone()
+        };
+        push_hop(table, &row, hop, report.link(hop.ttl));
+    }
+}
+
+/// Adds the round-trip times and the loss of a hop, and the capacity of the link that leads to it.
+fn push_hop(table: &mut ValueTable, row: &ValueRow<'_>, hop: &PathHop, link: Option<&PathLink>) {
+    let of_hop = |metric, unit, value| ValueRow {
+        kind: "estimate",
+        metric,
+        unit,
+        value,
+        ..row.clone()
+    };
+    if let Some(rtt) = &hop.rtt_ms {
+        table.push(&ValueRow {
+            low: Some(rtt.mean_low / 1e3),
+            high: Some(rtt.mean_high / 1e3),
+            n: Some(rtt.n),
+            ..of_hop("rtt", "s", rtt.mean / 1e3)
+        });
+        table.push(&of_hop("rtt_min", "s", rtt.min / 1e3));
+        table.push(&of_hop("rtt_max", "s", rtt.max / 1e3));
+    }
+    // What is not answered is lost only where probes are answered at all, and without a limit.
+    if let Some(loss) = hop
+        .loss()
+        .filter(|_| hop.answering == HopAnswering::Answers)
+    {
+        table.push(&of_hop("loss", "share", loss));
+    }
+    if let Some(capacity) = link.and_then(|link| link.capacity_bps) {
+        table.push(&of_hop("capacity", "bit/s", 0.0).with_estimate(&capacity));
+    }
+    if let Some(bound) = link.and_then(|link| link.at_least_bps) {
+        table.push(&of_hop("capacity_at_least", "bit/s", bound.as_f64()));
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod example;
+mod path;
 #[path = "../../../cli/tests/support/reference.rs"]
 mod reference;
 

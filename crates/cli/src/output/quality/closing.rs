@@ -1,6 +1,6 @@
 //! The closing block of a test of latency under load: the grade first, then the phases, then what to do.
 
-use super::columns::{ms, rate, share};
+use crate::output::columns::{ms, rate, share};
 use crate::output::interval_table::Detail;
 use crate::output::text::{self, fold};
 use crate::output::text_form::TextForm;

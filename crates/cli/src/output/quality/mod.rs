@@ -1,7 +1,6 @@
 //! A test of latency under load as text: panels in a terminal, lines in a pipe, and the closing block.
 
 mod closing;
-mod columns;
 mod csv;
 mod panels;
 mod progress;

@@ -1,9 +1,9 @@
-//! Cells of the tables of a test of latency under load.
+//! Cells of tables in units that their heads name, or with their unit.
 
-use crate::output::text;
+use super::text;
 
 /// A time in ms, with as many digits as three or four significant ones need; `-` where there is none.
-pub(super) fn ms(us: Option<f64>) -> String {
+pub(crate) fn ms(us: Option<f64>) -> String {
     let Some(us) = us else {
         return "-".to_owned();
     };
@@ -18,12 +18,12 @@ pub(super) fn ms(us: Option<f64>) -> String {
 }
 
 /// A rate; `-` where there is none.
-pub(super) fn rate(bps: Option<f64>) -> String {
+pub(crate) fn rate(bps: Option<f64>) -> String {
     bps.map_or_else(|| "-".to_owned(), text::bits)
 }
 
 /// A fraction in percent; `-` where there is none.
-pub(super) fn share(fraction: Option<f64>) -> String {
+pub(crate) fn share(fraction: Option<f64>) -> String {
     let Some(fraction) = fraction else {
         return "-".to_owned();
     };

@@ -1,0 +1,130 @@
+//! The table in a terminal while a path is probed: a row for each hop.
+
+use super::hop_rows::{end_row, title};
+use super::link_text::capacity;
+use crate::output::columns::{ms, share};
+use crate::output::text::truncated;
+use caudal_core::path::{HopAnswering, PathHop, PathPhase, PathRound};
+use caudal_core::quantity::Unit;
+use unicode_width::UnicodeWidthStr;
+
+/// The columns of the address with its name.
+const NAME: usize = 29;
+/// The hops that are shown: the table has to fit a terminal, or it could not be rewritten.
+const MAX_ROWS: usize = 18;
+
+/// The lines of a round: the hops, then what is being probed and the time that is left.
+pub(super) fn lines(round: &PathRound) -> Vec<String> {
+    let mut lines = vec![cells([
+        "hop",
+        "address (name)",
+        "loss",
+        "min",
+        "avg",
+        "max ms",
+        "link",
+    ])];
+    let answers = |hop: &&PathHop| hop.answering != HopAnswering::NothingFromHere;
+    let known: Vec<&PathHop> = round.hops.iter().take_while(answers).collect();
+    // Of many hops the last ones: those that probing has just reached.
+    let left_out = known.len().saturating_sub(MAX_ROWS);
+    if left_out > 0 {
+        lines.push(format!("     {left_out} hops before"));
+    }
+    lines.extend(known[left_out..].iter().map(|hop| row(hop, round)));
+    let rest = round.hops.get(known.len());
+    lines.extend(rest.map(|hop| end_row(hop, &round.hops)));
+    lines.push(phase_line(round));
+    lines
+}
+
+fn cells([ttl, name, loss, min, mean, max, link]: [&str; 7]) -> String {
+    let name = truncated(name, NAME);
+    let pad = " ".repeat(NAME.saturating_sub(name.width()));
+    let link = truncated(link, 12);
+    format!("{ttl:>3}  {name}{pad} {loss:>7} {min:>6} {mean:>6} {max:>6} {link:>12}")
+}
+
+fn row(hop: &PathHop, round: &PathRound) -> String {
+    let [min, mean, max] = match &hop.rtt_ms {
+        Some(rtt) => [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each * 1e3))),
+        None => ["-"; 3].map(str::to_owned),
+    };
+    let loss = match hop.answering {
+        HopAnswering::Answers => share(hop.loss()),
+        HopAnswering::RateLimited => "limited".to_owned(),
+        HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
+    };
+    let link = round.links.iter().find(|link| link.ttl == hop.ttl);
+    let link = link.map(|link| match capacity(link) {
+        Some(capacity) => capacity.replacen("at least ", ">", 1),
+        None => link.class.name().to_owned(),
+    });
+    let link = link.unwrap_or_default();
+    let ttl = hop.ttl.to_string();
+    cells([&ttl, &title(hop), &loss, &min, &mean, &max, &link])
+}
+
+/// What is being probed, since when, and the time that is left at most.
+fn phase_line(round: &PathRound) -> String {
+    let phase = match round.phase {
+        PathPhase::Hops => "hops",
+        PathPhase::Routes => "other routes",
+        PathPhase::Mtu => "path MTU",
+        PathPhase::Capacity => "capacity of each link",
+        PathPhase::PrimedCapacity => "capacity of each link, behind primers",
+    };
+    let left = round.remaining_s.map_or_else(String::new, |left_s| {
+        let left = Unit::Seconds.show(left_s.max(0.0).ceil());
+        format!(", at most {left} left")
+    });
+    format!("{:.0} s: probing {phase}{left}", round.at_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use caudal_core::path::PathReport;
+
+    fn round(report: PathReport) -> PathRound {
+        PathRound {
+            at_s: 4.2,
+            phase: PathPhase::Capacity,
+            remaining_s: Some(16.2),
+            hops: report.hops,
+            links: report.links,
+        }
+    }
+
+    #[test]
+    fn hops_have_a_row_each_and_the_phase_its_line() {
+        assert_eq!(
+            lines(&round(sample::three_hops())).join("\n"),
+            "\
+hop  address (name)                   loss    min    avg max ms         link
+  1  10.0.0.1                          0 %   1.00   1.50   2.00  99.4 Mbit/s
+  2  10.0.0.2                          0 %   2.00   2.50   3.00  9.94 Mbit/s
+  3  10.0.0.3 (host.example)           0 %   3.00   3.50   4.00  49.7 Mbit/s
+4 s: probing capacity of each link, at most 17 s left"
+        );
+    }
+
+    #[test]
+    fn the_table_fits_a_terminal_of_eighty_columns_and_twenty_four_lines() {
+        for report in [
+            sample::hostile(),
+            sample::thirty_hops(),
+            sample::silent_hop(),
+            sample::nothing(),
+            sample::loopback(),
+        ] {
+            let lines = lines(&round(report));
+            assert!(lines.len() < 24, "{lines:#?}");
+            for line in lines {
+                assert!(line.width() <= 80, "{line}");
+                assert!(!line.chars().any(char::is_control), "{line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The probing of a path: the closing block, the table in a terminal while it is probed, and comma-separated values.
+
+mod closing;
+mod csv;
+mod facts;
+mod headline;
+mod hop_rows;
+mod link_text;
+mod live_rows;
+mod progress;
+#[cfg(test)]
+mod sample;
+
+pub use closing::result_lines;
+pub use csv::{CSV_COLUMNS, csv_lines};
+pub use progress::PathProgress;

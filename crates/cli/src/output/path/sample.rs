@@ -1,0 +1,225 @@
+//! Made-up paths for the tests of what is shown.
+
+use caudal_core::path::{
+    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathHop, PathLink, PathLinkClass,
+    PathMtu, PathReport, PathTarget, ProbingCost, ProbingMeans, RouteChange, RouteCount,
+    StatementConfidence,
+};
+use caudal_core::plan::{PlanKind, PlanRecord};
+use caudal_core::run::{Run, RunHeader, SCHEMA, Tool};
+use caudal_core::units::ByteCount;
+use caudal_stats::{DistributionSummary, Estimate, IntervalMethod};
+use std::net::{IpAddr, Ipv4Addr};
+
+/// A run with this result.
+pub(super) fn run(report: PathReport) -> Run {
+    let header = RunHeader {
+        schema: SCHEMA.to_owned(),
+        id: "0".repeat(32),
+        started: String::new(),
+        tool: Tool {
+            name: "caudal".into(),
+            version: None,
+            compatible_with: None,
+        },
+        command: None,
+    };
+    let plan = PlanRecord {
+        kind: Some(PlanKind::Path),
+        ..PlanRecord::default()
+    };
+    Run {
+        path: Some(Box::new(report)),
+        ..Run::new(header, plan)
+    }
+}
+
+const fn router(ttl: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, ttl))
+}
+
+/// A hop that answers after about so many ms as its TTL is.
+pub(super) fn hop(ttl: u8) -> PathHop {
+    let ms = f64::from(ttl);
+    PathHop {
+        answering: HopAnswering::Answers,
+        address: Some(router(ttl)),
+        probes: 40,
+        rtt_ms: Some(DistributionSummary {
+            n: 40,
+            min: ms,
+            mean: ms + 0.5,
+            sd: Some(0.1),
+            p50: ms + 0.4,
+            p90: None,
+            p99: None,
+            p99_9: None,
+            max: ms + 1.0,
+            mean_low: ms + 0.4,
+            mean_high: ms + 0.6,
+            confidence: 0.95,
+            method: IntervalMethod::BatchMeansT,
+            mean_trusted: true,
+        }),
+        ..PathHop::unknown(ttl)
+    }
+}
+
+/// A capacity with 2.5 % on each side.
+fn capacity(bps: f64) -> Estimate {
+    Estimate {
+        mean: bps,
+        low: bps * 0.975,
+        high: bps * 1.025,
+        confidence: 0.95,
+        n: 40,
+        method: IntervalMethod::TheilSenBootstrap,
+    }
+}
+
+/// A serialising link from the hop before.
+pub(super) fn link(ttl: u8, bps: f64) -> PathLink {
+    PathLink {
+        ttl,
+        from_ttl: ttl - 1,
+        class: PathLinkClass::Serialising,
+        confidence: StatementConfidence::High,
+        capacity_bps: Some(capacity(bps)),
+        at_least_bps: None,
+        reason: "the delay grows with the size".into(),
+    }
+}
+
+/// A path with these hops and links, the narrow one before this hop.
+fn path(hops: Vec<PathHop>, links: Vec<PathLink>, narrow_ttl: u8) -> PathReport {
+    let host = hops.last().and_then(|hop| hop.address);
+    let narrow = links.iter().find(|link| link.ttl == narrow_ttl);
+    let narrow = narrow.and_then(|link| {
+        Some(NarrowPathLink {
+            ttl: link.ttl,
+            capacity_bps: link.capacity_bps?,
+            contested_by: Vec::new(),
+        })
+    });
+    PathReport {
+        target: PathTarget {
+            host: "host.example".into(),
+            address: host.unwrap_or(router(200)),
+            port: 33434,
+        },
+        host_answer: HostAnswer::PortUnreachable,
+        narrow_unknown: narrow.is_none().then(|| "nothing answers".into()),
+        narrow,
+        hops,
+        links,
+        mtu: None,
+        routes: None,
+        changes: Vec::new(),
+        cost: ProbingCost::default(),
+        means: ProbingMeans::default(),
+        confidence: 0.95,
+        cut_short: None,
+    }
+}
+
+/// 99.4, 9.94 and 49.7 Mbit/s.
+pub(super) fn three_hops() -> PathReport {
+    let mut host = hop(3);
+    host.name = Some("host.example".into());
+    let links = vec![link(1, 99.4e6), link(2, 9.94e6), link(3, 49.7e6)];
+    PathReport {
+        mtu: Some(PathMtu {
+            bytes: ByteCount::new(1400),
+            local_bytes: ByteCount::new(1500),
+            to_ttl: 3,
+            evidence: MtuEvidence::Icmp,
+            shrinks_before_ttl: Some(2),
+        }),
+        routes: Some(RouteCount {
+            flows: 6,
+            routes: 1,
+            is_complete: true,
+        }),
+        cost: ProbingCost {
+            packets: 480,
+            bytes: ByteCount::new(512_000),
+            answers: 470,
+            elapsed_s: 21.02,
+        },
+        ..path(vec![hop(1), hop(2), host], links, 2)
+    }
+}
+
+/// A second route at the second hop, and a change to it.
+pub(super) fn with_routes(report: &mut PathReport) {
+    let other = [1, 2].map(|net| IpAddr::V4(Ipv4Addr::new(10, net, 0, 2)));
+    report.hops[1].other_addresses = other.to_vec();
+    report.routes = Some(RouteCount {
+        flows: 16,
+        routes: 2,
+        is_complete: false,
+    });
+    report.changes = vec![RouteChange {
+        at_s: 3.21,
+        ttl: 2,
+        from: router(2),
+        to: other[0],
+    }];
+}
+
+/// The second of three hops does not answer.
+pub(super) fn silent_hop() -> PathReport {
+    let silent = PathHop {
+        answering: HopAnswering::Silent,
+        probes: 10,
+        unanswered: 10,
+        ..PathHop::unknown(2)
+    };
+    let both = PathLink {
+        from_ttl: 1,
+        ..link(3, 9.94e6)
+    };
+    path(vec![hop(1), silent, hop(3)], vec![link(1, 99.4e6), both], 3)
+}
+
+/// Nothing answers, up to a TTL of 30.
+pub(super) fn nothing() -> PathReport {
+    let hops = (1..=30).map(PathHop::unknown).collect();
+    PathReport {
+        host_answer: HostAnswer::Nothing,
+        cut_short: Some("^C".into()),
+        ..path(hops, Vec::new(), 0)
+    }
+}
+
+/// This machine itself.
+pub(super) fn loopback() -> PathReport {
+    PathReport {
+        narrow_unknown: Some("packets to this machine cross no link".into()),
+        ..path(Vec::new(), Vec::new(), 0)
+    }
+}
+
+/// Addresses of IPv6, a name of 253 characters and one that would steer a terminal.
+pub(super) fn hostile() -> PathReport {
+    let mut report = three_hops();
+    let address = "2001:db8:1111:2222:3333:4444:5555:6666";
+    for hop in &mut report.hops {
+        hop.address = address.parse().ok();
+        hop.other_addresses = vec![hop.address.unwrap_or(router(1)); 12];
+        hop.return_hops = Some(9);
+    }
+    report.hops[0].name = Some("a".repeat(253).into());
+    report.hops[1].address = Some(router(2));
+    report.hops[1].name = Some("\u{1b}[2J\u{202e}evil".into());
+    report.links[1].class = PathLinkClass::PerhapsHiddenSwitch;
+    report.links[1].confidence = StatementConfidence::Low;
+    report.links[1].reason = "r".repeat(300).into();
+    report
+}
+
+/// Thirty hops.
+pub(super) fn thirty_hops() -> PathReport {
+    let links = (1..=30).map(|ttl| link(ttl, 1e6 * f64::from(ttl)));
+    path((1..=30).map(hop).collect(), links.collect(), 1)
+}

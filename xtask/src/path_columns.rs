@@ -1,0 +1,63 @@
+//! The columns of `caudal path --csv`, described.
+
+/// The unit and meaning of a column of `caudal path`; `None` for one without a description.
+pub fn path_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "ttl" => ("", "the TTL at which packets end at the hop, from 1"),
+        "address" => (
+            "",
+            "the address that answers, the latest where it changed; empty where nothing answers",
+        ),
+        "name" => ("", "the name of that address"),
+        "answering" => (
+            "",
+            "`answers`, `rate_limited`, `silent` (hops beyond it answer) or `nothing_from_here`",
+        ),
+        "other_addresses" => (
+            "",
+            "the addresses that other flows met there, with blanks between them",
+        ),
+        "probes" => (
+            "probes",
+            "sent to it, without those that were too large for the path",
+        ),
+        "unanswered" => ("probes", "of these, not answered in time"),
+        "loss" => (
+            "share, 0 to 1",
+            "`unanswered` of `probes`, where it answers; at a limited rate it is the limit's, not the path's",
+        ),
+        "answer_interval_ms" => (
+            "ms",
+            "the time between two probes that it answered reliably, where its rate is limited",
+        ),
+        "rtt_min_ms" => ("ms", "minimum round-trip time of the smallest probes"),
+        "rtt_mean_ms" => ("ms", "their mean"),
+        "rtt_p50_ms" => ("ms", "their median"),
+        "rtt_max_ms" => ("ms", "their maximum"),
+        "return_hops" => (
+            "hops",
+            "the hops that its answers took back, from their TTL",
+        ),
+        "link_from_ttl" => (
+            "",
+            "the TTL of the near end of the link that leads to it, 0 for this machine",
+        ),
+        "link_class" => (
+            "",
+            "what that link does to packets: `serialising`, `shaped`, `too_fast`, `filtered`, `perhaps_hidden_switch` or `undetermined`",
+        ),
+        "link_confidence" => ("", "`low`, `medium` or `high`: that of the class"),
+        "capacity_bps" => (
+            "bit/s",
+            "its capacity in the direction of the probes, frames on the wire; of a shaped link the minimum over the path so far",
+        ),
+        "capacity_low_bps" => ("bit/s", "lower end of the interval of the capacity"),
+        "capacity_high_bps" => ("bit/s", "upper end"),
+        "at_least_bps" => ("bit/s", "the rate it has at least, without a capacity"),
+        "narrow" => (
+            "0 or 1",
+            "1 for the narrow link; empty where it cannot be told",
+        ),
+        _ => return None,
+    })
+}
