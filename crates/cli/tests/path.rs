@@ -5,7 +5,8 @@ mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use std::process::ExitCode;
+use std::process::{Child, ExitCode};
+use std::thread;
 use std::time::Duration;
 use support::network::missing;
 use support::place::Place;
@@ -19,15 +20,14 @@ const TIMES: u32 = 4;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     let measured: Vec<Trial> = [
-        ("each_link_has_its_capacity", &[][..], serialising as fn()),
+        (
+            "each_link_has_its_capacity_nearer_than_pchar_has_it",
+            &["pchar", "chrt"][..],
+            serialising as fn(),
+        ),
         ("a_link_of_300_mbit_has_its_capacity", &[], fast),
         ("a_shaped_chain_is_classed_as_shaped", &["tc"], shaped),
         ("a_switch_without_a_hop_is_suspected", &[], hidden_switch),
-        (
-            "capacities_are_nearer_than_those_of_pchar",
-            &["pchar"],
-            beside_pchar,
-        ),
     ]
     .into_iter()
     .map(|(name, programs, test)| trial(name, missing(programs), test))
@@ -70,15 +70,43 @@ fn main() -> ExitCode {
     .map(|(name, programs, test)| trial(name, missing(programs), test))
     .collect();
     // Capacities are measured alone; the others leave the processors idle most of the time.
+    let awake = Awake::keep();
     let threads = arguments.test_threads.unwrap_or(4);
     arguments.test_threads = Some(1);
     let measured = libtest_mimic::run(&arguments, measured);
+    drop(awake);
     arguments.test_threads = Some(threads);
     let others = libtest_mimic::run(&arguments, others);
     if measured.has_failed() {
         measured.exit_code()
     } else {
         others.exit_code()
+    }
+}
+
+/// Programs that keep the processors from going idle and give way to any other: a virtual machine that goes idle wakes the emulator's
+/// thread up to milliseconds late, and emulated links then take longer than they should.
+struct Awake(Vec<Child>);
+
+impl Awake {
+    fn keep() -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let start = |_| {
+            let mut idle = std::process::Command::new("chrt");
+            idle.args(["-i", "0", "sh", "-c", "while :; do :; done"])
+                .spawn()
+                .ok()
+        };
+        Self((0..processors).filter_map(start).collect())
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            let _ = program.kill();
+            let _ = program.wait();
+        }
     }
 }
 
@@ -198,23 +226,49 @@ const RATES: [&str; 3] = ["rate = \"100M\"", "rate = \"10M\"", "rate = \"50M\""]
 
 fn serialising() {
     let lab = PathLab::up(&chain(RATES, ""));
+    let host = lab.does("h1", "getent ahostsv4 h2");
+    let host = host.split_whitespace().next().unwrap().to_owned();
+    let truth = [100.0, 10.0, 50.0];
+    let error = |found: &[f64]| -> f64 {
+        let parts = found.iter().zip(truth);
+        parts
+            .map(|(one, truth)| (one / truth - 1.0_f64).abs())
+            .sum()
+    };
     measured(|| {
-        let run = lab.path("h2 --json").done().json();
-        within(&run, 1, 100.0, 0.06)?;
-        within(&run, 2, 10.0, 0.06)?;
-        within(&run, 3, 50.0, 0.1)?;
-        assert_eq!(run["path"]["narrow"]["ttl"], 2);
-        assert_eq!(link(&run, 2)["class"], "serialising");
+        let run = lab.path("h2 -4 -t 20s --json").done().json();
         let cost = &run["path"]["cost"];
         let elapsed = cost["elapsed_s"].as_f64().unwrap();
-        assert!(elapsed < 61.0, "{cost}");
+        assert!(elapsed < 21.0, "{cost}");
         for hop in hops(&run) {
             // Twenty a second, and those of the beginning.
             let probes = hop["probes"].as_f64().unwrap();
             assert!(probes <= 20.0 * elapsed + 10.0, "{hop}");
         }
         assert_eq!(run["path"]["means"]["kernel_timestamps"], true);
-        Ok(())
+        assert_eq!(run["path"]["narrow"]["ttl"], 2);
+        assert_eq!(link(&run, 2)["class"], "serialising");
+        within(&run, 1, 100.0, 0.06)?;
+        within(&run, 2, 10.0, 0.06)?;
+        within(&run, 3, 50.0, 0.1)?;
+        let ours: Vec<f64> = (1..=3)
+            .map(|ttl| capacity(&run, ttl))
+            .collect::<Result<_, _>>()?;
+        let text = lab.does("h1", &format!("pchar -n -g 0.001 -R 32 -I 64 -t 1 {host}"));
+        let line_rate = |line: &str| -> Option<f64> {
+            let value = line
+                .trim()
+                .strip_prefix("Hop char:")?
+                .split("bw = ")
+                .nth(1)?;
+            Some(value.split_whitespace().next()?.parse::<f64>().ok()? / 1e3)
+        };
+        let theirs: Vec<f64> = text.lines().filter_map(line_rate).collect();
+        if theirs.len() == 3 && error(&ours) < error(&theirs) {
+            Ok(())
+        } else {
+            Err(format!("ours {ours:.2?}, pchar's {theirs:.2?}"))
+        }
     });
 }
 
@@ -222,37 +276,36 @@ fn fast() {
     let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
         link = [{ between = [\"h1\", \"h2\"], rate = \"300M\", driver = \"emulated\" }]\n";
     let lab = PathLab::up(topology);
-    measured(|| within(&lab.path("h2 --json").done().json(), 1, 300.0, 0.1));
+    measured(|| within(&lab.path("h2 -t 12s --json").done().json(), 1, 300.0, 0.1));
 }
 
 fn shaped() {
-    let lab = PathLab::up(&chain(
-        ["", "", ""].map(|_| "delay = \"0ms\", driver = \"kernel\""),
-        "",
-    ));
-    for (host, device, rate) in [("h1", "eth0", 100), ("r1", "eth1", 10), ("r2", "eth1", 50)] {
-        for end in [host] {
-            let shaper = format!(
-                "tc qdisc replace dev {device} root tbf rate {rate}mbit burst 1600 latency 50ms"
-            );
-            lab.does(end, &shaper);
-        }
+    // The first link has no shaper: what waits in this machine's own queue has not departed yet.
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
+        router = [{ name = \"r0\" }, { name = \"r1\" }, { name = \"r2\" }]\n\
+        link = [{ between = [\"h1\", \"r0\"] }, { between = [\"r0\", \"r1\"] },\n\
+        { between = [\"r1\", \"r2\"] }, { between = [\"r2\", \"h2\"] }]\n";
+    let lab = PathLab::up(topology);
+    for (router, rate) in [("r0", 100), ("r1", 10), ("r2", 50)] {
+        let words =
+            format!("tc qdisc replace dev eth1 root tbf rate {rate}mbit burst 1600 latency 50ms");
+        lab.does(router, &words);
     }
     measured(|| {
-        let run = lab.path("h2 --json").done().json();
-        for (ttl, mbps) in [(1, 100.0), (2, 10.0)] {
+        let run = lab.path("h2 -t 20s --json").done().json();
+        for (ttl, mbps) in [(2, 100.0), (3, 10.0)] {
             if link(&run, ttl)["class"] != "shaped" {
-                return Err(format!("{}", link(&run, ttl)));
+                return Err(link(&run, ttl).to_string());
             }
-            // The token bucket counts the Ethernet header, and not what else is on the wire.
             within(&run, ttl, mbps, 0.05)?;
         }
-        let behind = link(&run, 3);
+        // A faster shaper behind it does not show, and that is said with the rate up to there.
+        let behind = link(&run, 4);
         let reason = behind["reason"].as_str().unwrap();
         if behind["class"] == "too_fast" && reason.contains("a shaper faster than") {
             Ok(())
         } else {
-            Err(reason.to_owned())
+            Err(behind.to_string())
         }
     });
 }
@@ -265,46 +318,11 @@ fn hidden_switch() {
         { between = [\"s1\", \"h2\"], rate = \"100M\" },\n]\n";
     let lab = PathLab::up(topology);
     measured(|| {
-        let run = lab.path("h2 --json").done().json();
+        let run = lab.path("h2 -t 20s --json").done().json();
         if link(&run, 2)["class"] == "perhaps_hidden_switch" {
             within(&run, 2, 50.0, 0.1)
         } else {
             Err(link(&run, 2).to_string())
-        }
-    });
-}
-
-fn beside_pchar() {
-    let lab = PathLab::up(&chain(RATES, ""));
-    let host = lab.does("h1", "getent ahostsv4 h2");
-    let host = host.split_whitespace().next().unwrap().to_owned();
-    let error = |found: &[f64]| -> f64 {
-        let truth = [100.0, 10.0, 50.0];
-        let parts = found
-            .iter()
-            .zip(truth)
-            .map(|(one, truth)| (one / truth - 1.0).abs());
-        parts.sum()
-    };
-    measured(|| {
-        let text = lab.does("h1", &format!("pchar -n -g 0.001 -R 32 -I 64 -t 1 {host}"));
-        let line_rate = |line: &str| -> Option<f64> {
-            let value = line
-                .trim()
-                .strip_prefix("Hop char:")?
-                .split("bw = ")
-                .nth(1)?;
-            Some(value.split_whitespace().next()?.parse::<f64>().ok()? / 1e3)
-        };
-        let theirs: Vec<f64> = text.lines().filter_map(line_rate).collect();
-        let run = lab.path("h2 -4 --json").done().json();
-        let ours: Vec<f64> = (1..=3)
-            .map(|ttl| capacity(&run, ttl))
-            .collect::<Result<_, _>>()?;
-        if theirs.len() == 3 && error(&ours) < error(&theirs) {
-            Ok(())
-        } else {
-            Err(format!("ours {ours:.2?}, theirs {theirs:.2?}"))
         }
     });
 }
@@ -315,7 +333,7 @@ const LIMITED: &str = ", sysctl = { \"net.ipv4.icmp_ratelimit\" = \"1000\" }";
 fn limited() {
     let lab = PathLab::up(&chain(RATES, LIMITED));
     measured(|| {
-        let run = lab.path("h2 -4 -t 20s --json").done().json();
+        let run = lab.path("h2 -4 -t 10s --json").done().json();
         within(&run, 2, 10.0, 0.1)?;
         for hop in &hops(&run)[..2] {
             assert_eq!(hop["answering"], "rate_limited", "{hop}");
@@ -323,7 +341,7 @@ fn limited() {
             assert!(interval > 500.0, "{hop}");
         }
         assert!(codes(&run).contains(&"hop_rate_limited"));
-        assert!(run["path"]["cost"]["elapsed_s"].as_f64().unwrap() > 20.0);
+        assert!(run["path"]["cost"]["elapsed_s"].as_f64().unwrap() > 10.0);
         Ok(())
     });
 }
@@ -333,7 +351,7 @@ fn silent_hop() {
     lab.rule("r2", "output", "icmp type time-exceeded drop");
     lab.rule("r2", "output", "icmpv6 type time-exceeded drop");
     measured(|| {
-        let run = lab.path("h2 --json").done().json();
+        let run = lab.path("h2 -t 12s --json").done().json();
         assert_eq!(hops(&run)[1]["answering"], "silent");
         assert_eq!(hops(&run)[2]["answering"], "answers");
         assert_eq!(link(&run, 3)["from_ttl"], 1);

@@ -109,7 +109,11 @@ impl Run {
             event: Event::PathRound {
                 round: PathRound {
                     at_s: path.cost.elapsed_s,
-                    phase: PathPhase::Capacity,
+                    phase: if path.links.is_empty() {
+                        PathPhase::Hops
+                    } else {
+                        PathPhase::Capacity
+                    },
                     remaining_s: None,
                     hops: path.hops.clone(),
                     links: path.links.clone(),

@@ -15,12 +15,13 @@ use caudal_stats::{Estimate, IntervalMethod};
 
 /// The difference between the hops of probes and of their answers from which on it is worth a word.
 const MIN_DIFFERENCE: u8 = 2;
-/// The confidence of intervals of a rate without an upper end.
-const NO_UPPER_END: f64 = 0.0;
 
 /// A link as a document has it.
 pub(super) fn link(link: &HopLink) -> PathLink {
     let statement = &link.statement;
+    let capacity_bps = statement.capacity.as_ref().and_then(estimate);
+    let bound = statement.capacity.as_ref().map(|rate| rate.low);
+    let bound = bound.filter(|_| capacity_bps.is_none());
     PathLink {
         ttl: link.ttl,
         from_ttl: link.from_ttl.unwrap_or(0),
@@ -37,39 +38,34 @@ pub(super) fn link(link: &HopLink) -> PathLink {
             Confidence::Medium => StatementConfidence::Medium,
             Confidence::High => StatementConfidence::High,
         },
-        capacity_bps: statement.capacity.as_ref().map(estimate),
-        at_least_bps: statement.at_least,
+        capacity_bps,
+        at_least_bps: statement.at_least.or(bound),
         reason: statement.reason.as_str().into(),
     }
 }
 
-/// A rate as a document has it; one whose interval has no upper end is given without an interval.
-fn estimate(rate: &RateEstimate) -> Estimate {
-    let mean = rate.rate.as_f64();
-    let (low, high, confidence) = match rate.high {
-        Some(high) => (rate.low.as_f64(), high.as_f64(), rate.confidence),
-        None => (mean, mean, NO_UPPER_END),
-    };
-    Estimate {
-        mean,
-        low,
-        high,
-        confidence,
+/// A rate as a document has it; `None` for one whose interval has no upper end.
+fn estimate(rate: &RateEstimate) -> Option<Estimate> {
+    Some(Estimate {
+        mean: rate.rate.as_f64(),
+        low: rate.low.as_f64(),
+        high: rate.high?.as_f64(),
+        confidence: rate.confidence,
         n: rate.readings,
         method: IntervalMethod::TheilSenBootstrap,
-    }
+    })
 }
 
 /// The narrow link, or why it cannot be told.
 pub(super) fn narrow(path: &PathCapacities) -> (Option<NarrowPathLink>, Option<ExternalText>) {
     match &path.narrow {
         Ok(narrow) => {
-            let found = NarrowPathLink {
+            let found = estimate(&narrow.capacity).map(|capacity_bps| NarrowPathLink {
                 ttl: narrow.ttl,
-                capacity_bps: estimate(&narrow.capacity),
+                capacity_bps,
                 contested_by: narrow.contested_by.clone(),
-            };
-            (Some(found), None)
+            });
+            (found, None)
         }
         Err(reason) => (None, Some(reason.to_string().into())),
     }

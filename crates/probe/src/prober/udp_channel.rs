@@ -8,7 +8,7 @@ use caudal_sys::icmp::EchoReplySender;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::timestamps;
 use caudal_sys::udp::{
-    IcmpError, QueuedMessage, enable_error_queue, pending_error, receive_queued, send_probe,
+    QueuedIcmpError, QueuedMessage, enable_error_queue, pending_error, receive_queued, send_probe,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -135,7 +135,7 @@ impl UdpChannel {
         socket.send(id, &self.payload[..bytes], ttl)
     }
 
-    fn decode(&self, flow: u16, error: &IcmpError) -> Option<ChannelEvent> {
+    fn decode(&self, flow: u16, error: &QueuedIcmpError) -> Option<ChannelEvent> {
         let kind = kind_of(error)?;
         // An error of this machine about itself: nobody has the next hop's address at the link layer.
         if error.offender == self.local && error.offender != self.target.ip() {
@@ -171,7 +171,7 @@ impl UdpChannel {
 /// What an ICMP or ICMPv6 error says of a probe; `None` for one that says nothing of the path.
 ///
 /// Sources: RFC 792; RFC 1191 section 4; RFC 4443 section 3.
-const fn kind_of(error: &IcmpError) -> Option<AnswerKind> {
+const fn kind_of(error: &QueuedIcmpError) -> Option<AnswerKind> {
     let code = error.code;
     Some(match (error.is_v6, error.kind, code) {
         (false, 11, 0) | (true, 3, 0) => AnswerKind::TimeExceeded,

@@ -17,7 +17,7 @@ const EXTENDED_ERROR: usize = 16;
 
 /// An ICMP error that a datagram of the socket caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IcmpError {
+pub struct QueuedIcmpError {
     /// The source address of the error: the router or host that sent it.
     pub offender: IpAddr,
     /// The type of the ICMP or ICMPv6 message.
@@ -47,7 +47,7 @@ pub enum QueuedMessage {
         at_ns: u64,
     },
     /// An ICMP error. The payload it quotes is in the buffer.
-    Icmp(IcmpError),
+    Icmp(QueuedIcmpError),
     /// An error of this machine.
     Local {
         /// The error number.
@@ -161,7 +161,7 @@ fn decode(message: &raw::ReceivedMessage) -> Option<QueuedMessage> {
             errno: errno as i32,
             mtu: info,
         }),
-        ORIGIN_ICMP | ORIGIN_ICMP6 => Some(QueuedMessage::Icmp(IcmpError {
+        ORIGIN_ICMP | ORIGIN_ICMP6 => Some(QueuedMessage::Icmp(QueuedIcmpError {
             offender: SockaddrBuffer::from_bytes(extended.get(EXTENDED_ERROR..)?)?.ip(),
             kind,
             code,

@@ -13,7 +13,9 @@ mod options;
 mod packet_info;
 
 pub use arrival::last_arrival_ns;
-pub use error_queue::{IcmpError, QueuedMessage, enable_error_queue, receive_queued, send_probe};
+pub use error_queue::{
+    QueuedIcmpError, QueuedMessage, enable_error_queue, receive_queued, send_probe,
+};
 pub use gro::{GroReceiver, ReceivedBatch, Wait, enable_gro};
 pub use gso::{GsoSender, max_segments, send_segments};
 pub use many::{MAX_DATAGRAMS, ManySender};
