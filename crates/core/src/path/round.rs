@@ -15,6 +15,8 @@ pub enum PathPhase {
     Routes,
     /// The path MTU.
     Mtu,
+    /// Round-trip times alone.
+    RoundTrips,
     /// The capacity of each link.
     Capacity,
     /// The capacity of each link, by probes behind primers.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The rounds of a hop before its interval is trusted. A round is one probe of each size.
 const MIN_ROUNDS: u64 = 8;
 /// The rounds after which a hop gets no more.
-const MAX_ROUNDS: u64 = 64;
+const MAX_ROUNDS: u64 = 128;
 
 /// The readings wanted of one hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct HopDemand {
 /// The readings that would bring every link of `path` to the accuracy of `settings`; none when that is reached or out of reach.
 ///
 /// The number of rounds assumes that an interval narrows with the square root of the readings, and at most doubles what a hop has. A hop is
-/// finished after 64 rounds. Primed probes are asked for where a link is too fast to tell or perhaps several, at both of its ends.
+/// finished after 128 rounds. Primed probes are asked for where a link is too fast to tell or perhaps several, at both of its ends.
 #[must_use]
 pub fn demands(
     path: &PathCapacities,

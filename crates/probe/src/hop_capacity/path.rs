@@ -5,7 +5,7 @@ use super::link_class::{
     LinkClass, LinkEvidence, LinkStatement, PrimedEvidence, filtered, undetermined,
 };
 use super::monotone::non_decreasing;
-use super::reading::{HopReading, Priming};
+use super::reading::{HopAnswer, HopReading, Priming};
 use super::settings::VpsSettings;
 use super::size_minima::ReplyHandling;
 use super::slope_step::SlopeStep;
@@ -70,16 +70,17 @@ impl PathCapacities {
     pub fn from_readings(readings: &[HopReading], settings: &VpsSettings) -> Self {
         let (settings, z) = (&settings.with_possible_confidence(), settings.quantile());
         let ttls: BTreeSet<u8> = readings.iter().map(|reading| reading.ttl).collect();
-        let slopes = |priming| -> BTreeMap<u8, Result<HopSlope, CannotTell>> {
+        let slopes = |readings: &[HopReading], priming| -> HopSlopes {
             let slope = |ttl| HopSlope::from_readings(readings, ttl, priming, settings);
             ttls.iter().map(|&ttl| (ttl, slope(ttl))).collect()
         };
-        let unprimed = slopes(Priming::Unprimed);
+        let unprimed = slopes(readings, Priming::Unprimed);
+        let without_replies = without_replies(readings, &unprimed);
         let mut path = PathInProgress {
             settings,
             z,
             unprimed: ordered(&unprimed),
-            primed: slopes(Priming::Primed),
+            primed: slopes(&without_replies, Priming::Primed),
             before: None,
             serialisation: Some(Vec::new()),
         };
@@ -90,6 +91,36 @@ impl PathCapacities {
         let narrow = narrow_link(&links);
         Self { links, narrow }
     }
+}
+
+/// The slope of each hop, or why there is none.
+type HopSlopes = BTreeMap<u8, Result<HopSlope, CannotTell>>;
+
+/// The primed readings without the time by which replies that grow with the probes are longer: nothing is sent before a reply, so that it
+/// takes as long per byte as an unprimed probe, and nothing at all behind a shaper.
+fn without_replies(readings: &[HopReading], unprimed: &HopSlopes) -> Vec<HopReading> {
+    let primed = readings
+        .iter()
+        .filter(|reading| reading.priming == Priming::Primed);
+    primed
+        .map(|reading| {
+            let slope = unprimed
+                .get(&reading.ttl)
+                .and_then(|slope| slope.as_ref().ok());
+            let slope = slope.filter(|slope| slope.reply == ReplyHandling::AddedToProbe);
+            let answer = reading.answer.map(|answer| match slope {
+                Some(slope) => {
+                    let reply_ns = slope.ns_per_byte.max(0.0) * f64::from(answer.reply_bytes);
+                    HopAnswer {
+                        rtt_ns: answer.rtt_ns.saturating_sub(reply_ns as u64),
+                        reply_bytes: 0,
+                    }
+                }
+                None => answer,
+            });
+            HopReading { answer, ..*reading }
+        })
+        .collect()
 }
 
 /// An unprimed slope after falls within chance were removed.
@@ -206,7 +237,9 @@ impl PathInProgress<'_> {
         if ordered.falls {
             return undetermined(CannotTell::SlopeFalls);
         }
-        let comparable = primed.filter(|primed| primed.reply == ordered.slope.reply);
+        let comparable = primed.filter(|primed| {
+            primed.reply == ordered.slope.reply || primed.reply == ReplyHandling::OneSize
+        });
         let primed_before = self
             .before
             .map(|ttl| self.primed.get(&ttl).and_then(|slope| slope.clone().ok()));
@@ -228,6 +261,16 @@ impl PathInProgress<'_> {
             primers: self.settings.primers,
         };
         let mut statement = evidence.statement();
+        let is_measured = matches!(
+            statement.class,
+            LinkClass::Serialising | LinkClass::PerhapsHiddenSwitch
+        );
+        if !one_reply_size && is_measured {
+            statement.confidence = statement.confidence.min(Confidence::Medium);
+            statement.reason.push_str(
+                "; answers grow with probes, and are taken to come back at the same rate",
+            );
+        }
         if ordered.next_falls {
             statement.confidence = Confidence::Low;
             statement

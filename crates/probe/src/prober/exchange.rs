@@ -75,6 +75,7 @@ pub(super) struct ProbeExchange<'c> {
     next_send_ns: u64,
     gap_ns: u64,
     timeout_ns: u64,
+    min_timeout_ns: u64,
     are_losses_limits: bool,
     rng: SplitMix64,
     began_ns: u64,
@@ -98,6 +99,7 @@ impl<'c> ProbeExchange<'c> {
             next_send_ns: began_ns,
             gap_ns: 0,
             timeout_ns: MIN_TIMEOUT_NS,
+            min_timeout_ns: 0,
             are_losses_limits: true,
             rng: SplitMix64::new(seed),
             began_ns,
@@ -116,6 +118,16 @@ impl<'c> ProbeExchange<'c> {
     /// The time between two probes to whatever hops, ns.
     pub(super) const fn set_gap_ns(&mut self, gap_ns: u64) {
         self.gap_ns = gap_ns;
+    }
+
+    /// Waits for the answers to probes as long as for any.
+    pub(super) const fn wait_longest(&mut self) {
+        self.min_timeout_ns = MAX_TIMEOUT_NS;
+    }
+
+    /// Waits for the answers to probes as long as round-trip times suggest.
+    pub(super) const fn wait_as_usual(&mut self) {
+        self.min_timeout_ns = 0;
     }
 
     /// Whether a hop that leaves several probes unanswered is taken to limit its answers, and is asked less often.
@@ -247,7 +259,7 @@ impl<'c> ProbeExchange<'c> {
             request,
             before_ns: sent.before_ns,
             departed_ns: None,
-            expires_ns: now + self.timeout_ns,
+            expires_ns: now + self.timeout_ns.max(self.min_timeout_ns),
         };
         self.under_way.insert(id, probe);
     }

@@ -14,6 +14,8 @@ const TRIES: u32 = 3;
 const FIRST_HOPS: u8 = 4;
 /// The hops in a row without an answer after which nothing beyond them is probed.
 const MAX_SILENT: u8 = 12;
+/// The probes of each hop where round-trip times alone are measured.
+const ROUND_TRIPS: u32 = 10;
 /// The time between two probes, ns.
 const GAP_NS: u64 = 10_000_000;
 
@@ -37,13 +39,21 @@ impl PathProber<'_> {
         Ok(())
     }
 
+    /// Measures round-trip times alone.
+    pub(super) fn measure_round_trips(&mut self) -> Result<(), ProbeError> {
+        self.enter(PathPhase::RoundTrips);
+        for ttl in self.table.answering() {
+            for _ in 0..ROUND_TRIPS {
+                self.exchange.ask(small(ttl));
+            }
+        }
+        while !self.exchange.is_idle() && !self.is_stopped() {
+            self.advance()?;
+        }
+        Ok(())
+    }
+
     fn find_between(&mut self, first: u8, last: u8) -> Result<(), ProbeError> {
-        let small = |ttl| ProbeRequest {
-            flow: MEASURED_FLOW,
-            ttl,
-            bytes: SMALL_BYTES,
-            priming: Priming::Unprimed,
-        };
         let mut tries: BTreeMap<u8, u32> = BTreeMap::new();
         for ttl in first..=last {
             self.exchange.ask(small(ttl));
@@ -61,12 +71,28 @@ impl PathProber<'_> {
                         let is_beyond = self.table.end.is_some_and(|end| end.ttl < ttl);
                         if *tried < TRIES && !is_beyond {
                             *tried += 1;
+                            if *tried == TRIES {
+                                // A router says that the host is not there after three seconds of asking for it (RFC 4861 section 7.2.2; Linux does as much for
+                                // ARP).
+                                self.exchange.wait_longest();
+                            }
                             self.exchange.ask(small(ttl));
                         }
                     }
                 }
             }
         }
+        self.exchange.wait_as_usual();
         Ok(())
+    }
+}
+
+/// A probe whose round-trip time is reported.
+const fn small(ttl: u8) -> ProbeRequest {
+    ProbeRequest {
+        flow: MEASURED_FLOW,
+        ttl,
+        bytes: SMALL_BYTES,
+        priming: Priming::Unprimed,
     }
 }

@@ -71,6 +71,8 @@ pub fn probe_path(
             .as_ref()
             .map_or(u64::from(settings.local_mtu), |mtu| mtu.bytes.get());
         prober.measure_capacities(u32::try_from(largest).unwrap_or(u32::MAX))?;
+    } else {
+        prober.measure_round_trips()?;
     }
     Ok(prober.finish(routes, mtu))
 }

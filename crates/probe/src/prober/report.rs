@@ -125,13 +125,22 @@ pub(super) fn warnings(
 
 fn host(report: &PathReport, end: Option<PathEnd>, is_neighbour_silent: bool) -> Option<Warning> {
     match (report.host_answer, end) {
-        (HostAnswer::Refused, Some(end)) if end.from != report.target.address => {
-            let what = match end.kind {
-                AnswerKind::Unreachable { code } => format!("unreachable (code {code})"),
-                _ => "port unreachable".to_owned(),
+        (HostAnswer::Refused, Some(end)) => {
+            let is_v6 = end.from.is_ipv6();
+            let (code, why) = match end.kind {
+                AnswerKind::Unreachable { code } if is_prohibited(code, is_v6) => (
+                    WarningCode::HostAnsweredFor,
+                    "probes may not pass".to_owned(),
+                ),
+                AnswerKind::Unreachable { code } => {
+                    (WarningCode::HostSilent, unreachable(code, is_v6))
+                }
+                _ => (
+                    WarningCode::HostAnsweredFor,
+                    "nobody listens at the port, in place of the host".to_owned(),
+                ),
             };
-            let message = format!("{} answers for the host: {what}", end.from);
-            Some(Warning::new(WarningCode::HostAnsweredFor, message))
+            Some(Warning::new(code, format!("{} says: {why}", end.from)))
         }
         (HostAnswer::Nothing, _) if report.cut_short.is_none() => {
             let message = match report.hops.iter().rfind(|hop| hop.address.is_some()) {
@@ -144,6 +153,24 @@ fn host(report: &PathReport, end: Option<PathEnd>, is_neighbour_silent: bool) ->
             Some(Warning::new(WarningCode::HostSilent, message))
         }
         _ => None,
+    }
+}
+
+/// Whether the code of an "unreachable" says that a rule forbids it. Sources: RFC 1812 section 5.2.7.1; RFC 4443 section 3.1.
+const fn is_prohibited(code: u8, is_v6: bool) -> bool {
+    if is_v6 {
+        matches!(code, 1 | 5 | 6)
+    } else {
+        matches!(code, 9 | 10 | 13)
+    }
+}
+
+/// What the code of an "unreachable" says otherwise.
+fn unreachable(code: u8, is_v6: bool) -> String {
+    match (is_v6, code) {
+        (false, 0) | (true, 0) => "there is no route to the host's network".to_owned(),
+        (false, 1) | (true, 3) => "the host is not there (host unreachable)".to_owned(),
+        _ => format!("the host cannot be reached (code {code})"),
     }
 }
 

@@ -71,6 +71,7 @@ fn phase_line(round: &PathRound) -> String {
         PathPhase::Hops => "hops",
         PathPhase::Routes => "other routes",
         PathPhase::Mtu => "path MTU",
+        PathPhase::RoundTrips => "round-trip times",
         PathPhase::Capacity => "capacity of each link",
         PathPhase::PrimedCapacity => "capacity of each link, behind primers",
     };
