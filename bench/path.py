@@ -87,7 +87,7 @@ def awake():
 
 
 def ours(seconds):
-    words = [CAUDAL, "path", "h2", "-4", "-n", "--time", f"{seconds}s", "--json", "--no-store"]
+    words = [CAUDAL, "path", "h2", "-4", "--numeric", "--time", f"{seconds}s", "--json", "--no-store"]
     path = json.loads(on("h1", *words))["path"]
     links = {link["ttl"]: link for link in path["links"]}
     return path, [links.get(ttl) for ttl in range(1, len(path["hops"]) + 1)]

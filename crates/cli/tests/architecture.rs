@@ -45,7 +45,12 @@ const ARROWS: [(&str, &[&str]); 20] = [
     ),
     (
         "caudal",
-        &["caudal-compat", "caudal-report", "caudal-study"],
+        &[
+            "caudal-compat",
+            "caudal-probe",
+            "caudal-report",
+            "caudal-study",
+        ],
     ),
 ];
 

@@ -399,6 +399,7 @@ fn host_down() {
     assert_eq!(hops(&run)[2]["answering"], "nothing_from_here");
     // One that is not there: the router before it says so.
     lab.does("h2", "ip link set eth0 down");
+    lab.does("r2", "ip neigh flush all");
     let run = lab.path("h2 -4 --no-capacity --json").done().json();
     assert_eq!(run["path"]["host_answer"], "refused");
     assert_eq!(codes(&run), ["host_silent"]);
@@ -485,7 +486,7 @@ fn beside_traceroute() {
         "",
     ));
     let run = lab
-        .path("h2 -4 --no-capacity --no-mtu -n --json")
+        .path("h2 -4 --no-capacity --no-mtu --numeric --json")
         .done()
         .json();
     let ours: Vec<(&str, f64)> = hops(&run)

@@ -51,7 +51,7 @@ pub enum Command {
     /// File transfer over TCP, reliable UDP and QUIC, verified and compared
     File(crate::file::FileArgs),
     /// Every hop to a host: round-trip time, capacity, path MTU, routes and the narrow link; nothing has to run there
-    Path(crate::path::PathArgs),
+    Path(crate::path::NetworkPathArgs),
     /// iperf 2's own options and output, with any server or clients of iperf 2 (`caudal iperf --help`)
     #[command(disable_help_flag = true)]
     Iperf(ForeignArgs),

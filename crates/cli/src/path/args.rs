@@ -20,7 +20,7 @@ const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
     clippy::struct_excessive_bools,
     reason = "each is a switch of its own on the command line"
 )]
-pub struct PathArgs {
+pub struct NetworkPathArgs {
     /// The host at the end of the path, by name or address; nothing has to run there
     #[arg(value_name = "HOST")]
     pub host: HostArg,
@@ -46,7 +46,7 @@ pub struct PathArgs {
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Test", allow_negative_numbers = true)]
     pub max_ttl: u8,
     /// Do not look up the names of hops
-    #[arg(short = 'n', long, help_heading = "Test")]
+    #[arg(long, help_heading = "Test")]
     pub numeric: bool,
     /// Do not trace other flows to count routes
     #[arg(long, help_heading = "Test")]

@@ -1,6 +1,6 @@
 //! A path as it is probed, and the result.
 
-use super::args::PathArgs;
+use super::args::NetworkPathArgs;
 use super::names::names;
 use super::observer::ViewObserver;
 use super::target::{ResolvedTarget, resolve};
@@ -27,7 +27,7 @@ const MAX_PROBE: u32 = 9_216;
 ///
 /// # Errors
 /// When nothing could be probed.
-pub fn path(args: &PathArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
+pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     let target = resolve(args)?;
     let mut views = Views::open(&args.output, false)?;
     let started = started_run();
@@ -82,7 +82,7 @@ pub fn path(args: &PathArgs, interrupt: &'static Interrupt) -> Result<Exit, Fail
     Ok(exit)
 }
 
-fn settings(args: &PathArgs, target: &ResolvedTarget) -> PathSettings {
+fn settings(args: &NetworkPathArgs, target: &ResolvedTarget) -> PathSettings {
     // The seed decides on the order of probes only.
     let seed = realtime_ns();
     PathSettings {
@@ -98,7 +98,7 @@ fn settings(args: &PathArgs, target: &ResolvedTarget) -> PathSettings {
     }
 }
 
-fn plan(args: &PathArgs, target: &ResolvedTarget) -> PlanRecord {
+fn plan(args: &NetworkPathArgs, target: &ResolvedTarget) -> PlanRecord {
     PlanRecord {
         kind: Some(PlanKind::Path),
         peer: Some(target.address.to_string().into()),
@@ -109,7 +109,7 @@ fn plan(args: &PathArgs, target: &ResolvedTarget) -> PlanRecord {
 }
 
 /// The result with what only this machine knows: names, and what it did without.
-fn completed(mut probed: ProbedPath, args: &PathArgs, has_icmp_primers: bool) -> ProbedPath {
+fn completed(mut probed: ProbedPath, args: &NetworkPathArgs, has_icmp_primers: bool) -> ProbedPath {
     let report = &mut probed.report;
     report.target.host = ExternalText::from(&args.host.host);
     report.target.port = PROBE_PORT;

@@ -6,5 +6,5 @@ mod names;
 mod observer;
 mod target;
 
-pub use args::PathArgs;
+pub use args::NetworkPathArgs;
 pub use command::path;

@@ -1,6 +1,6 @@
 //! The host at the end of a path.
 
-use super::args::PathArgs;
+use super::args::NetworkPathArgs;
 use crate::exit::{Exit, Failure};
 use caudal_engine::{AddressFamily, LocalBinding, Target};
 use caudal_sys::interface::{Interface, Route, route_from};
@@ -19,7 +19,7 @@ pub(super) struct ResolvedTarget {
 ///
 /// # Errors
 /// When the host has no address, there is no route, or the host is this machine.
-pub(super) fn resolve(args: &PathArgs) -> Result<ResolvedTarget, Failure> {
+pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure> {
     if let Some(port) = args.host.port {
         return Err(Failure::usage(
             format!("{} names port {port}, and probes need none", args.host),

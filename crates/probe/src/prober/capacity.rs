@@ -3,10 +3,8 @@
 use super::hop_table::SMALL_BYTES;
 use super::outcome::ProbeError;
 use super::path_prober::PathProber;
-use super::probe::{FRAME_OVERHEAD, MEASURED_FLOW, ProbeFate, ProbeOutcome, ProbeRequest};
-use crate::hop_capacity::{
-    HopAnswer, HopDemand, HopReading, PathCapacities, Primers, Priming, VpsSettings, demands,
-};
+use super::probe::{FRAME_OVERHEAD, MEASURED_FLOW, ProbeRequest};
+use crate::hop_capacity::{HopDemand, Primers, Priming, VpsSettings, demands};
 use caudal_core::path::PathPhase;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,48 +27,6 @@ const GAP_NS: (u64, u64) = (3_000_000, 250_000_000);
 const GAP_SERIALISATIONS: u64 = 2;
 /// The times as long that hops which limit their answers are probed.
 const LIMITED_TIME: u32 = 3;
-/// The changes of the route after which readings are kept as they are.
-const MAX_RESTARTS: usize = 3;
-
-/// What is known of capacities so far.
-#[derive(Debug, Default)]
-pub(super) struct CapacityReadings {
-    readings: Vec<HopReading>,
-    restarts: usize,
-}
-
-impl CapacityReadings {
-    fn take(&mut self, outcome: &ProbeOutcome) {
-        let request = &outcome.request;
-        let answer = match &outcome.fate {
-            ProbeFate::Answered(answer) => Some(HopAnswer {
-                rtt_ns: answer.rtt_ns,
-                reply_bytes: answer.wire_bytes,
-            }),
-            ProbeFate::Unanswered => None,
-            ProbeFate::TooLargeHere | ProbeFate::NotSent(_) => return,
-        };
-        self.readings.push(HopReading {
-            ttl: request.ttl,
-            probe_bytes: request.bytes + FRAME_OVERHEAD,
-            priming: request.priming,
-            answer,
-        });
-    }
-
-    /// What they say of each link.
-    pub(super) fn evaluate(&self, vps: &VpsSettings) -> PathCapacities {
-        PathCapacities::from_readings(&self.readings, vps)
-    }
-
-    /// Leaves out what was measured behind a hop that is another one now.
-    pub(super) fn route_changed(&mut self, ttl: u8) {
-        if self.restarts < MAX_RESTARTS {
-            self.restarts += 1;
-            self.readings.retain(|reading| reading.ttl < ttl);
-        }
-    }
-}
 
 impl PathProber<'_> {
     /// Probes the hops with packets of up to `largest` bytes until the links' capacities are as accurate as wanted, or the time is over.
@@ -128,7 +84,7 @@ impl PathProber<'_> {
             return BTreeMap::new();
         };
         let path = self.capacities.evaluate(&vps);
-        let wanted = demands(&path, &self.capacities.readings, &vps);
+        let wanted = demands(&path, self.capacities.readings(), &vps);
         self.path = Some(path);
         let is_primed = |demand: &HopDemand| demand.priming == Priming::Primed;
         self.phase = if wanted.iter().any(is_primed) {
@@ -154,11 +110,11 @@ impl PathProber<'_> {
         let min_rtt = |ttl, is_large: bool| {
             let largest = self
                 .capacities
-                .readings
+                .readings()
                 .iter()
                 .map(|one| one.probe_bytes)
                 .max();
-            let of_size = self.capacities.readings.iter().filter(|one| {
+            let of_size = self.capacities.readings().iter().filter(|one| {
                 one.ttl == ttl && one.priming == Priming::Unprimed && {
                     let is_largest = Some(one.probe_bytes) == largest;
                     is_largest == is_large

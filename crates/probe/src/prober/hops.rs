@@ -47,7 +47,7 @@ impl PathProber<'_> {
                 self.exchange.ask(small(ttl));
             }
         }
-        while !self.exchange.is_idle() && !self.is_stopped() {
+        while !self.exchange.is_idle() && !self.is_over() {
             self.advance()?;
         }
         Ok(())

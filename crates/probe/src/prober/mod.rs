@@ -4,6 +4,7 @@
 //! [`UdpChannel`] is told the time and runs in simulations as well.
 
 mod capacity;
+mod capacity_readings;
 mod channel;
 mod exchange;
 mod hop_table;

@@ -48,7 +48,7 @@ impl PathProber<'_> {
         };
         let mut size = local;
         for _ in 0..MAX_ROUTERS {
-            if self.is_stopped() {
+            if self.is_over() {
                 return Ok(None);
             }
             match self.fate_of_size(last, size)? {
@@ -80,7 +80,7 @@ impl PathProber<'_> {
         let (mut arrives, mut too_large) = (SMALL_BYTES, too_large);
         // The size of most tunnels is met at once, as both of its sides are tried early.
         while too_large - arrives > 1 {
-            if self.is_stopped() {
+            if self.is_over() {
                 return Ok(None);
             }
             let size = arrives.midpoint(too_large);
@@ -100,7 +100,7 @@ impl PathProber<'_> {
         let hops = self.table.answering();
         let hops: Vec<u8> = hops.into_iter().filter(|ttl| *ttl < last).collect();
         for ttl in hops {
-            if self.is_stopped() {
+            if self.is_over() {
                 return Ok(None);
             }
             match self.fate_of_size(ttl, size)? {
@@ -121,7 +121,7 @@ impl PathProber<'_> {
                 bytes: size,
                 priming: Priming::Unprimed,
             });
-            while !self.exchange.is_idle() && !self.is_stopped() {
+            while !self.exchange.is_idle() && !self.is_over() {
                 for outcome in self.advance()? {
                     match outcome.fate {
                         ProbeFate::Answered(answer) => {

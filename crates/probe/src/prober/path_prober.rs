@@ -1,6 +1,6 @@
 //! The phases of probing a path, and their result.
 
-use super::capacity::CapacityReadings;
+use super::capacity_readings::CapacityReadings;
 use super::channel::ProbeChannel;
 use super::exchange::ProbeExchange;
 use super::hop_table::HopTable;
@@ -96,6 +96,12 @@ pub(super) struct PathProber<'a> {
 impl PathProber<'_> {
     pub(super) fn is_stopped(&self) -> bool {
         self.observer.is_stopped()
+    }
+
+    /// `true` when what comes before capacities is to end: it takes no longer than all was to take.
+    pub(super) fn is_over(&self) -> bool {
+        let elapsed = Duration::from_nanos(self.exchange.elapsed_ns());
+        self.is_stopped() || elapsed >= self.settings.time
     }
 
     /// Begins a phase.

@@ -85,7 +85,7 @@ impl PathProber<'_> {
             }
         }
         let mut flows = 1;
-        while flows < traces.flows_needed().min(MAX_FLOWS) && !self.is_stopped() {
+        while flows < traces.flows_needed().min(MAX_FLOWS) && !self.is_over() {
             let wanted = traces.flows_needed().min(MAX_FLOWS);
             let next = (flows + TOGETHER).min(wanted.max(flows + 1));
             self.trace(flows..next, &hops, &mut traces)?;
@@ -94,7 +94,7 @@ impl PathProber<'_> {
         Ok(Some(RouteCount {
             flows,
             routes: traces.routes(),
-            is_complete: flows >= traces.flows_needed(),
+            is_complete: flows >= traces.flows_needed() && !self.is_over(),
         }))
     }
 
@@ -110,7 +110,7 @@ impl PathProber<'_> {
                 self.exchange.ask(traced(flow as u16, *ttl));
             }
         }
-        while !self.exchange.is_idle() && !self.is_stopped() {
+        while !self.exchange.is_idle() && !self.is_over() {
             for outcome in self.advance()? {
                 let (flow, ttl) = (outcome.request.flow, outcome.request.ttl);
                 match outcome.answer() {
@@ -128,6 +128,7 @@ impl PathProber<'_> {
                 }
             }
         }
+        self.exchange.forget_beyond(0);
         Ok(())
     }
 }

@@ -274,10 +274,7 @@ impl ProbeChannel for UdpChannel {
         let mut events = Vec::new();
         let flows: Vec<u16> = self.flows.keys().copied().collect();
         for flow in flows {
-            loop {
-                let Some(socket) = self.flows.get_mut(&flow) else {
-                    break;
-                };
+            while let Some(socket) = self.flows.get_mut(&flow) {
                 match receive_queued(&socket.socket, &mut self.quoted)? {
                     None => {
                         socket.discard_datagrams();

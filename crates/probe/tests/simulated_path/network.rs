@@ -258,6 +258,7 @@ impl SimulatedNetwork {
     }
 }
 
+#[derive(Debug, Clone, Copy)]
 struct SimulatedAnswer {
     id: u32,
     flow: u16,

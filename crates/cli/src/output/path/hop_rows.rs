@@ -121,7 +121,10 @@ fn below(hop: &PathHop, detail: Detail) -> Vec<String> {
     }
     texts.extend(other_addresses(hop, detail));
     if let (Detail::Every, Some(hops)) = (detail, hop.return_hops) {
-        texts.push(format!("answers come back over {hops} hops"));
+        texts.push(match hops {
+            1 => "answers come back over 1 hop".to_owned(),
+            hops => format!("answers come back over {hops} hops"),
+        });
     }
     texts
         .iter()
