@@ -405,7 +405,7 @@ fn host_down() {
     assert_eq!(codes(&run), ["host_silent"]);
     assert_eq!(hops(&run).len(), 2);
     // A first router that drops everything.
-    lab.rule("r1", "input", "drop");
+    lab.rule("r1", "output", "drop");
     lab.rule("r1", "forward", "drop");
     let nothing = lab.path("h2 -4 --no-capacity --json --max-ttl 8");
     assert_eq!(nothing.code, Some(3), "{nothing:#?}");
