@@ -1,7 +1,7 @@
 //! When a test passes: both ends' counts against each other and against what was asked for.
 
 use super::account::{Account, Figures};
-use super::case::{BLOCK, Case, Command, DATAGRAM, Directions, Tool, Transport};
+use super::case::{BLOCK, Case, Command, DATAGRAM, Directions, Tool, Transport, Until};
 use std::fs;
 
 /// One direction of a test.
@@ -134,7 +134,12 @@ fn asked_for(case: &Case, direction: Direction, sent: &Figures, what: &str) {
     if let Some(amount) = case.amount()
         && case.directions != Directions::Both
     {
-        assert!(sent >= amount, "{amount} were asked for: {what}");
+        // A client of iperf3 counts what a read returns as a block, also where that is less than one, and ends the test by that count.
+        let counts_reads = direction == Direction::Down
+            && case.client == Command::Real
+            && matches!(case.until, Until::Blocks(_));
+        let least = if counts_reads { amount / 2 } else { amount };
+        assert!(sent >= least, "{amount} were asked for: {what}");
         let is_each = case.tool == Tool::Iperf2 || case.client == Command::Native;
         let most = amount * if is_each { case.flows } else { 1 };
         // A sender in reverse goes on until the client says that it has enough.
