@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     .collect();
     // Capacities are measured alone; the others leave the processors idle most of the time.
     let awake = Awake::keep();
-    let threads = arguments.test_threads.unwrap_or(4);
+    let threads = arguments.test_threads.unwrap_or(6);
     arguments.test_threads = Some(1);
     let measured = libtest_mimic::run(&arguments, measured);
     drop(awake);

@@ -12,7 +12,7 @@ use support::network::missing;
 use support::place::Place;
 use support::{run, trial};
 
-/// The studies over links that leave the processors idle, the longest first: two at a time.
+/// The studies over links that leave the processors idle, the longest first: three at a time.
 const OVER_LINKS: [&str; 9] = [
     "goodput-duplex",
     "starvation",
@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(2);
+    arguments.test_threads = Some(3);
     let over_links = libtest_mimic::run(&arguments, trials(&OVER_LINKS));
     arguments.test_threads = Some(1);
     let mut others = trials(&BUSY);

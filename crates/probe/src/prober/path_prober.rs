@@ -54,6 +54,7 @@ pub fn probe_path(
         shown_ns: 0,
         rng: SplitMix64::new(settings.seed ^ 0x70_61_74_68),
         is_neighbour_silent: false,
+        failure: None,
     };
     prober.find_hops()?;
     let routes = if settings.routes {
@@ -91,11 +92,13 @@ pub(super) struct PathProber<'a> {
     pub(super) rng: SplitMix64,
     /// `true` when this machine's neighbour on the way does not answer at the link layer.
     is_neighbour_silent: bool,
+    /// Why no more probes can be sent.
+    failure: Option<String>,
 }
 
 impl PathProber<'_> {
     pub(super) fn is_stopped(&self) -> bool {
-        self.observer.is_stopped()
+        self.failure.is_some() || self.observer.is_stopped()
     }
 
     /// `true` when what comes before capacities is to end: it takes no longer than all was to take.
@@ -123,7 +126,12 @@ impl PathProber<'_> {
             match outcome.fate {
                 ProbeFate::NotSent(libc::EHOSTUNREACH) => self.is_neighbour_silent = true,
                 ProbeFate::NotSent(errno) => {
-                    return Err(std::io::Error::from_raw_os_error(errno).into());
+                    let cause = std::io::Error::from_raw_os_error(errno);
+                    // What was found is not lost with what could not be sent after it.
+                    if self.table.last().is_none() {
+                        return Err(cause.into());
+                    }
+                    self.failure = Some(format!("no more probes can be sent ({cause})"));
                 }
                 _ => {}
             }
@@ -202,7 +210,10 @@ impl PathProber<'_> {
                 ..ProbingMeans::default()
             },
             confidence: settings.confidence,
-            cut_short: self.is_stopped().then(|| "interrupted".into()),
+            cut_short: match &self.failure {
+                Some(why) => Some(why.into()),
+                None => self.is_stopped().then(|| "interrupted".into()),
+            },
         };
         let warnings = warnings(&report, self.table.end, self.is_neighbour_silent);
         ProbedPath { report, warnings }

@@ -8,7 +8,7 @@ use caudal_core::path::{
     StatementConfidence,
 };
 use caudal_core::warning::WarningCode;
-use caudal_probe::prober::{PathObserver, PathSettings, ProbedPath, probe_path};
+use caudal_probe::prober::{PathObserver, PathSettings, ProbeError, ProbedPath, probe_path};
 use network::{HOST, SimulatedHop, SimulatedNetwork};
 
 /// An observer that counts rounds and ends probing after some.
@@ -298,6 +298,28 @@ fn what_was_found_before_the_end_is_not_lost() {
         }
         assert!(probed.report.cost.elapsed_s < 60.0);
     }
+}
+
+#[test]
+fn an_interface_that_goes_down_ends_it_with_what_was_found() {
+    let network = || SimulatedNetwork::of(rates(&[100_000_000, 10_000_000]), 14);
+    let mut cut = network();
+    cut.is_cut_at = Some(2_000_000_000);
+    let probed = probed(&mut cut, &settings(14));
+    let why = probed.report.cut_short.clone().unwrap().to_string();
+    assert!(why.starts_with("no more probes can be sent"), "{why}");
+    assert_eq!(codes(&probed)[0], WarningCode::CutShort);
+    assert!(probed.report.cost.elapsed_s < 3.0);
+    assert_eq!(probed.report.hops.len(), 2);
+    // Where nothing was found, that is the failure.
+    let mut cut = network();
+    cut.is_cut_at = Some(0);
+    let mut watch = Watch {
+        rounds: 0,
+        max_rounds: usize::MAX,
+    };
+    let failed = probe_path(&mut cut, &settings(14), &mut watch);
+    assert!(matches!(failed, Err(ProbeError::NoRoute(_))), "{failed:?}");
 }
 
 #[test]

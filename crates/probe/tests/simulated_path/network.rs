@@ -143,6 +143,8 @@ pub struct SimulatedNetwork {
     /// The hops from a time on, ns.
     pub later: Option<(u64, usize)>,
     pub is_host_silent: bool,
+    /// The time from which on nothing can be sent, ns.
+    pub is_cut_at: Option<u64>,
     now: u64,
     events: BTreeMap<(u64, u64), ChannelEvent>,
     serial: u64,
@@ -160,6 +162,7 @@ impl SimulatedNetwork {
             hops,
             later: None,
             is_host_silent: false,
+            is_cut_at: None,
             now: 0,
             events: BTreeMap::new(),
             serial: 0,
@@ -273,6 +276,9 @@ impl ProbeChannel for SimulatedNetwork {
     }
 
     fn send(&mut self, id: u32, request: &ProbeRequest) -> io::Result<SentProbe> {
+        if self.is_cut_at.is_some_and(|at| self.now >= at) {
+            return Err(io::Error::from_raw_os_error(libc::ENETUNREACH));
+        }
         if u64::from(request.bytes) > self.hops[0].mtu {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
         }
