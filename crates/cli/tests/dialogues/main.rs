@@ -42,6 +42,6 @@ fn main() -> ExitCode {
     }
     let mut arguments = Arguments::from_args();
     // They wait for clocks more than they compute.
-    arguments.test_threads.get_or_insert(32);
+    arguments.test_threads.get_or_insert(16);
     libtest_mimic::run(&arguments, trials).exit_code()
 }

