@@ -8,7 +8,7 @@ use caudal_sys::signal::Interrupt;
 use std::io::ErrorKind;
 
 /// The bytes of a piece: enough that calls do not count, few enough for the processor's caches.
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 1 << 18;
 
 /// How the reading of a source ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
