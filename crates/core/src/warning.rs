@@ -380,9 +380,11 @@ impl WarningCode {
                 "measure again; where it keeps changing, values of the hops behind the change mix two routes"
             }
             Self::HopRateLimited => {
-                "probe for longer (-t); on a Linux router of your own, sysctl net.ipv4.icmp_ratelimit=0 lifts the limit"
+                "probe for longer; on a Linux router of your own, sysctl net.ipv4.icmp_ratelimit=0 lifts the limit"
             }
-            Self::HostSilent => "run `caudal serve` there, or name a host that answers",
+            Self::HostSilent => {
+                "let it answer UDP to closed ports (ICMP port unreachable), or name a host that answers"
+            }
             Self::HostAnsweredFor => {
                 "the hops end at the firewall: probe from inside of it for what lies behind"
             }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
 use caudal_core::loss::Loss;
-use caudal_core::path::{PathHop, PathReport};
+use caudal_core::path::{HopAnswering, PathHop, PathReport};
 use caudal_core::plan::Direction;
 use caudal_core::quality::{ProbeKind, QualityReport};
 use caudal_core::run::{FlowReport, Run};
@@ -59,7 +59,10 @@ fn of_path(report: &PathReport) -> Headline {
     let host = host.filter(|hop| hop.address == Some(report.target.address));
     Headline {
         goodput_bps: None,
-        loss: host.and_then(PathHop::loss),
+        // What a hop does not answer because it limits its answers is not lost.
+        loss: host
+            .filter(|hop| hop.answering == HopAnswering::Answers)
+            .and_then(PathHop::loss),
         rtt_us: host.and_then(|hop| Some(hop.rtt_ms?.mean * 1e3)),
         retransmits: None,
     }

@@ -1,5 +1,6 @@
 //! The links between hops.
 
+use crate::quantity::{EstimateInUnit, Unit, rate};
 use crate::text::ExternalText;
 use crate::units::BitRate;
 use caudal_stats::Estimate;
@@ -79,11 +80,30 @@ pub struct PathLink {
     /// Of a shaped link it is the minimum over the path so far: a faster shaper behind a slower one does not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bps: Option<Estimate>,
-    /// The rate it has at least, where there is no capacity.
+    /// The rate at which it sends single packets at least, where there is no capacity. A shaper whose bucket holds more than the primers
+    /// may hold several in a row to less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_bps: Option<BitRate>,
     /// The reason for the class, in one sentence.
     pub reason: ExternalText,
+}
+
+impl PathLink {
+    /// Its capacity for people, or what single packets have at least, and the interval; `None` where neither is known.
+    #[must_use]
+    pub fn capacity_and_interval(&self) -> (Option<String>, Option<String>) {
+        match (&self.capacity_bps, self.at_least_bps) {
+            (Some(capacity), _) => {
+                let shown = EstimateInUnit::new(capacity, Unit::BitPerSecond);
+                (Some(shown.mean()), shown.interval())
+            }
+            (None, Some(bound)) => {
+                let bound = format!("at least {} for single packets", rate(bound));
+                (Some(bound), None)
+            }
+            (None, None) => (None, None),
+        }
+    }
 }
 
 /// The link of the smallest capacity.

@@ -27,8 +27,6 @@ pub struct PathTarget {
 pub enum HostAnswer {
     /// That nobody listens at the port of the probes.
     PortUnreachable,
-    /// To ICMP echo requests only.
-    Echo,
     /// A router or firewall says that probes may not pass, or that the host or its network cannot be reached.
     Refused,
     /// Not at all.

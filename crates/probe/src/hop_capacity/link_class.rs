@@ -210,11 +210,8 @@ impl LinkEvidence<'_> {
         };
         LinkStatement {
             class: LinkClass::TooFast,
-            confidence: if self.primed.is_some() {
-                Confidence::Medium
-            } else {
-                Confidence::Low
-            },
+            // A shaper with a larger bucket explains the readings as well.
+            confidence: Confidence::Low,
             capacity: None,
             at_least,
             reason,

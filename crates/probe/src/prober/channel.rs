@@ -45,8 +45,7 @@ pub trait ProbeChannel {
     /// The time, ns on a clock that is never set.
     fn now_ns(&self) -> u64;
 
-    /// Sends a probe with this number, and primers before it where it is primed. Returns the number of packets sent and, of this clock,
-    /// the wall-clock time before the call, ns.
+    /// Sends a probe with this number, and primers before it where it is primed.
     ///
     /// # Errors
     /// `EMSGSIZE` where the device does not take the packet; any other error of the kernel.

@@ -16,6 +16,8 @@ const MAX_HOP_INTERVAL_NS: u64 = 1_050_000_000;
 const RECENT: usize = 6;
 /// The unanswered ones among them from which on it is asked less often.
 const MAX_RECENT_UNANSWERED: usize = 2;
+/// The part of the probes, asked for at the rate of a limit, that may go unanswered where it is one: numerator and denominator.
+const MAX_LIMITED_LOSS: (u64, u64) = (1, 3);
 /// The time allowed for an answer, ns, where no round-trip time says more.
 const MIN_TIMEOUT_NS: u64 = 1_000_000_000;
 /// The longest time allowed for an answer, ns.
@@ -30,6 +32,8 @@ struct HopQueue {
     interval_ns: u64,
     recent: VecDeque<bool>,
     is_limited: bool,
+    /// The probes since it was last asked less often, and those of them it did not answer.
+    since: (u64, u64),
     has_answered: bool,
 }
 
@@ -45,10 +49,15 @@ impl HopQueue {
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }
+        self.since.0 += 1;
+        self.since.1 += u64::from(!is_answered);
         let unanswered = self.recent.iter().filter(|answered| !**answered).count();
         if self.has_answered && unanswered > MAX_RECENT_UNANSWERED {
             let slower = (self.interval_ns() * 2).min(MAX_HOP_INTERVAL_NS);
-            self.is_limited = slower > self.interval_ns() || self.is_limited;
+            if slower > self.interval_ns() {
+                self.is_limited = true;
+                self.since = (0, 0);
+            }
             self.interval_ns = slower;
             self.recent.clear();
         }
@@ -169,10 +178,13 @@ impl<'c> ProbeExchange<'c> {
         slowest.max(waiting as u64 * self.gap_ns)
     }
 
-    /// The time between two probes of a hop that limits the rate of its answers, ns; `None` for one that does not.
+    /// The time between two probes of a hop that limits the rate of its answers, ns; `None` for one that does not, among them one that
+    /// answers no more of those that it is asked less often: these are lost.
     pub(super) fn limited_interval_ns(&self, ttl: u8) -> Option<u64> {
         let hop = self.hops.get(&ttl)?;
-        hop.is_limited.then(|| hop.interval_ns())
+        let (asked, unanswered) = hop.since;
+        let is_lost = unanswered * MAX_LIMITED_LOSS.1 > asked * MAX_LIMITED_LOSS.0;
+        (hop.is_limited && !is_lost).then(|| hop.interval_ns())
     }
 
     /// Sends and receives until at least one probe is done, nothing is left to do or `elapsed_ns` have passed since the beginning.

@@ -147,6 +147,18 @@ fn a_limit_on_answers_makes_it_longer_and_not_wrong() {
 }
 
 #[test]
+fn losses_are_not_taken_for_a_limit() {
+    let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000]);
+    hops[1].answer_loss = 60;
+    let mut network = SimulatedNetwork::of(hops, 15);
+    let probed = probed(&mut network, &settings(15));
+    let hop = probed.report.hop(2).unwrap();
+    assert_eq!(hop.answering, HopAnswering::Answers, "{hop:?}");
+    assert!((hop.loss().unwrap() - 0.6).abs() < 0.15, "{hop:?}");
+    assert!(!codes(&probed).contains(&WarningCode::HopRateLimited));
+}
+
+#[test]
 fn a_silent_hop_does_not_hide_the_next() {
     let mut hops = rates(&[100_000_000, 10_000_000, 50_000_000, 100_000_000]);
     hops[1].is_silent = true;

@@ -32,6 +32,8 @@ pub struct SimulatedHop {
     pub is_silent: bool,
     /// Answers a second and those at once, where they are limited.
     pub limit: Option<(f64, f64)>,
+    /// The percentage of answers that are lost.
+    pub answer_loss: u64,
     /// The bytes of the packet that are quoted.
     pub max_quote: u64,
     /// The store-and-forward link of the same rate behind a switch within this hop.
@@ -57,6 +59,7 @@ impl SimulatedHop {
             routers: 1,
             is_silent: false,
             limit: None,
+            answer_loss: 0,
             max_quote: MAX_QUOTE,
             has_switch: false,
             refuses: false,
@@ -185,6 +188,9 @@ impl SimulatedNetwork {
 
     /// Sends an answer back from behind hop `from`, whose links it crosses.
     fn answer(&mut self, at: u64, from: usize, answer: SimulatedAnswer) {
+        if self.rng.below(100) < self.hops[from].answer_loss {
+            return;
+        }
         let quoted = answer.packet.min(self.hops[from].max_quote);
         let packet = ANSWER_HEADERS + quoted;
         let mut time = at + 5_000 + self.rng.below(3_000);

@@ -72,7 +72,7 @@ fn host_sentence(report: &PathReport) -> Option<String> {
         _ if report.hops.is_empty() => return None,
         HostAnswer::Refused => "a router or firewall refuses probes to the host",
         HostAnswer::Nothing => "the host does not answer",
-        HostAnswer::PortUnreachable | HostAnswer::Echo => {
+        HostAnswer::PortUnreachable => {
             let rtt = report.host()?.rtt_ms?;
             let time = |ms: f64| about(ms / 1e3, Unit::Seconds);
             return Some(format!(
@@ -215,7 +215,7 @@ fn figure_link(report: &PathReport, hop: &PathHop) -> PathFigureLink {
 }
 
 fn link_words(link: &PathLink) -> String {
-    let (capacity, interval) = capacity(link);
+    let (capacity, interval) = link.capacity_and_interval();
     let interval = interval.map_or_else(String::new, |interval| format!(" ({interval})"));
     let capacity = capacity.map_or_else(String::new, |capacity| format!("{capacity}{interval}, "));
     let place = if link.from_ttl.saturating_add(1) < link.ttl {
@@ -224,18 +224,6 @@ fn link_words(link: &PathLink) -> String {
         String::new()
     };
     format!("{place}{capacity}{}", link.class.name())
-}
-
-/// The capacity of a link, or a bound of it, and its interval.
-fn capacity(link: &PathLink) -> (Option<String>, Option<String>) {
-    match (&link.capacity_bps, link.at_least_bps) {
-        (Some(capacity), _) => {
-            let shown = EstimateInUnit::new(capacity, Unit::BitPerSecond);
-            (Some(shown.mean()), shown.interval())
-        }
-        (None, Some(bound)) => (Some(format!("at least {}", rate(bound))), None),
-        (None, None) => (None, None),
-    }
 }
 
 /// A row a hop, with the link that leads to it; `None` without hops.
@@ -301,7 +289,7 @@ fn cells(report: &PathReport, hop: &PathHop) -> Vec<Cell> {
     let Some(link) = report.link(hop.ttl) else {
         return cells;
     };
-    let (capacity, interval) = capacity(link);
+    let (capacity, interval) = link.capacity_and_interval();
     cells.push(Cell {
         text: capacity.unwrap_or_default(),
         beside: interval,

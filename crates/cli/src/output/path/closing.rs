@@ -153,7 +153,6 @@ one route among 6 flows (95 %)
     #[test]
     fn a_host_that_is_answered_for_is_told() {
         for (answer, words) in [
-            (HostAnswer::Echo, "the host answers ICMP echo requests only"),
             (HostAnswer::Refused, "refuses probes"),
             (HostAnswer::Nothing, "the host does not answer"),
         ] {

@@ -39,9 +39,6 @@ fn host_answer(report: &PathReport) -> Option<String> {
     let address = report.target.address;
     match report.host_answer {
         HostAnswer::PortUnreachable => None,
-        HostAnswer::Echo => Some(format!(
-            "{address}: the host answers ICMP echo requests only"
-        )),
         HostAnswer::Refused => Some(format!(
             "{address}: a router or firewall before the host refuses probes"
         )),

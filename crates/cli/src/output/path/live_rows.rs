@@ -1,11 +1,10 @@
 //! The table in a terminal while a path is probed: a row for each hop.
 
 use super::hop_rows::{end_row, title};
-use super::link_text::capacity;
 use crate::output::columns::{ms, share};
 use crate::output::text::truncated;
-use caudal_core::path::{HopAnswering, PathHop, PathPhase, PathRound};
-use caudal_core::quantity::Unit;
+use caudal_core::path::{HopAnswering, PathHop, PathLink, PathPhase, PathRound};
+use caudal_core::quantity::{EstimateInUnit, Unit, rate};
 use unicode_width::UnicodeWidthStr;
 
 /// The columns of the address with its name.
@@ -56,13 +55,18 @@ fn row(hop: &PathHop, round: &PathRound) -> String {
         HopAnswering::Silent | HopAnswering::NothingFromHere => "-".to_owned(),
     };
     let link = round.links.iter().find(|link| link.ttl == hop.ttl);
-    let link = link.map(|link| match capacity(link) {
-        Some(capacity) => capacity.replacen("at least ", ">", 1),
-        None => link.class.name().to_owned(),
-    });
-    let link = link.unwrap_or_default();
+    let link = link.map_or_else(String::new, capacity);
     let ttl = hop.ttl.to_string();
     cells([&ttl, &title(hop), &loss, &min, &mean, &max, &link])
+}
+
+/// The capacity of a link, or its bound, or its class where there is neither.
+fn capacity(link: &PathLink) -> String {
+    match (&link.capacity_bps, link.at_least_bps) {
+        (Some(capacity), _) => EstimateInUnit::new(capacity, Unit::BitPerSecond).mean(),
+        (None, Some(bound)) => format!(">{}", rate(bound)),
+        (None, None) => link.class.name().to_owned(),
+    }
 }
 
 /// What is being probed, since when, and the time that is left at most.
