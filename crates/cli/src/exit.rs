@@ -228,7 +228,7 @@ impl From<RunError> for Failure {
                 "ask for smaller buffers, or fewer flows",
             ),
             RunError::File(_) => (Exit::NotPermitted, "see the file and the directory"),
-            RunError::LargeFile { .. } => (Exit::Peer, "ask for less"),
+            RunError::LargeFile { .. } | RunError::BeyondLimit(_) => (Exit::Peer, "ask for less"),
             RunError::Interrupted => (Exit::Failed, ""),
         };
         let message = match &error {

@@ -32,5 +32,9 @@ pub const fn flag(quantity: Quantity) -> &'static str {
         Quantity::FirstByte => "--resume",
         Quantity::SendFile => "--sendfile",
         Quantity::Certificate => "the server's certificate",
+        Quantity::Trains => "the number of trains",
+        Quantity::TrainDatagrams => "the datagrams of a train",
+        Quantity::SeriesDatagrams => "the datagrams of all trains",
+        Quantity::DatagramGap => "the time between datagrams",
     }
 }

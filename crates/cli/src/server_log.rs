@@ -5,7 +5,8 @@ use crate::output::text;
 use caudal_core::date::rfc3339;
 use caudal_core::event::{DataConnection, EndedFlow, EndedTest, Event};
 use caudal_core::plan::{
-    Direction, Directions, Plan, PlanRecord, TestEnd, TransferContent, TransferPlan, Transport,
+    Direction, Directions, Plan, PlanRecord, TestEnd, TrainsPlan, TransferContent, TransferPlan,
+    Transport,
 };
 use caudal_core::sample::Counters;
 use caudal_core::text::{on_one_line, printable};
@@ -385,6 +386,9 @@ fn describe(plan: &PlanRecord) -> String {
     if let Plan::Transfer(plan) = &plan {
         return transfer_text(plan);
     }
+    if let Plan::Trains(plan) = &plan {
+        return trains_text(plan);
+    }
     let Some(bulk) = plan.bulk() else {
         return transport.to_string();
     };
@@ -398,6 +402,22 @@ fn describe(plan: &PlanRecord) -> String {
         TestEnd::Bytes(bytes) => bytes.to_string(),
     };
     format!("{transport} {directions}, {} flow(s), {end}", bulk.parallel)
+}
+
+/// Trains of datagrams in a few words.
+fn trains_text(plan: &TrainsPlan) -> String {
+    let each = [("received", plan.series.up), ("sent", plan.series.down)];
+    let texts = each.iter().filter_map(|(action, series)| {
+        let series = (*series)?;
+        let rate = series
+            .train_rate()
+            .map_or_else(|| "back to back".to_owned(), |rate| format!("at {rate}"));
+        Some(format!(
+            "{} train(s) of {} datagrams of {} B {rate} {action}",
+            series.trains, series.datagrams, series.length
+        ))
+    });
+    texts.collect::<Vec<String>>().join(", ")
 }
 
 /// A file transfer in a few words.

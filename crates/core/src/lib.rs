@@ -30,6 +30,7 @@ pub mod sequence;
 pub mod summary;
 pub mod text;
 pub mod timeline;
+pub mod trains;
 pub mod transfer;
 pub mod transit;
 pub mod units;

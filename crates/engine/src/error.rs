@@ -127,6 +127,9 @@ pub enum RunError {
         /// The maximum.
         max: ByteCount,
     },
+    /// The plan is beyond what the server allows.
+    #[error("{0}")]
+    BeyondLimit(String),
     /// The user ended the test before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

@@ -16,6 +16,8 @@ pub struct LocalOptions {
     pub start_at_ns: Option<u64>,
     /// Set while a test runs, it ends the test as an interrupt would.
     pub quit: Arc<AtomicBool>,
+    /// The local port of the only flow of a test over UDP, so that several tests take one route; `None` for any.
+    pub udp_port: Option<u16>,
     /// The settings of a bulk transfer over TCP.
     pub tcp: TcpLocalOptions,
     /// The settings of a round-trip test.

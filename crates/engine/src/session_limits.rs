@@ -2,6 +2,7 @@
 
 use crate::memory::MemoryBudget;
 use caudal_core::units::{BitRate, ByteCount};
+use caudal_wire::message::PublishedLimits;
 use std::time::Duration;
 
 /// The limits that a server sets on the tests of its clients. They hold for what it receives as for what it sends.
@@ -24,6 +25,16 @@ impl SessionLimits {
         Self {
             memory: MemoryBudget::unlimited(),
             ..Self::default()
+        }
+    }
+
+    /// What clients are told of them.
+    pub(crate) fn published(&self) -> PublishedLimits {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        PublishedLimits {
+            max_rate_bps: self.max_rate,
+            max_time_ns: self.max_time.map(ns),
+            max_bytes: self.max_bytes,
         }
     }
 

@@ -7,13 +7,17 @@ use caudal_core::plan::Plan;
 use caudal_core::quality::SenderQueue;
 use caudal_core::sample::{FlowEnd, Sample};
 use caudal_core::text::ExternalText;
+use caudal_core::trains::TrainsAccount;
 use caudal_core::transfer::TransferEnd;
+use caudal_core::units::{BitRate, ByteCount};
 use serde::{Deserialize, Serialize};
 
 /// The feature of a server that carries out tests of latency under load.
 pub const QUALITY: &str = "quality";
 /// The feature of a server that carries out file transfers.
 pub const TRANSFER: &str = "transfer";
+/// The feature of a server that sends and receives trains of datagrams.
+pub const TRAINS: &str = "trains";
 
 /// The reason why a server refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +87,21 @@ impl Refusal {
     }
 }
 
+/// The limits that a server sets on each test, as it publishes them; what is absent has no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PublishedLimits {
+    /// The maximum rate of a test in each direction, bit/s of payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rate_bps: Option<BitRate>,
+    /// The maximum duration of a test, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_time_ns: Option<u64>,
+    /// The maximum payload of a test in each direction, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<ByteCount>,
+}
+
 /// A message from a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
@@ -150,6 +169,9 @@ pub enum ToClient {
         /// The features of this server beyond those of the protocol version.
         #[serde(default)]
         features: Vec<ExternalText>,
+        /// The limits it sets on each test; those of a server of an earlier version are not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limits: Option<PublishedLimits>,
     },
     /// Refuses a request, and ends the dialogue.
     Refused {
@@ -221,6 +243,9 @@ pub struct FinalReport {
     /// The server's end of a file transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Box<TransferEnd>>,
+    /// The server's account of trains of datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trains: Option<Box<TrainsAccount>>,
 }
 
 #[cfg(test)]

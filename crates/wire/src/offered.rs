@@ -15,6 +15,8 @@ enum OfferedKind {
     Quality,
     /// A file transfer.
     File,
+    /// Trains of datagrams.
+    Trains,
 }
 
 /// A plan in the form in which a message carries it.
@@ -36,6 +38,7 @@ pub fn serialize<S: Serializer>(plan: &Plan, to: S) -> Result<S::Ok, S::Error> {
         Some(PlanKind::Rtt) => OfferedKind::Echo,
         Some(PlanKind::Quality) => OfferedKind::Quality,
         Some(PlanKind::File) => OfferedKind::File,
+        Some(PlanKind::Path) if record.trains.is_some() => OfferedKind::Trains,
         Some(PlanKind::Path) => {
             return Err(ser::Error::custom("a path is probed by one end alone"));
         }
@@ -61,6 +64,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Plan, D::Error>
         (OfferedKind::Echo, _) => PlanKind::Rtt,
         (OfferedKind::Quality, _) => PlanKind::Quality,
         (OfferedKind::File, _) => PlanKind::File,
+        (OfferedKind::Trains, _) => PlanKind::Path,
         (OfferedKind::Traffic, Some(Transport::Tcp)) => PlanKind::Tcp,
         (OfferedKind::Traffic, Some(Transport::Udp)) => PlanKind::Udp,
         (OfferedKind::Traffic, None) => return Err(de::Error::missing_field("transport")),

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Omit, TestEnd};
+use super::trains::TrainsPlan;
 use super::transfer_acceptance::check_transfer;
 use super::udp::UdpPlan;
 
@@ -26,6 +27,7 @@ pub fn check_accepted(offered: &Plan, accepted: &Plan) -> Result<(), AcceptanceE
         (Plan::Echo(offered), Plan::Echo(accepted)) => check_echo(offered, accepted),
         (Plan::Quality(offered), Plan::Quality(accepted)) => check_quality(offered, accepted),
         (Plan::Transfer(offered), Plan::Transfer(accepted)) => check_transfer(offered, accepted),
+        (Plan::Trains(offered), Plan::Trains(accepted)) => check_trains(offered, accepted),
         _ => Err(AcceptanceError::Different("kind of test")),
     }
 }
@@ -170,6 +172,13 @@ fn check_echo(offered: &EchoPlan, accepted: &EchoPlan) -> Result<(), AcceptanceE
     same("congestion control", &offered.congestion, congestion)?;
     same("DSCP", &offered.dscp, dscp)?;
     same("window", &offered.window, window)
+}
+
+/// A server carries trains out as they are, or refuses them: fewer or slower ones would measure something else.
+fn check_trains(offered: &TrainsPlan, accepted: &TrainsPlan) -> Result<(), AcceptanceError> {
+    let TrainsPlan { series, dscp } = accepted;
+    same("series of trains", &offered.series, series)?;
+    same("DSCP", &offered.dscp, dscp)
 }
 
 #[cfg(test)]

@@ -59,6 +59,14 @@ pub enum Quantity {
     SendFile,
     /// The fingerprint of a certificate.
     Certificate,
+    /// Trains of datagrams.
+    Trains,
+    /// Datagrams of a train.
+    TrainDatagrams,
+    /// Datagrams of all trains.
+    SeriesDatagrams,
+    /// The time from one datagram of a train to the next, ns.
+    DatagramGap,
 }
 
 impl fmt::Display for Quantity {
@@ -91,6 +99,10 @@ impl fmt::Display for Quantity {
             Self::FirstByte => "the first byte",
             Self::SendFile => "sendfile",
             Self::Certificate => "the fingerprint of the certificate",
+            Self::Trains => "the number of trains",
+            Self::TrainDatagrams => "the number of datagrams of a train",
+            Self::SeriesDatagrams => "the number of datagrams",
+            Self::DatagramGap => "the time between datagrams (ns)",
         })
     }
 }

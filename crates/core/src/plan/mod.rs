@@ -1,7 +1,7 @@
 //! Tests with nothing left open: both ends hold the same plan.
 //!
-//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`], [`TransferPlan`]); [`Plan`] is any of
-//! them, and [`PlanRecord`] is how documents and messages write one down.
+//! A workload has a plan type of its own ([`TcpPlan`], [`UdpPlan`], [`EchoPlan`], [`QualityPlan`], [`TransferPlan`], [`TrainsPlan`]);
+//! [`Plan`] is any of them, and [`PlanRecord`] is how documents and messages write one down.
 
 mod acceptance;
 mod acceptance_error;
@@ -23,6 +23,7 @@ mod record;
 mod tcp;
 mod terms;
 mod ticks;
+mod trains;
 mod transfer;
 mod transfer_acceptance;
 mod udp;
@@ -42,6 +43,10 @@ pub use record::{PlanKind, PlanRecord, RecordError};
 pub use tcp::TcpPlan;
 pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd, Transport};
 pub use ticks::Ticks;
+pub use trains::{
+    MAX_SERIES_DATAGRAMS, MAX_TIMED_DATAGRAMS, MAX_TRAIN_DATAGRAM, PlannedTrains, TrainSeries,
+    TrainSpacing, TrainsPlan,
+};
 pub use transfer::{
     ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileIdentity, FileProtocol, MAX_PACKET_BYTES,
     MAX_WRITE_BYTES, RESUME_UNIT_BYTES, RbtTransfer, SendTier, TcpTransferSettings,

@@ -6,6 +6,7 @@ use super::error::PlanError;
 use super::quality::QualityPlan;
 use super::tcp::TcpPlan;
 use super::terms::{Direction, Pacing, PlannedFlow, Transport};
+use super::trains::TrainsPlan;
 use super::transfer::TransferPlan;
 use super::udp::UdpPlan;
 
@@ -22,6 +23,8 @@ pub enum Plan {
     Quality(QualityPlan),
     /// A file transfer.
     Transfer(TransferPlan),
+    /// Trains of datagrams.
+    Trains(TrainsPlan),
 }
 
 impl Plan {
@@ -36,6 +39,7 @@ impl Plan {
             Self::Echo(plan) => plan.check(),
             Self::Quality(plan) => plan.check(),
             Self::Transfer(plan) => plan.check(),
+            Self::Trains(plan) => plan.check(),
         }
     }
 
@@ -44,7 +48,7 @@ impl Plan {
     pub const fn transport(&self) -> Transport {
         match self {
             Self::Tcp(_) | Self::Quality(_) => Transport::Tcp,
-            Self::Udp(_) => Transport::Udp,
+            Self::Udp(_) | Self::Trains(_) => Transport::Udp,
             Self::Echo(plan) => plan.transport,
             Self::Transfer(plan) => plan.transport(),
         }
@@ -56,7 +60,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&plan.bulk),
             Self::Udp(plan) => Some(&plan.bulk),
-            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) => None,
+            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) | Self::Trains(_) => None,
         }
     }
 
@@ -66,7 +70,7 @@ impl Plan {
         match self {
             Self::Tcp(plan) => Some(&mut plan.bulk),
             Self::Udp(plan) => Some(&mut plan.bulk),
-            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) => None,
+            Self::Echo(_) | Self::Quality(_) | Self::Transfer(_) | Self::Trains(_) => None,
         }
     }
 
@@ -124,6 +128,15 @@ impl Plan {
         }
     }
 
+    /// The plan of trains of datagrams; `None` for any other workload.
+    #[must_use]
+    pub const fn trains(&self) -> Option<&TrainsPlan> {
+        match self {
+            Self::Trains(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The workload as messages name it.
     #[must_use]
     pub const fn workload_name(&self) -> &'static str {
@@ -133,6 +146,7 @@ impl Plan {
             Self::Echo(_) => "a round-trip test",
             Self::Quality(_) => "a test of latency under load",
             Self::Transfer(_) => "a file transfer",
+            Self::Trains(_) => "trains of datagrams",
         }
     }
 
@@ -150,6 +164,7 @@ impl Plan {
                 .collect(),
             Self::Quality(plan) => plan.flows(),
             Self::Transfer(plan) => vec![plan.flow()],
+            Self::Trains(plan) => vec![plan.flow()],
         }
     }
 
@@ -161,7 +176,7 @@ impl Plan {
             Self::Udp(plan) => plan.bulk.flow_count(),
             Self::Echo(plan) => plan.clients,
             Self::Quality(plan) => plan.load_flows() + 2,
-            Self::Transfer(_) => 1,
+            Self::Transfer(_) | Self::Trains(_) => 1,
         }
     }
 }

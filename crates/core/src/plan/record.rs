@@ -6,6 +6,7 @@ use super::plan::Plan;
 use super::quality::{PlannedPhase, ProbePeriods, QualityPlan};
 use super::tcp::TcpPlan;
 use super::terms::{Direction, Directions, Omit, Pacing, Rate, TestEnd, Transport};
+use super::trains::{PlannedTrains, TrainsPlan};
 use super::transfer::{TransferContent, TransferPlan, TransferSink, TransferVia};
 use super::udp::UdpPlan;
 use crate::text::ExternalText;
@@ -166,6 +167,9 @@ pub struct PlanRecord {
     /// The largest TTL of probes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_ttl: Option<u8>,
+    /// Trains of datagrams, by their direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trains: Option<PlannedTrains>,
     /// The seed of a random schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -229,6 +233,13 @@ impl From<&Plan> for PlanRecord {
             },
             Plan::Quality(plan) => Self::of_quality(plan),
             Plan::Transfer(plan) => Self::of_transfer(plan),
+            Plan::Trains(plan) => Self {
+                kind: Some(PlanKind::Path),
+                transport: Some(Transport::Udp),
+                dscp: Some(plan.dscp),
+                trains: Some(plan.series),
+                ..Self::default()
+            },
         }
     }
 }
@@ -423,7 +434,10 @@ impl TryFrom<&PlanRecord> for Plan {
             PlanKind::Rtt => Self::Echo(record.echo()?),
             PlanKind::Quality => Self::Quality(record.quality()?),
             PlanKind::File => Self::Transfer(record.transfer()?),
-            PlanKind::Path => return Err(RecordError::OneEnded),
+            PlanKind::Path => Self::Trains(TrainsPlan {
+                series: record.trains.ok_or(RecordError::OneEnded)?,
+                dscp: record.dscp.flatten(),
+            }),
         })
     }
 }

@@ -13,6 +13,7 @@ use caudal_core::host::Host;
 use caudal_core::interval::ServerAccount;
 use caudal_core::plan::Plan;
 use caudal_core::text::ExternalText;
+use caudal_wire::message::PublishedLimits;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct PeerInfo {
     pub is_same_machine: bool,
     /// The account it gives of what it receives.
     pub server_account: ServerAccount,
+    /// The limits that it sets on each test, where it says so.
+    pub limits: Option<PublishedLimits>,
 }
 
 impl PeerInfo {
@@ -66,6 +69,7 @@ impl PeerInfo {
             path_mtu: path_mtu(address),
             is_same_machine: false,
             server_account,
+            limits: None,
         })
     }
 

@@ -12,7 +12,7 @@ use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::access_token::NamedToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce, TokenProof};
-use caudal_wire::message::{QUALITY, Refusal, TRANSFER, ToClient, ToServer};
+use caudal_wire::message::{QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer};
 use std::net::IpAddr;
 
 /// A client that was greeted.
@@ -68,7 +68,10 @@ fn welcome(control: &mut SessionControl<'_>, peer: IpAddr) -> Result<(), RunErro
     let host: Host = describe_host(&control.state.options.tool, Some(peer));
     control.send(&ToClient::Welcome {
         host,
-        features: vec![AUTHENTICATION.into(), QUALITY.into(), TRANSFER.into()],
+        features: [AUTHENTICATION, QUALITY, TRANSFER, TRAINS]
+            .map(ExternalText::from)
+            .to_vec(),
+        limits: Some(control.state.options.limits.published()),
     })
 }
 

@@ -146,9 +146,11 @@ impl<'a> Session<'a> {
             Err(error @ RunError::File(_)) => {
                 Err(self.control.refuse(Refusal::File, error.to_string()))
             }
-            Err(error @ (RunError::Memory(_) | RunError::LargeFile { .. })) => {
-                Err(self.control.refuse(Refusal::Limit, error.to_string()))
-            }
+            Err(
+                error @ (RunError::Memory(_)
+                | RunError::LargeFile { .. }
+                | RunError::BeyondLimit(_)),
+            ) => Err(self.control.refuse(Refusal::Limit, error.to_string())),
             Err(error) => Err(self.control.refuse(Refusal::Host, error.to_string())),
         }
     }

@@ -3,6 +3,7 @@
 use super::echo::EchoWorkload;
 use super::quality::QualityWorkload;
 use super::tcp::TcpWorkload;
+use super::trains::TrainsWorkload;
 use super::transfer::TransferWorkload;
 use super::udp::UdpWorkload;
 use super::workload::Workload;
@@ -16,5 +17,6 @@ pub(crate) fn from_plan(plan: &Plan) -> Box<dyn Workload> {
         Plan::Echo(plan) => Box::new(EchoWorkload::new(plan.clone())),
         Plan::Quality(plan) => Box::new(QualityWorkload::new(plan.clone())),
         Plan::Transfer(plan) => Box::new(TransferWorkload::new(plan.clone())),
+        Plan::Trains(plan) => Box::new(TrainsWorkload::new(*plan)),
     }
 }

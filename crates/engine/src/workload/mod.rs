@@ -7,6 +7,7 @@ mod list;
 mod outcome;
 mod quality;
 mod tcp;
+mod trains;
 mod transfer;
 mod udp;
 #[expect(
@@ -19,6 +20,7 @@ pub use bulk::BulkOutcome;
 pub use echo::{EchoConnection, EchoOutcome};
 pub use outcome::Outcome;
 pub use quality::QualityOutcome;
+pub use trains::{SeriesOutcome, TrainsOutcome};
 pub use transfer::TransferOutcome;
 
 pub(crate) use bulk::flow_records;

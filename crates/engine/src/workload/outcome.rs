@@ -3,6 +3,7 @@
 use super::bulk::BulkOutcome;
 use super::echo::EchoOutcome;
 use super::quality::QualityOutcome;
+use super::trains::TrainsOutcome;
 use super::transfer::TransferOutcome;
 use caudal_core::event::CutShort;
 
@@ -17,6 +18,8 @@ pub enum Outcome {
     Quality(Box<QualityOutcome>),
     /// A file transfer.
     Transfer(Box<TransferOutcome>),
+    /// Trains of datagrams.
+    Trains(Box<TrainsOutcome>),
 }
 
 impl Outcome {
@@ -56,6 +59,15 @@ impl Outcome {
         }
     }
 
+    /// The trains of datagrams; `None` for any other workload.
+    #[must_use]
+    pub fn into_trains(self) -> Option<TrainsOutcome> {
+        match self {
+            Self::Trains(outcome) => Some(*outcome),
+            _ => None,
+        }
+    }
+
     /// The reason why the test ended before its plan did.
     #[must_use]
     pub fn cut_short(&self) -> Option<&CutShort> {
@@ -64,6 +76,7 @@ impl Outcome {
             Self::Echo(outcome) => outcome.cut_short.as_ref(),
             Self::Quality(outcome) => outcome.cut_short.as_ref(),
             Self::Transfer(outcome) => outcome.cut_short.as_ref(),
+            Self::Trains(outcome) => outcome.cut_short.as_ref(),
         }
     }
 }

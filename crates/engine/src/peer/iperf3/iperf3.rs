@@ -68,6 +68,7 @@ impl Iperf3Peer {
             path_mtu: client.path_mtu(),
             is_same_machine: false,
             server_account: ServerAccount::Totals { reordered: false },
+            limits: None,
         };
         Ok(Self {
             info,

@@ -16,7 +16,9 @@ use caudal_stats::ClockEstimate;
 use caudal_sys::clock::{monotonic_ns, realtime_ns, sleep_until};
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::frame::MAX_MESSAGE_BYTES;
-use caudal_wire::message::{QUALITY, Refusal, TRANSFER, ToClient, ToServer};
+use caudal_wire::message::{
+    PublishedLimits, QUALITY, Refusal, TRAINS, TRANSFER, ToClient, ToServer,
+};
 use caudal_wire::preamble::{PreambleAnswer, Purpose, TestToken};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -43,6 +45,8 @@ pub(super) struct ClientChannel {
     pub(super) server: Host,
     /// What the server supports beyond the first version of the protocol.
     features: Vec<ExternalText>,
+    /// The limits that the server sets on each test, where it says so.
+    pub(super) limits: Option<PublishedLimits>,
     pub(super) connect_time: Duration,
 }
 
@@ -102,6 +106,7 @@ impl ClientChannel {
         let GreetedServer {
             host: server,
             features,
+            limits,
         } = exchange_hosts(&mut channel, &client, token, interrupt)?;
         let mut greeted = Self {
             channel,
@@ -110,6 +115,7 @@ impl ClientChannel {
             client,
             server,
             features,
+            limits,
             connect_time,
         };
         greeted.measure_clock()?;
@@ -186,6 +192,7 @@ impl ClientChannel {
             Plan::Tcp(_) | Plan::Udp(_) | Plan::Echo(_) => return Ok(()),
             Plan::Quality(_) => QUALITY,
             Plan::Transfer(_) => TRANSFER,
+            Plan::Trains(_) => TRAINS,
         };
         if self.features.iter().any(|one| one == feature) {
             return Ok(());

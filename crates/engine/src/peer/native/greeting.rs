@@ -9,7 +9,7 @@ use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_wire::access_token::AccessToken;
 use caudal_wire::authentication::{AUTHENTICATION, ConnectionKey, Nonce};
-use caudal_wire::message::{ToClient, ToServer};
+use caudal_wire::message::{PublishedLimits, ToClient, ToServer};
 
 /// The server as it described itself.
 pub(super) struct GreetedServer {
@@ -17,6 +17,8 @@ pub(super) struct GreetedServer {
     pub(super) host: Host,
     /// What it supports beyond the first version of the protocol.
     pub(super) features: Vec<ExternalText>,
+    /// The limits it sets on each test; `None` where it is of a version that does not say so.
+    pub(super) limits: Option<PublishedLimits>,
 }
 
 /// Sends the client's description and receives the server's. With a `token` the server must show that it has it as well.
@@ -41,7 +43,15 @@ pub(super) fn exchange_hosts(
         authenticate(channel, token, &hello, interrupt)?;
     }
     match receive(channel, interrupt, "a welcome")? {
-        ToClient::Welcome { host, features } => Ok(GreetedServer { host, features }),
+        ToClient::Welcome {
+            host,
+            features,
+            limits,
+        } => Ok(GreetedServer {
+            host,
+            features,
+            limits,
+        }),
         other => Err(RunError::unexpected(other, "a welcome")),
     }
 }

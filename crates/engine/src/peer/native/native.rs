@@ -13,7 +13,7 @@ use crate::target::{LocalBinding, Target};
 use crate::workload::{self, ClientHalf, ClientLink, EndedDialogue, Outcome};
 use caudal_core::event::{Agreement, CutShort, Event};
 use caudal_core::interval::ServerAccount;
-use caudal_core::plan::Plan;
+use caudal_core::plan::{Plan, Transport};
 use caudal_core::text::ExternalText;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
@@ -69,6 +69,7 @@ impl NativePeer {
                     .map(ExternalText::as_received)
                     == Some("lo"),
             server_account: ServerAccount::Full,
+            limits: control.limits,
         };
         Ok(Self {
             control,
@@ -245,10 +246,17 @@ impl Peer for NativePeer {
             peer,
             &accepted.changed,
         )));
+        let udp_port = options
+            .udp_port
+            .filter(|_| accepted.plan.transport() == Transport::Udp);
+        let binding = LocalBinding {
+            port: udp_port.or(self.binding.port),
+            ..self.binding.clone()
+        };
         let flows = DataSockets::new(&mut self.control, accepted.token).open(
             &accepted.plan.flows(),
             |flow| workload.socket_settings(flow),
-            &self.binding,
+            &binding,
         )?;
         let clock_before = match workload.needs_clock_offset() {
             true => Some(self.control.read_clock()?),
