@@ -50,6 +50,6 @@ pub use target::{AddressFamily, LocalBinding, Target};
 pub use transfer::{PreparedContent, ServedDirectory, StoreDirectory, TransferFileError};
 pub use watch::StopReason;
 pub use workload::{
-    BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome, SeriesOutcome,
-    TrainsOutcome, TransferOutcome,
+    BulkOutcome, EchoConnection, EchoOutcome, Outcome, QualityOutcome, TrainsOutcome,
+    TransferOutcome,
 };

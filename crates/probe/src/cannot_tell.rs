@@ -9,6 +9,9 @@ pub enum CannotTell {
     /// Nothing was measured.
     #[error("there are no readings")]
     NoReadings,
+    /// Nothing that was sent has arrived.
+    #[error("nothing that was sent has arrived")]
+    NothingArrived,
     /// Less was measured than the estimate takes.
     #[error("there are {have} {what}, and it takes {need}")]
     TooFew {

@@ -8,6 +8,7 @@ pub mod available_bandwidth;
 mod cannot_tell;
 mod confidence;
 pub mod duplex;
+pub mod end_to_end;
 pub mod hop_capacity;
 mod line_fit;
 pub mod narrow_capacity;

@@ -45,7 +45,7 @@ pub use terms::{Direction, Directions, Omit, Pacing, PlannedFlow, Rate, TestEnd,
 pub use ticks::Ticks;
 pub use trains::{
     MAX_SERIES_DATAGRAMS, MAX_TIMED_DATAGRAMS, MAX_TRAIN_DATAGRAM, PlannedTrains, TrainSeries,
-    TrainSpacing, TrainsPlan,
+    TrainSpacing, TrainsPlan, train_burst,
 };
 pub use transfer::{
     ArqMode, BULK_WRITE_BYTES, DEFAULT_PACKET_BYTES, FileIdentity, FileProtocol, MAX_PACKET_BYTES,

@@ -23,6 +23,12 @@ const MAX_PERIOD_NS: u64 = 60_000_000_000;
 /// The maximum duration of a series.
 const MAX_SERIES: Duration = Duration::from_secs(600);
 
+/// The payload that a train may carry faster than a server's rate: 64 KiB, or a tenth of a second's worth of it.
+#[must_use]
+pub fn train_burst(max: BitRate) -> ByteCount {
+    ByteCount::new((max.bps() / 80).max(64 << 10))
+}
+
 /// The times at which the datagrams of a train leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -20,7 +20,7 @@ pub use bulk::BulkOutcome;
 pub use echo::{EchoConnection, EchoOutcome};
 pub use outcome::Outcome;
 pub use quality::QualityOutcome;
-pub use trains::{SeriesOutcome, TrainsOutcome};
+pub use trains::TrainsOutcome;
 pub use transfer::TransferOutcome;
 
 pub(crate) use bulk::flow_records;

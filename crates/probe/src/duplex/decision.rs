@@ -78,6 +78,18 @@ impl DuplexStatement {
         }
     }
 
+    /// `true` where it is not decided, and runs may decide it.
+    #[must_use]
+    pub fn needs_runs(&self) -> bool {
+        self.finding == DuplexFinding::CannotTell
+    }
+
+    /// `true` for a link whose ends differ.
+    #[must_use]
+    pub const fn is_mismatch(&self) -> bool {
+        matches!(self.finding, DuplexFinding::Mismatch { .. })
+    }
+
     fn new(finding: DuplexFinding, confidence: Confidence, reason: String) -> Self {
         Self {
             finding,

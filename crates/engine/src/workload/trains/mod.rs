@@ -8,7 +8,7 @@ mod server;
 mod signals;
 mod threads;
 
-pub use outcome::{SeriesOutcome, TrainsOutcome};
+pub use outcome::TrainsOutcome;
 
 use super::limits::ServerLimits;
 use super::workload::{ClientHalf, ClientLink, OpenFlow, ServerHalf, Workload};
@@ -16,7 +16,9 @@ use crate::error::RunError;
 use crate::options::LocalOptions;
 use crate::session_limits::SessionLimits;
 use crate::socket::{DataSocket, SocketSettings};
-use caudal_core::plan::{Direction, Plan, PlannedFlow, TrainSeries, TrainsPlan, Transport};
+use caudal_core::plan::{
+    Direction, Plan, PlannedFlow, TrainSeries, TrainsPlan, Transport, train_burst,
+};
 use caudal_core::units::{BitRate, ByteCount};
 use caudal_wire::datagram::tag;
 use caudal_wire::preamble::TestToken;
@@ -24,11 +26,6 @@ use client::TrainsClientHalf;
 use server::TrainsServerHalf;
 use std::sync::Arc;
 use threads::TrainsEnd;
-
-/// The payload that a train may carry back to back whatever the server's rate, bytes.
-const BURST_BYTES: u64 = 64 << 10;
-/// The part of a second whose worth of the server's rate a train may carry back to back, if that is more.
-const BURST_PART: u64 = 10;
 
 /// Trains of datagrams.
 pub(crate) struct TrainsWorkload {
@@ -139,15 +136,13 @@ fn within_limits(series: &TrainSeries, limits: &SessionLimits) -> Result<(), Run
             "trains of {rate} are faster than the {max} that the server allows"
         ))
     };
-    let burst = burst_bytes(max);
-    let train = u64::from(series.datagrams) * u64::from(series.length);
+    let burst = train_burst(max);
+    let train = ByteCount::new(u64::from(series.datagrams) * u64::from(series.length));
     match series.train_rate() {
         Some(rate) if rate > max && train > burst => return Err(too_fast(rate)),
         None if train > burst => {
             return Err(RunError::BeyondLimit(format!(
-                "trains of {} back to back are longer than the {} that the server allows",
-                ByteCount::new(train),
-                ByteCount::new(burst)
+                "trains of {train} back to back are longer than the {burst} that the server allows"
             )));
         }
         _ => {}
@@ -156,11 +151,6 @@ fn within_limits(series: &TrainSeries, limits: &SessionLimits) -> Result<(), Run
         Some(rate) if rate > max => Err(too_fast(rate)),
         _ => Ok(()),
     }
-}
-
-/// The payload that a train may carry faster than a server's rate, bytes: 64 KiB, or a tenth of a second's worth.
-pub(crate) fn burst_bytes(max: BitRate) -> u64 {
-    (max.bps() / 8 / BURST_PART).max(BURST_BYTES)
 }
 
 #[cfg(test)]

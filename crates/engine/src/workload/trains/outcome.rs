@@ -2,9 +2,9 @@
 
 use caudal_core::event::CutShort;
 use caudal_core::host::Usage;
-use caudal_core::plan::{Direction, TrainSeries, TrainsPlan};
+use caudal_core::plan::{Direction, TrainsPlan};
 use caudal_core::text::ExternalText;
-use caudal_core::trains::{ReceivedTrains, SentTrains, TrainsAccount};
+use caudal_core::trains::{SeriesReadings, TrainsAccount};
 use std::time::Duration;
 
 /// The measurements of trains.
@@ -30,27 +30,16 @@ pub struct TrainsOutcome {
     pub cut_short: Option<CutShort>,
 }
 
-/// The trains of one direction as both ends saw them.
-#[derive(Debug, Clone)]
-pub struct SeriesOutcome {
-    /// The trains as planned.
-    pub series: TrainSeries,
-    /// The sender's account; `None` when it did not come.
-    pub sent: Option<SentTrains>,
-    /// The receiver's account; `None` when it did not come.
-    pub received: Option<ReceivedTrains>,
-}
-
 impl TrainsOutcome {
     /// The trains of a direction; `None` where none were planned.
     #[must_use]
-    pub fn series(&self, direction: Direction) -> Option<SeriesOutcome> {
+    pub fn series(&self, direction: Direction) -> Option<SeriesReadings> {
         let series = self.plan.series(direction)?;
         let (sender, receiver) = match direction {
             Direction::Up => (Some(&self.client), self.server.as_ref()),
             Direction::Down => (self.server.as_ref(), Some(&self.client)),
         };
-        Some(SeriesOutcome {
+        Some(SeriesReadings {
             series,
             sent: sender.and_then(|end| end.sent.clone()),
             received: receiver.and_then(|end| end.received.clone()),

@@ -1,0 +1,323 @@
+//! The capacity of the narrow link between two ends, and a shaper in the way.
+
+use super::channel::TrainChannel;
+use super::readings::pairs;
+use super::settings::EndToEndSettings;
+use super::shaper::{ShaperReading, find_shaper};
+use super::trains::Trains;
+use crate::cannot_tell::CannotTell;
+use crate::confidence::Confidence;
+use crate::narrow_capacity::{PairCapacity, PairReading, TrainsEstimate, bulk_packets};
+use crate::rate_estimate::RateEstimate;
+use caudal_core::plan::{Direction, TrainSeries, TrainSpacing};
+use caudal_core::units::{BitRate, ByteCount};
+
+/// The pairs of each size, and the least number that can be told.
+const PAIRS: u32 = 100;
+const MIN_PAIRS: u32 = 30;
+/// The shortest time between two pairs or bulks, ns.
+const PAIR_PERIOD_NS: u64 = 20_000_000;
+/// The time between two pairs or bulks, in units of the time that one takes on the narrow link.
+const PAIR_PERIODS: f64 = 4.0;
+/// The time for which the pairs of one size are sent at most, ns.
+const PAIRS_NS: u64 = 5_000_000_000;
+/// The smaller of the two sizes, as a part of the larger.
+const SMALLER: f64 = 0.62;
+/// The noise of the kernel's times of arrival, and that of times at which a program read, ns.
+const KERNEL_NOISE_NS: u64 = 1_000;
+const READ_NOISE_NS: u64 = 20_000;
+/// The half-width of a capacity, relative to it, up to which it needs no confirmation by bulks.
+const NARROW_ENOUGH: f64 = 0.02;
+/// The datagrams of the shortest bulk, and by what they grow from one attempt to the next.
+const MIN_BULK: u32 = 8;
+const BULK_GROWTH: u32 = 4;
+/// The attempts with bulks.
+const BULK_ATTEMPTS: u32 = 3;
+/// The maximum number of datagrams of a bulk.
+const MAX_BULK: u32 = 500;
+/// The relative difference of two capacities from which on they contradict each other.
+const MAX_DISAGREEMENT: f64 = 0.05;
+
+/// What a capacity was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapacityMethod {
+    /// Pairs of packets that met no queue (CapProbe).
+    Pairs,
+    /// The first and the last packet of bulks (PBProbe).
+    Bulks {
+        /// The packets after the first.
+        packets: u32,
+    },
+}
+
+/// The capacity of one direction between two ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EndToEndCapacity {
+    /// The capacity of the narrow link, frames on the wire; or why it is not known.
+    ///
+    /// Its interval is a bound from the noise of the times, not a confidence interval.
+    pub narrow: Result<RateEstimate, CannotTell>,
+    /// What it was read from.
+    pub method: CapacityMethod,
+    /// The capacity by another size of packet, which agrees.
+    pub confirmed_by: Option<RateEstimate>,
+    /// The rate at which trains arrived: between the available bandwidth and the capacity where other traffic crosses.
+    pub dispersion: Option<RateEstimate>,
+    /// The shaper in the way, where trains show one.
+    pub shaper: Option<ShaperReading>,
+    /// The longest train: a shaper whose bucket holds more does not show.
+    pub longest_train: ByteCount,
+    /// The confidence in it.
+    pub confidence: Confidence,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl EndToEndCapacity {
+    /// The rate that the path sustains: that of the shaper where there is one, else the capacity.
+    #[must_use]
+    pub fn sustained(&self) -> Option<RateEstimate> {
+        match &self.shaper {
+            Some(shaper) => Some(shaper.rate),
+            None => self.narrow.as_ref().ok().copied(),
+        }
+    }
+
+    /// Measures the capacity of a direction.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub fn measure<C: TrainChannel>(
+        channel: &mut C,
+        direction: Direction,
+        settings: &EndToEndSettings,
+    ) -> Result<Self, C::Error> {
+        let mut trains = Trains {
+            channel,
+            direction,
+            settings,
+        };
+        let first = trains.first()?;
+        let rough = match &first.estimate {
+            Ok(found) => found.rate.rate,
+            Err(cause) => return Ok(Self::unknown(cause.clone())),
+        };
+        let narrow = trains.narrow(rough)?;
+        let found = find_shaper(&mut trains, &first, rough)?;
+        Ok(Self::from_parts(
+            narrow,
+            first.estimate.ok(),
+            found.shaper,
+            found.longest_train,
+        ))
+    }
+
+    /// A capacity of which nothing is known.
+    fn unknown(cause: CannotTell) -> Self {
+        Self {
+            reason: format!("cannot tell, because {cause}"),
+            narrow: Err(cause),
+            method: CapacityMethod::Pairs,
+            confirmed_by: None,
+            dispersion: None,
+            shaper: None,
+            longest_train: ByteCount::ZERO,
+            confidence: Confidence::Low,
+        }
+    }
+
+    fn from_parts(
+        narrow: NarrowReading,
+        first: Option<TrainsEstimate>,
+        shaper: Option<ShaperReading>,
+        longest_train: ByteCount,
+    ) -> Self {
+        let dispersion = first.map(|found| found.rate).filter(|_| shaper.is_none());
+        let (confidence, reason) = match (&shaper, &narrow.capacity) {
+            (Some(shaper), _) => (
+                shaper.confidence(),
+                format!(
+                    "trains arrive at once up to {} and at {} from then on: a token bucket",
+                    shaper.bucket, shaper.rate.rate
+                ),
+            ),
+            (None, Ok(found)) => narrow.judged(found, dispersion.as_ref()),
+            (None, Err(cause)) => (Confidence::Low, format!("cannot tell, because {cause}")),
+        };
+        Self {
+            narrow: narrow.capacity.clone().map(|found| found.capacity),
+            method: narrow.method,
+            confirmed_by: narrow.capacity.ok().and_then(|found| found.confirmed_by),
+            dispersion,
+            shaper,
+            longest_train,
+            confidence,
+            reason,
+        }
+    }
+}
+
+/// The capacity by pairs or bulks.
+struct NarrowReading {
+    capacity: Result<PairCapacity, CannotTell>,
+    method: CapacityMethod,
+}
+
+impl NarrowReading {
+    /// How much it deserves to be believed beside the rate of trains, and why.
+    fn judged(
+        &self,
+        found: &PairCapacity,
+        dispersion: Option<&RateEstimate>,
+    ) -> (Confidence, String) {
+        let what = match self.method {
+            CapacityMethod::Pairs => "pairs".to_owned(),
+            CapacityMethod::Bulks { packets } => format!("bulks of {packets} packets"),
+        };
+        let capacity = found.capacity.rate;
+        let mut reason = format!(
+            "{what} of packets that met no queue arrive {:.1} µs apart",
+            f64::from(found.bytes) * 8e6 / capacity.as_f64().max(1.0)
+        );
+        let trains = dispersion.map(|rate| rate.rate.as_f64() / capacity.as_f64());
+        if let Some(share) = trains {
+            if share > 1.0 + 2.0 * MAX_DISAGREEMENT {
+                reason += "; trains arrive faster than that, so the pairs are not those of the narrow link";
+                return (Confidence::Low, reason);
+            }
+            if share < 1.0 - MAX_DISAGREEMENT {
+                reason += &format!(
+                    "; trains arrive at {:.0} % of it beside other traffic",
+                    100.0 * share
+                );
+            }
+        }
+        let width = found.capacity.relative_half_width();
+        let is_narrow = width.is_some_and(|width| width <= NARROW_ENOUGH);
+        if found.confirmed_by.is_some() {
+            reason += "; two sizes of packet agree";
+        }
+        let confidence = match (is_narrow, found.confirmed_by.is_some()) {
+            (true, true) => Confidence::High,
+            (true, false) | (false, true) => Confidence::Medium,
+            (false, false) => Confidence::Low,
+        };
+        (confidence, reason)
+    }
+}
+
+impl<C: TrainChannel> Trains<'_, C> {
+    /// The capacity of the narrow link by pairs, and by bulks where pairs are too short or meet too much noise.
+    fn narrow(&mut self, rough: BitRate) -> Result<NarrowReading, C::Error> {
+        let full = self.settings.max_payload();
+        let smaller = ((f64::from(full) * SMALLER) as u32).max(self.settings.min_payload());
+        let (mut readings, mut noise_ns) = self.bulks(full, 1, rough)?;
+        let (more, more_noise_ns) = self.bulks(smaller, 1, rough)?;
+        readings.extend(more);
+        noise_ns = noise_ns.max(more_noise_ns);
+        let pairs = NarrowReading {
+            capacity: PairCapacity::from_pairs(&readings, noise_ns),
+            method: CapacityMethod::Pairs,
+        };
+        if is_narrow(&pairs.capacity) {
+            return Ok(pairs);
+        }
+        self.by_bulks(pairs, rough, noise_ns)
+    }
+
+    /// Bulks that become longer until their capacity is narrow; that of the pairs where none is narrower.
+    fn by_bulks(
+        &mut self,
+        pairs: NarrowReading,
+        rough: BitRate,
+        noise_ns: u64,
+    ) -> Result<NarrowReading, C::Error> {
+        let full = self.settings.max_payload();
+        let wire = u64::from(self.settings.wire_bytes(full));
+        let pair_ns = rough.gap_ns(wire).unwrap_or(0.0) as u64;
+        let mut packets = bulk_packets(pair_ns, noise_ns).map_or(MIN_BULK, |k| k.max(MIN_BULK));
+        let mut best = pairs;
+        for _ in 0..BULK_ATTEMPTS {
+            if packets > MAX_BULK || self.channel.is_stopped() {
+                break;
+            }
+            let (readings, noise_ns) = self.bulks(full, packets, rough)?;
+            let found = PairCapacity::from_pairs(&readings, noise_ns);
+            if narrower(&found, &best.capacity) {
+                best = NarrowReading {
+                    capacity: found,
+                    method: CapacityMethod::Bulks { packets },
+                };
+            }
+            if is_narrow(&best.capacity) {
+                break;
+            }
+            packets *= BULK_GROWTH;
+        }
+        Ok(best)
+    }
+
+    /// Sends bulks of `packets` datagrams after the first with this payload: what arrived, and the noise of its times, ns.
+    fn bulks(
+        &mut self,
+        length: u32,
+        packets: u32,
+        rough: BitRate,
+    ) -> Result<(Vec<PairReading>, u64), C::Error> {
+        let wire = self.settings.wire_bytes(length);
+        let datagrams = self.settings.train_datagrams(length, packets + 1);
+        let payload = u64::from(datagrams) * u64::from(length);
+        let took_ns = rough.gap_ns(u64::from(wire) * u64::from(datagrams));
+        let period_ns = ((took_ns.unwrap_or(0.0) * PAIR_PERIODS) as u64)
+            .max(PAIR_PERIOD_NS)
+            .max(self.settings.min_period_ns(payload));
+        let fit = u32::try_from(PAIRS_NS / period_ns).unwrap_or(PAIRS);
+        let wanted = fit.clamp(MIN_PAIRS, PAIRS);
+        let trains = self.settings.series_trains(payload, period_ns, wanted);
+        if trains == 0 || datagrams < 2 {
+            return Ok((Vec::new(), KERNEL_NOISE_NS));
+        }
+        let readings = self.send(TrainSeries {
+            trains,
+            datagrams,
+            length,
+            spacing: TrainSpacing::BackToBack,
+            period_ns,
+            timed: true,
+        })?;
+        let Some(readings) = readings else {
+            return Ok((Vec::new(), KERNEL_NOISE_NS));
+        };
+        let is_kernels = readings
+            .received
+            .as_ref()
+            .is_some_and(|all| all.kernel_times);
+        let noise_ns = if is_kernels {
+            KERNEL_NOISE_NS
+        } else {
+            READ_NOISE_NS
+        };
+        Ok((pairs(&readings, wire, self.settings.one_clock), noise_ns))
+    }
+}
+
+fn width(capacity: &Result<PairCapacity, CannotTell>) -> Option<f64> {
+    capacity.as_ref().ok()?.capacity.relative_half_width()
+}
+
+/// `true` for a capacity that needs no better one.
+fn is_narrow(capacity: &Result<PairCapacity, CannotTell>) -> bool {
+    width(capacity).is_some_and(|width| width <= NARROW_ENOUGH)
+}
+
+/// `true` where `found` has a narrower interval than `best`, or is the only one of both.
+fn narrower(
+    found: &Result<PairCapacity, CannotTell>,
+    best: &Result<PairCapacity, CannotTell>,
+) -> bool {
+    match (width(found), width(best)) {
+        (Some(found), Some(best)) => found < best,
+        (Some(_), None) => true,
+        (None, _) => false,
+    }
+}

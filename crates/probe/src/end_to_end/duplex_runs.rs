@@ -1,0 +1,215 @@
+//! The runs that tell the duplex mode of the links between two ends.
+
+use super::channel::{TrainChannel, TrainsReadings};
+use super::settings::EndToEndSettings;
+use crate::duplex::{DuplexReadings, DuplexStatement, EachWay, LightRuns, RunLoss, SaturatingRuns};
+use caudal_core::plan::{PlannedTrains, TrainSeries, TrainSpacing};
+use caudal_core::trains::SeriesReadings;
+use caudal_core::units::BitRate;
+
+/// The load of light runs in each direction, as a part of the lower capacity, and that below which paths are slow, with theirs.
+const LIGHT: f64 = 0.1;
+const SLOW: BitRate = BitRate::from_bps(50_000_000);
+const SLOW_LIGHT: f64 = 0.2;
+/// The duration of a light run, ns, and its least and largest number of datagrams.
+const LIGHT_NS: f64 = 3e9;
+const LIGHT_DATAGRAMS: (f64, f64) = (700.0, 2500.0);
+/// The payload of small datagrams, bytes: a header of ours, in a frame hardly longer than the slot time.
+const SMALL_PAYLOAD: u32 = 32;
+/// The duration of a saturating run, ns.
+const SATURATING_NS: f64 = 2e9;
+/// The rate of a saturating run, as a multiple of the capacity.
+const SATURATING: f64 = 1.05;
+/// The maximum number of datagrams of a saturating run.
+const MAX_DATAGRAMS: f64 = 150_000.0;
+
+/// What was measured of the duplex mode, and what it says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DuplexMeasurement {
+    /// What was measured.
+    pub readings: DuplexReadings,
+    /// What it says.
+    pub statement: DuplexStatement,
+}
+
+/// Tells the duplex mode of the links between two ends whose capacities are known, from runs each way alone and both ways at once.
+///
+/// `known` has what is known without runs: counters and interfaces. Where that decides, there are none.
+///
+/// # Errors
+/// Those of the channel.
+pub fn measure_duplex<C: TrainChannel>(
+    channel: &mut C,
+    capacity: EachWay<BitRate>,
+    known: DuplexReadings,
+    settings: &EndToEndSettings,
+) -> Result<DuplexMeasurement, C::Error> {
+    let lower = capacity.forward.min(capacity.back);
+    let mut runs = Runs {
+        channel,
+        settings,
+        lower,
+        seed: settings.seed,
+    };
+    let mut readings = DuplexReadings {
+        capacity: Some(lower),
+        ..known
+    };
+    if !DuplexStatement::from_readings(&readings).needs_runs() {
+        return Ok(measured(readings));
+    }
+    let load = if lower < SLOW { SLOW_LIGHT } else { LIGHT };
+    let payload = settings.max_payload();
+    readings.light = runs.light(load, payload)?;
+    let Some(light) = readings.light.filter(|_| !runs.channel.is_stopped()) else {
+        return Ok(measured(readings));
+    };
+    if DuplexStatement::from_readings(&readings).is_mismatch() {
+        // Alone nothing was lost at the load itself: what is new is in both directions at once.
+        readings.doubled = runs
+            .together(2.0 * load, payload)?
+            .map(|together| LightRuns {
+                load: 2.0 * load,
+                together,
+                ..light
+            });
+        readings.small = runs
+            .together(load, SMALL_PAYLOAD)?
+            .map(|together| LightRuns { together, ..light });
+    } else {
+        readings.saturating = runs.saturating(capacity)?;
+    }
+    Ok(measured(readings))
+}
+
+fn measured(readings: DuplexReadings) -> DuplexMeasurement {
+    DuplexMeasurement {
+        statement: DuplexStatement::from_readings(&readings),
+        readings,
+    }
+}
+
+/// Runs between two ends.
+struct Runs<'a, C> {
+    channel: &'a mut C,
+    settings: &'a EndToEndSettings,
+    /// The lower capacity.
+    lower: BitRate,
+    seed: u64,
+}
+
+impl<C: TrainChannel> Runs<'_, C> {
+    /// Runs at a part of the lower capacity: each way alone, then both ways; `None` where an end gave no account.
+    fn light(&mut self, load: f64, payload: u32) -> Result<Option<LightRuns>, C::Error> {
+        let forward = self.light_series(load, payload);
+        let up = self.send(Some(forward), None)?;
+        let back = self.light_series(load, payload);
+        let down = self.send(None, Some(back))?;
+        let alone = loss(up.up.as_ref()).zip(loss(down.down.as_ref()));
+        let together = self.together(load, payload)?;
+        Ok(alone
+            .zip(together)
+            .map(|((forward, back), together)| LightRuns {
+                load,
+                alone: EachWay { forward, back },
+                together,
+            }))
+    }
+
+    /// A run both ways at once.
+    fn together(&mut self, load: f64, payload: u32) -> Result<Option<EachWay<RunLoss>>, C::Error> {
+        let (forward, back) = (
+            self.light_series(load, payload),
+            self.light_series(load, payload),
+        );
+        let both = self.send(Some(forward), Some(back))?;
+        let each = loss(both.up.as_ref()).zip(loss(both.down.as_ref()));
+        Ok(each.map(|(forward, back)| EachWay { forward, back }))
+    }
+
+    /// Datagrams at random times that load the slower direction by this part.
+    fn light_series(&mut self, load: f64, payload: u32) -> TrainSeries {
+        let wire = f64::from(self.settings.wire_bytes(payload));
+        let gap_ns = wire * 8e9 / (self.lower.as_f64() * load).max(1.0);
+        let (min, max) = LIGHT_DATAGRAMS;
+        self.seed = self.seed.wrapping_add(1);
+        TrainSeries {
+            trains: 1,
+            datagrams: (LIGHT_NS / gap_ns).clamp(min, max) as u32,
+            length: payload,
+            // Random: a constant rate may keep step with the other direction.
+            spacing: TrainSpacing::Poisson {
+                gap_ns: gap_ns as u64,
+                seed: self.seed,
+            },
+            period_ns: 0,
+            timed: false,
+        }
+    }
+
+    /// Runs above the capacity: each way alone, then both ways; `None` where the other end does not allow them, or gave no account.
+    fn saturating(
+        &mut self,
+        capacity: EachWay<BitRate>,
+    ) -> Result<Option<SaturatingRuns>, C::Error> {
+        let (Some(forward), Some(back)) = (
+            self.saturating_series(capacity.forward),
+            self.saturating_series(capacity.back),
+        ) else {
+            return Ok(None);
+        };
+        let up = self.send(Some(forward), None)?;
+        let down = self.send(None, Some(back))?;
+        let both = self.send(Some(forward), Some(back))?;
+        let goodputs = |up: &TrainsReadings, down: &TrainsReadings| {
+            let forward = up.up.as_ref()?.goodput()?;
+            let back = down.down.as_ref()?.goodput()?;
+            Some(EachWay { forward, back })
+        };
+        let alone = goodputs(&up, &down);
+        Ok(alone
+            .zip(goodputs(&both, &both))
+            .map(|(alone, together)| SaturatingRuns { alone, together }))
+    }
+
+    fn saturating_series(&self, capacity: BitRate) -> Option<TrainSeries> {
+        let length = self.settings.max_payload();
+        let wire = f64::from(self.settings.wire_bytes(length));
+        let gap_ns = wire * 8e9 / (capacity.as_f64() * SATURATING).max(1.0);
+        let series = TrainSeries {
+            trains: 1,
+            datagrams: (SATURATING_NS / gap_ns).clamp(2.0, MAX_DATAGRAMS) as u32,
+            length,
+            spacing: TrainSpacing::Constant {
+                gap_ns: gap_ns as u64,
+            },
+            period_ns: 0,
+            timed: false,
+        };
+        let (rate, max_rate) = (series.train_rate()?, self.settings.max_rate);
+        let is_allowed = max_rate.is_none_or(|max| rate <= max)
+            && self
+                .settings
+                .max_bytes
+                .is_none_or(|max| series.payload() <= max)
+            && self
+                .settings
+                .max_time
+                .is_none_or(|max| series.duration() <= max);
+        is_allowed.then_some(series)
+    }
+
+    fn send(
+        &mut self,
+        up: Option<TrainSeries>,
+        down: Option<TrainSeries>,
+    ) -> Result<TrainsReadings, C::Error> {
+        self.channel.run(&PlannedTrains { up, down })
+    }
+}
+
+/// The losses of a series; `None` where an end gave no account.
+fn loss(readings: Option<&SeriesReadings>) -> Option<RunLoss> {
+    let (sent, lost) = readings?.sent_and_lost()?;
+    Some(RunLoss { sent, lost })
+}

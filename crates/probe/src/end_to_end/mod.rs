@@ -1,0 +1,20 @@
+//! What two ends measure of the path between them: the capacity of the narrow link, shapers, the available bandwidth and the duplex mode.
+//!
+//! What carries trains is a [`TrainChannel`], so that everything here runs over simulated paths as well.
+
+mod available;
+mod capacity;
+mod channel;
+mod clock_skew;
+mod duplex_runs;
+mod readings;
+mod settings;
+mod shaper;
+mod trains;
+
+pub use available::measure_available;
+pub use capacity::{CapacityMethod, EndToEndCapacity};
+pub use channel::{TrainChannel, TrainsReadings};
+pub use duplex_runs::{DuplexMeasurement, measure_duplex};
+pub use settings::{EndToEndSettings, FRAMING_BYTES};
+pub use shaper::ShaperReading;

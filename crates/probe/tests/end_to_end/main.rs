@@ -1,0 +1,221 @@
+//! What two ends find of networks in virtual time whose links are known.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod ends;
+
+use caudal_core::plan::Direction;
+use caudal_core::units::BitRate;
+use caudal_probe::Confidence;
+use caudal_probe::duplex::{DuplexFinding, DuplexReadings, EachWay, LinkSide};
+use caudal_probe::end_to_end::{
+    CapacityMethod, EndToEndCapacity, EndToEndSettings, measure_available, measure_duplex,
+};
+use ends::{CrossTraffic, SimulatedEnds};
+
+fn settings(seed: u64) -> EndToEndSettings {
+    EndToEndSettings {
+        one_clock: false,
+        ..EndToEndSettings::new(1500, seed)
+    }
+}
+
+/// Hosts h1 and h2 at both ends of a narrow link between two switches, and c1 and c2 beside them.
+fn narrow(keys: &str) -> String {
+    format!(
+        "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}, {{ name = \"c1\" }}, {{ name = \"c2\" }}]\n\
+         switch = [{{ name = \"s1\" }}, {{ name = \"s2\" }}]\n\
+         link = [\n\
+           {{ between = [\"h1\", \"s1\"], rate = \"1G\" }},\n\
+           {{ between = [\"c1\", \"s1\"], rate = \"1G\" }},\n\
+           {{ name = \"narrow\", between = [\"s1\", \"s2\"], {keys} }},\n\
+           {{ between = [\"s2\", \"h2\"], rate = \"1G\" }},\n\
+           {{ between = [\"s2\", \"c2\"], rate = \"1G\" }},\n]\n"
+    )
+}
+
+fn cross(bps: f64) -> Vec<CrossTraffic> {
+    let of = |from, to| CrossTraffic { from, to, bps };
+    if bps > 0.0 {
+        vec![of("c1", "c2"), of("c2", "c1")]
+    } else {
+        Vec::new()
+    }
+}
+
+fn error_of(rate: BitRate, mbps: f64) -> f64 {
+    (rate.as_f64() / 1e6 / mbps - 1.0).abs()
+}
+
+fn capacity(ends: &mut SimulatedEnds, direction: Direction, seed: u64) -> EndToEndCapacity {
+    EndToEndCapacity::measure(ends, direction, &settings(seed)).unwrap()
+}
+
+#[test]
+fn the_narrow_link_is_within_two_percent_with_and_without_cross_traffic_in_both_directions() {
+    for (mbps, load) in [(10.0, 0.0), (10.0, 0.5), (100.0, 0.0), (100.0, 0.5)] {
+        for seed in 0..6 {
+            let topology = narrow(&format!("rate = \"{mbps}M\", delay = \"5ms\""));
+            let mut ends = SimulatedEnds::new(&topology, &cross(mbps * 1e6 * load), seed);
+            ends.drift_ppm = 40.0;
+            for direction in Direction::BOTH {
+                let found = capacity(&mut ends, direction, seed);
+                let rate = found.narrow.as_ref().unwrap();
+                assert!(
+                    error_of(rate.rate, mbps) <= 0.02,
+                    "{mbps} {load} {seed}: {found:#?}"
+                );
+                assert_eq!(found.shaper, None, "{mbps} {load} {seed}: {found:#?}");
+                assert!(found.confidence >= Confidence::Medium, "{found:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn links_too_fast_for_pairs_are_read_from_bulks() {
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
+                    link = [{ between = [\"h1\", \"h2\"], rate = \"1G\", driver = \"emulated\" }]\n";
+    for seed in 0..5 {
+        let mut ends = SimulatedEnds::new(topology, &[], seed);
+        ends.noise_ns = 4_000.0;
+        let found = capacity(&mut ends, Direction::Up, seed);
+        assert!(
+            matches!(found.method, CapacityMethod::Bulks { .. }),
+            "{found:#?}"
+        );
+        assert!(
+            error_of(found.narrow.as_ref().unwrap().rate, 1000.0) < 0.02,
+            "{found:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_shaper_is_told_with_its_rate_and_its_bucket() {
+    for (rate, bucket) in [("10M", 15_000), ("50M", 64_000), ("20M", 200_000)] {
+        for seed in 0..3 {
+            let keys = format!(
+                "rate = \"1G\", shaper = {{ rate = \"{rate}\", burst = {bucket} }}, queue = {{ frames = 1000 }}"
+            );
+            let mut ends = SimulatedEnds::new(&narrow(&keys), &[], seed);
+            let found = capacity(&mut ends, Direction::Up, seed);
+            let shaper = found
+                .shaper
+                .unwrap_or_else(|| panic!("{rate} {bucket}: {found:#?}"));
+            let mbps: f64 = rate.trim_end_matches('M').parse().unwrap();
+            assert!(error_of(shaper.rate.rate, mbps) < 0.05, "{found:#?}");
+            let off = shaper.bucket.as_f64() / f64::from(bucket) - 1.0;
+            assert!(off.abs() < 0.1, "{bucket}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_bracket_holds_the_available_bandwidth_in_nine_of_ten_runs() {
+    let (mut held, mut runs) = (0, 0);
+    for (mbps, load) in [(10.0, 0.4), (100.0, 0.3), (100.0, 0.6)] {
+        for seed in 0..8 {
+            let topology = narrow(&format!(
+                "rate = \"{mbps}M\", delay = \"5ms\", queue = {{ frames = 500 }}"
+            ));
+            let mut ends = SimulatedEnds::new(&topology, &cross(mbps * 1e6 * load), seed);
+            let found = capacity(&mut ends, Direction::Up, seed);
+            let before_s = ends.now_s();
+            let settings = settings(seed);
+            let available = measure_available(&mut ends, Direction::Up, &found, &settings);
+            let available = available.unwrap().unwrap();
+            let truth = BitRate::from_f64(mbps * 1e6 * (1.0 - load)).unwrap();
+            let holds = available.low <= truth && available.high.is_none_or(|high| truth <= high);
+            println!(
+                "{mbps} {load} {seed}: {holds} {available:?} in {:.1} s",
+                ends.now_s() - before_s
+            );
+            held += u32::from(holds);
+            runs += 1;
+        }
+    }
+    assert!(held * 10 >= runs * 9, "{held} of {runs}");
+}
+
+#[test]
+fn a_path_that_carries_nothing_says_so() {
+    let mut ends = SimulatedEnds::new(&narrow("rate = \"10M\", loss = \"100%\""), &[], 1);
+    let found = capacity(&mut ends, Direction::Down, 1);
+    assert!(
+        found.reason.contains("nothing that was sent has arrived"),
+        "{found:#?}"
+    );
+    assert_eq!(found.sustained(), None);
+}
+
+/// What is found of a network between h1 and h2.
+fn duplex(ends: &mut SimulatedEnds, seed: u64) -> (DuplexFinding, String) {
+    let [up, down] = Direction::BOTH.map(|direction| {
+        let found = capacity(ends, direction, seed);
+        found.sustained().map(|rate| rate.rate)
+    });
+    let capacity = EachWay {
+        forward: up.unwrap(),
+        back: down.unwrap(),
+    };
+    let found = measure_duplex(ends, capacity, DuplexReadings::default(), &settings(seed)).unwrap();
+    let statement = found.statement;
+    (
+        statement.finding,
+        format!("{} ({})", statement.reason, statement.confidence),
+    )
+}
+
+#[test]
+fn full_and_half_duplex_and_mismatches_are_told_apart_in_forty_runs() {
+    let cases = [
+        ("full", DuplexFinding::Full),
+        ("half", DuplexFinding::MatchedHalf),
+        (
+            "half-full",
+            DuplexFinding::Mismatch {
+                half: Some(LinkSide::Near),
+            },
+        ),
+        (
+            "full-half",
+            DuplexFinding::Mismatch {
+                half: Some(LinkSide::Far),
+            },
+        ),
+    ];
+    let (mut right, mut runs) = (0, 0);
+    for (mode, expected) in cases {
+        for seed in 0..10 {
+            let mbps = if seed % 2 == 0 { 100 } else { 10 };
+            let topology = format!(
+                "host = [{{ name = \"h1\" }}, {{ name = \"h2\" }}]\n\
+                 link = [{{ between = [\"h1\", \"h2\"], rate = \"{mbps}M\", duplex = \"{mode}\" }}]\n"
+            );
+            let mut ends = SimulatedEnds::new(&topology, &[], seed);
+            let before_s = ends.now_s();
+            let (found, reason) = duplex(&mut ends, seed);
+            let took_s = ends.now_s() - before_s;
+            println!("{mode} {mbps} {seed}: {found:?}: {reason} in {took_s:.1} s");
+            right += u32::from(found == expected);
+            runs += 1;
+        }
+    }
+    assert!(right * 100 >= runs * 95, "{right} of {runs}");
+}
+
+#[test]
+fn a_loaded_full_duplex_link_is_no_alarm() {
+    for load in [0.3, 0.6, 0.9] {
+        for seed in 0..4 {
+            let mut ends =
+                SimulatedEnds::new(&narrow("rate = \"100M\""), &cross(100e6 * load), seed);
+            let (found, reason) = duplex(&mut ends, seed);
+            println!("{load} {seed}: {found:?}: {reason}");
+            assert!(
+                matches!(found, DuplexFinding::Full | DuplexFinding::CannotTell),
+                "{load} {seed}: {found:?}: {reason}"
+            );
+        }
+    }
+}
