@@ -1,5 +1,6 @@
 //! How much a statement deserves to be believed.
 
+use caudal_core::path::StatementConfidence;
 use std::fmt;
 
 /// The confidence in a statement that rests on more than one number.
@@ -20,5 +21,15 @@ impl fmt::Display for Confidence {
             Self::Medium => "medium",
             Self::High => "high",
         })
+    }
+}
+
+impl From<Confidence> for StatementConfidence {
+    fn from(confidence: Confidence) -> Self {
+        match confidence {
+            Confidence::Low => Self::Low,
+            Confidence::Medium => Self::Medium,
+            Confidence::High => Self::High,
+        }
     }
 }

@@ -45,6 +45,7 @@ impl LoadedLink {
         };
         DelayStream {
             sent: shape.packets,
+            spacing_ns: shape.spacing.as_nanos() as u64,
             delays_ns: (0..shape.packets).map(delay).collect(),
         }
     }
@@ -127,6 +128,7 @@ fn a_deep_bucket_hides_the_limit_from_short_streams_and_not_from_long_ones() {
             .zip(&arrived)
             .map(|(sent, arrived)| (arrived.0 - sent.0) as i64);
         let stream = DelayStream {
+            spacing_ns: shape.spacing.as_nanos() as u64,
             sent: shape.packets,
             delays_ns: delays_ns.collect(),
         };
@@ -155,6 +157,7 @@ fn fleets_without_streams_and_searches_without_rates_say_so() {
 #[test]
 fn a_fleet_that_loses_packets_is_above() {
     let stream = DelayStream {
+        spacing_ns: 1000,
         sent: 100,
         delays_ns: vec![1000; 95],
     };

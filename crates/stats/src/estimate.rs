@@ -27,6 +27,8 @@ pub enum IntervalMethod {
     Wilson,
     /// The minimum and the maximum of fewer than five trials, too few for an interval, at confidence zero.
     Range,
+    /// Bounds from the resolution of the readings and what else they may hold, at confidence zero.
+    ErrorBound,
     /// A single value, which has no interval: low and high are the value, at confidence zero.
     SingleValue,
 }

@@ -3,6 +3,7 @@
 use crate::args::{HostArg, OutputArgs};
 use caudal_core::units::{parse_duration, parse_fraction};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The shortest and the longest time of probing.
@@ -21,7 +22,7 @@ const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(
     reason = "each is a switch of its own on the command line"
 )]
 pub struct NetworkPathArgs {
-    /// The host at the end of the path, by name or address; nothing has to run there
+    /// The host at the end of the path, by name or address; nothing has to run there unless --peer is given
     #[arg(value_name = "HOST")]
     pub host: HostArg,
     /// Use IPv4 only
@@ -42,6 +43,24 @@ pub struct NetworkPathArgs {
     /// The packets sent right before a probe that looks for shapers: together they should hold more than a shaper's bucket
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Test", allow_negative_numbers = true)]
     pub primers: u32,
+    /// Measure between both ends too, with `caudal serve` at the host: capacity and available bandwidth each way, delay variation, duplex mode
+    #[arg(long, help_heading = "Both ends")]
+    pub peer: bool,
+    /// Tell the duplex mode of the links, between both ends where `caudal serve` runs at the host; hops are found, and not measured
+    #[arg(long, help_heading = "Both ends")]
+    pub duplex: bool,
+    /// The port of the server at the host [default: 5201]
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Both ends", allow_negative_numbers = true)]
+    pub port: Option<u16>,
+    /// The token that this client and the server share, in a file
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CAUDAL_TOKEN_FILE",
+        hide_env_values = true,
+        help_heading = "Both ends"
+    )]
+    pub token_file: Option<PathBuf>,
     /// The largest TTL
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Test", allow_negative_numbers = true)]
     pub max_ttl: u8,
@@ -60,6 +79,18 @@ pub struct NetworkPathArgs {
     /// The options of the output.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl NetworkPathArgs {
+    /// `true` where a server at the host takes part.
+    pub(super) const fn measures_both_ends(&self) -> bool {
+        self.peer || self.duplex
+    }
+
+    /// `true` where the duplex mode alone is asked for.
+    pub(super) const fn is_duplex_only(&self) -> bool {
+        self.duplex && !self.peer
+    }
 }
 
 /// Parses the time of probing.
@@ -84,4 +115,6 @@ const EXAMPLES: &str = "Examples:\n  \
     caudal path far.example                      every hop, its capacity and the narrow link: up to a minute\n  \
     caudal path far.example --no-capacity        hops, round-trip times, routes and path MTU only: a few seconds\n  \
     caudal path far.example -t 3m --accuracy 2%  more accurate\n  \
+    caudal path far.example --peer               what both ends find together as well: caudal serve runs there\n  \
+    caudal path far.example --duplex             the duplex mode of the links\n  \
     caudal path far.example --json -o path.json";

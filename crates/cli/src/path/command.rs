@@ -1,6 +1,7 @@
 //! A path as it is probed, and the result.
 
 use super::args::NetworkPathArgs;
+use super::ends::{EndsRun, EndsScope, connect, measure};
 use super::names::names;
 use super::observer::ViewObserver;
 use super::target::{ResolvedTarget, resolve};
@@ -11,8 +12,10 @@ use crate::recording::{CommandRecording, run_outcome};
 use caudal_core::event::{Agreement, Event, View};
 use caudal_core::path::{PathHop, PathReport};
 use caudal_core::plan::{PlanKind, PlanRecord, Transport};
-use caudal_core::run::Run;
+use caudal_core::run::{Environment, Run};
 use caudal_core::text::ExternalText;
+use caudal_core::warning::{Warning, WarningCode};
+use caudal_engine::RunError;
 use caudal_engine::record::seconds_to_the_microsecond;
 use caudal_probe::prober::{
     PROBE_PORT, PathSettings, ProbeError, ProbedPath, UdpChannel, probe_path,
@@ -29,10 +32,13 @@ const MAX_PROBE: u32 = 9_216;
 /// When nothing could be probed.
 pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     let target = resolve(args)?;
+    if args.peer {
+        // A server that is not there is told before a minute has passed.
+        connect(args, &target, interrupt)?;
+    }
     let mut views = Views::open(&args.output, false)?;
     let started = started_run();
     let recording = CommandRecording::start(&args.output.store);
-    let settings = settings(args, &target);
     let plan = plan(args, &target);
     views.event(&Event::Agreed(Agreement {
         repeat: None,
@@ -40,34 +46,31 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
         changed: Vec::new(),
     }));
     let began_ns = realtime_ns();
-    let probed = {
-        let primers = (args.primers, settings.local_mtu);
-        let channel = UdpChannel::open(target.address, args.bind, primers);
-        let mut channel = channel.map_err(|cause| no_socket(&target, &cause))?;
-        let mut observer = ViewObserver {
-            views: &mut views,
-            interrupt,
-        };
-        let probed = probe_path(&mut channel, &settings, &mut observer)
-            .map_err(|error| failure(&target, &error));
-        let has_icmp_primers = channel.has_icmp_primers();
-        probed.map(|probed| completed(probed, args, has_icmp_primers))
-    };
+    let probed = probe(args, &target, &mut views, interrupt);
     if views.is_unread() {
         return Err(Failure::unread());
     }
-    let ProbedPath { report, warnings } = match probed {
+    let mut probed = match probed {
         Ok(probed) => probed,
         Err(failure) => {
             views.abandon();
             return Err(failure);
         }
     };
-    let exit = exit(&report);
+    let ends = if args.measures_both_ends() && probed.report.cut_short.is_none() {
+        both_ends(args, &target, &mut probed, &mut views, interrupt)
+    } else {
+        BothEnds::default()
+    };
+    if views.is_unread() {
+        return Err(Failure::unread());
+    }
+    let exit = ends.exit.unwrap_or_else(|| exit(&probed.report));
     let run = Run {
         began_s: Some(seconds_to_the_microsecond(began_ns)),
-        path: Some(Box::new(report)),
-        warnings,
+        environment: ends.environment,
+        path: Some(Box::new(probed.report)),
+        warnings: probed.warnings,
         ..Run::new(started.header.clone(), plan)
     };
     let outcome = run_outcome(exit, exit == Exit::Failed);
@@ -82,6 +85,77 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
     Ok(exit)
 }
 
+/// Probes the path from this end.
+fn probe(
+    args: &NetworkPathArgs,
+    target: &ResolvedTarget,
+    views: &mut Views,
+    interrupt: &'static Interrupt,
+) -> Result<ProbedPath, Failure> {
+    let settings = settings(args, target);
+    let primers = (args.primers, settings.local_mtu);
+    let channel = UdpChannel::open(target.address, args.bind, primers);
+    let mut channel = channel.map_err(|cause| no_socket(target, &cause))?;
+    let mut observer = ViewObserver { views, interrupt };
+    let probed = probe_path(&mut channel, &settings, &mut observer)
+        .map_err(|error| failure(target, &error))?;
+    Ok(completed(probed, args, channel.has_icmp_primers()))
+}
+
+/// What became of a measurement between both ends.
+#[derive(Debug, Default)]
+struct BothEnds {
+    environment: Option<Environment>,
+    /// The exit code where it did not complete.
+    exit: Option<Exit>,
+}
+
+/// Measures between both ends and adds what was found to the path.
+fn both_ends(
+    args: &NetworkPathArgs,
+    target: &ResolvedTarget,
+    probed: &mut ProbedPath,
+    views: &mut Views,
+    interrupt: &'static Interrupt,
+) -> BothEnds {
+    let mut peer = match connect(args, target, interrupt) {
+        Ok(peer) => peer,
+        Err(failure) => {
+            let message = format!("the other end took no part: {}", failure.message);
+            let warning = Warning::new(WarningCode::CutShort, message);
+            probed.warnings.push(warning);
+            return BothEnds {
+                exit: Some(failure.exit),
+                ..BothEnds::default()
+            };
+        }
+    };
+    let scope = if args.peer {
+        EndsScope::All
+    } else {
+        EndsScope::Duplex
+    };
+    let run = EndsRun::new(&mut peer, views, &probed.report, interrupt);
+    let measured = measure(run, scope, args.output.confidence, realtime_ns());
+    if let Some(why) = &measured.found.cut_short {
+        let message = format!("between both ends: {why}");
+        probed
+            .warnings
+            .push(Warning::new(WarningCode::CutShort, message));
+    }
+    let is_cut_short = measured.found.cut_short.is_some();
+    let failed = match measured.failure {
+        Some(RunError::Interrupted) | None => Exit::Failed,
+        Some(error) => Failure::from(error).exit,
+    };
+    probed.report.between_ends = Some(Box::new(measured.found));
+    probed.report.duplex = measured.duplex;
+    BothEnds {
+        environment: Some(peer.info().environment()),
+        exit: is_cut_short.then_some(failed),
+    }
+}
+
 fn settings(args: &NetworkPathArgs, target: &ResolvedTarget) -> PathSettings {
     // The seed decides on the order of probes only.
     let seed = realtime_ns();
@@ -90,9 +164,9 @@ fn settings(args: &NetworkPathArgs, target: &ResolvedTarget) -> PathSettings {
         time: args.time,
         accuracy: args.accuracy,
         confidence: args.output.confidence,
-        routes: !args.no_routes,
+        routes: !args.no_routes && !args.is_duplex_only(),
         mtu: !args.no_mtu,
-        capacity: !args.no_capacity,
+        capacity: !args.no_capacity && !args.is_duplex_only(),
         primers: args.primers,
         ..PathSettings::new(target.address, target.mtu.min(MAX_PROBE), seed)
     }

@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod ends;
 mod names;
 mod observer;
 mod target;

@@ -20,7 +20,7 @@ pub(super) struct ResolvedTarget {
 /// # Errors
 /// When the host has no address, there is no route, or the host is this machine.
 pub(super) fn resolve(args: &NetworkPathArgs) -> Result<ResolvedTarget, Failure> {
-    if let Some(port) = args.host.port {
+    if let Some(port) = args.host.port.filter(|_| !args.measures_both_ends()) {
         return Err(Failure::usage(
             format!("{} names port {port}, and probes need none", args.host),
             "give the host alone",

@@ -1,6 +1,9 @@
 //! What probing a path found: hops, links with their capacities, path MTU and routes.
 
+mod between_ends;
 mod cost;
+mod direction;
+mod duplex;
 mod hop;
 mod link;
 mod mtu;
@@ -8,7 +11,10 @@ mod report;
 mod round;
 mod route;
 
+pub use between_ends::PathBetweenEnds;
 pub use cost::{ProbingCost, ProbingMeans};
+pub use direction::{CapacityEvidence, NarrowCapacity, PathAvailable, PathDirection, PathShaper};
+pub use duplex::{DuplexMode, DuplexRun, DuplexRunKind, PathDuplex};
 pub use hop::{HopAnswering, PathHop};
 pub use link::{NarrowPathLink, PathLink, PathLinkClass, StatementConfidence};
 pub use mtu::{MtuEvidence, PathMtu};

@@ -1,6 +1,8 @@
 //! The result of probing a path.
 
+use super::between_ends::PathBetweenEnds;
 use super::cost::{ProbingCost, ProbingMeans};
+use super::duplex::PathDuplex;
 use super::hop::PathHop;
 use super::link::{NarrowPathLink, PathLink};
 use super::mtu::PathMtu;
@@ -59,7 +61,13 @@ pub struct PathReport {
     /// The changes of the route while it was probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<RouteChange>,
-    /// What it took.
+    /// What both ends measured together; absent without a server at the other end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_ends: Option<Box<PathBetweenEnds>>,
+    /// The duplex mode of its links; absent where it was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplex: Option<PathDuplex>,
+    /// What it took, what both ends measured together left out.
     pub cost: ProbingCost,
     /// What there was to probe with.
     pub means: ProbingMeans,

@@ -1,5 +1,6 @@
 //! The state of a path while it is probed.
 
+use super::between_ends::PathBetweenEnds;
 use super::hop::PathHop;
 use super::link::PathLink;
 use schemars::JsonSchema;
@@ -21,6 +22,18 @@ pub enum PathPhase {
     Capacity,
     /// The capacity of each link, by probes behind primers.
     PrimedCapacity,
+    /// Round-trip times between both ends without load.
+    Baseline,
+    /// The capacity of the narrow link between both ends, and shapers.
+    NarrowLink,
+    /// The available bandwidth between both ends.
+    AvailableBandwidth,
+    /// The duplex mode of the links between both ends.
+    Duplex,
+    /// The throughput of TCP between both ends.
+    Throughput,
+    /// Latency under load between both ends.
+    LatencyUnderLoad,
 }
 
 /// What is known after a round of probes.
@@ -37,4 +50,7 @@ pub struct PathRound {
     pub hops: Vec<PathHop>,
     /// The links so far.
     pub links: Vec<PathLink>,
+    /// What both ends have measured together so far; absent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_ends: Option<Box<PathBetweenEnds>>,
 }

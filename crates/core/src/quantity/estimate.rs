@@ -70,7 +70,10 @@ impl<'e> EstimateInUnit<'e> {
         let Some(ends) = self.interval() else {
             return self.mean();
         };
-        if self.estimate.method == IntervalMethod::Range {
+        if matches!(
+            self.estimate.method,
+            IntervalMethod::Range | IntervalMethod::ErrorBound
+        ) {
             return format!("{} ({ends})", self.mean());
         }
         let half = (self.estimate.high - self.estimate.low) / 2.0;
@@ -117,6 +120,9 @@ impl fmt::Display for EstimateInUnit<'_> {
         if estimate.method == IntervalMethod::Range {
             let n = estimate.n;
             return write!(f, "{} (min to max of {n} runs {interval})", self.mean());
+        }
+        if estimate.method == IntervalMethod::ErrorBound {
+            return write!(f, "{} (between {interval})", self.mean());
         }
         let method = match estimate.method {
             IntervalMethod::BatchMeansT => format!("batch means over {} intervals", estimate.n),

@@ -117,6 +117,7 @@ impl Run {
                     remaining_s: None,
                     hops: path.hops.clone(),
                     links: path.links.clone(),
+                    between_ends: path.between_ends.clone(),
                 },
             },
         })

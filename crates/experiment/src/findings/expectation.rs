@@ -142,6 +142,7 @@ fn interval_note(estimate: &Estimate, other: f64, sign: &str) -> Option<&'static
     let note = match estimate.method {
         IntervalMethod::SingleValue => return None,
         IntervalMethod::Range => " (between its minimum and maximum)",
+        IntervalMethod::ErrorBound => " (between its bounds)",
         _ => " (within its interval)",
     };
     (ordered && estimate.low < other && other < estimate.high).then_some(note)

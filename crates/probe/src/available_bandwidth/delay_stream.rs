@@ -15,12 +15,17 @@ const PCT_NOT_INCREASING: f64 = 0.495;
 /// The pairwise difference test: 0.4, and 10 % to either side.
 const PDT_INCREASING: f64 = 0.44;
 const PDT_NOT_INCREASING: f64 = 0.36;
+/// The growth of delays over a stream, relative to its time, up to which it is no trend: what hosts add at one end of a stream or the other
+/// is a trend of some tens of microseconds. A rate that is above the available bandwidth by this part of it makes as much.
+const MIN_GROWTH: f64 = 0.01;
 
 /// One stream of packets at a constant rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelayStream {
     /// The packets sent.
     pub sent: u32,
+    /// The time from one to the next, ns.
+    pub spacing_ns: u64,
     /// The one-way delays of those that arrived, in the order sent, ns.
     ///
     /// They may contain the offset between the clocks; over the length of a stream, drift does not show.
@@ -45,6 +50,8 @@ pub struct TrendStatistics {
     pub pct: f64,
     /// The difference of the last and the first median over the sum of all steps, from -1 to 1: about 0 without a trend.
     pub pdt: f64,
+    /// The difference of the last and the first median over the time of the stream.
+    pub growth: f64,
     /// The part of the packets lost, from 0 to 1.
     pub loss: f64,
 }
@@ -78,13 +85,17 @@ impl DelayStream {
             return Ok(TrendStatistics {
                 pct: 0.0,
                 pdt: 0.0,
+                growth: 0.0,
                 loss,
             });
         }
+        let time_ns = (self.spacing_ns * u64::from(self.sent)).max(1) as f64;
+        let difference: f64 = steps.iter().sum();
         let rising = steps.iter().filter(|step| **step > 0.0).count();
         Ok(TrendStatistics {
             pct: rising as f64 / steps.len() as f64,
-            pdt: steps.iter().sum::<f64>() / total,
+            pdt: difference / total,
+            growth: difference / time_ns,
             loss,
         })
     }
@@ -103,11 +114,15 @@ impl DelayStream {
 }
 
 impl TrendStatistics {
-    /// The trend: what both tests say, or what one says while the other is undecided. Loss of 15 % is a rate too high.
+    /// The trend: what both tests say, or what one says while the other is undecided. Loss of 15 % is a rate too high, and delays that grow
+    /// by less than a hundredth of the stream's time do not grow.
     #[must_use]
     pub fn trend(&self) -> DelayTrend {
         if self.loss >= MAX_LOSS {
             return DelayTrend::Increasing;
+        }
+        if self.growth < MIN_GROWTH {
+            return DelayTrend::NotIncreasing;
         }
         let vote = |value: f64, increasing: f64, not: f64| {
             if value > increasing {
@@ -142,6 +157,7 @@ mod tests {
     fn stream(delay: impl Fn(i64) -> i64) -> DelayStream {
         DelayStream {
             sent: 100,
+            spacing_ns: 1000,
             delays_ns: (0..100).map(delay).collect(),
         }
     }
@@ -152,7 +168,7 @@ mod tests {
         // With an offset between the clocks of either sign, and noise far above a step.
         let noise = |nth: i64| (nth * 7919) % 101;
         assert_eq!(
-            trend(stream(|nth| -5_000_000 + 10 * nth + noise(nth))),
+            trend(stream(|nth| -5_000_000 + 20 * nth + noise(nth))),
             DelayTrend::Increasing
         );
         assert_eq!(
@@ -167,6 +183,17 @@ mod tests {
     }
 
     #[test]
+    fn a_few_microseconds_over_a_stream_of_a_hundred_milliseconds_are_no_trend() {
+        let growing = |step| DelayStream {
+            spacing_ns: 1_000_000,
+            ..stream(|nth| nth * step)
+        };
+        let trend = |step| growing(step).statistics().unwrap().trend();
+        assert_eq!(trend(300), DelayTrend::NotIncreasing);
+        assert_eq!(trend(20_000), DelayTrend::Increasing);
+    }
+
+    #[test]
     fn extreme_delays_give_finite_statistics() {
         let extreme = stream(|nth| if nth % 2 == 0 { i64::MIN } else { i64::MAX });
         let found = extreme.statistics().unwrap();
@@ -177,18 +204,21 @@ mod tests {
     fn lost_streams_are_too_fast_and_impossible_ones_say_nothing() {
         let lost = DelayStream {
             sent: 100,
+            spacing_ns: 1000,
             delays_ns: vec![0; 80],
         };
         let found = lost.statistics().unwrap();
         assert_eq!(found.trend(), DelayTrend::Increasing);
         let none = DelayStream {
             sent: 100,
+            spacing_ns: 1000,
             delays_ns: vec![],
         };
         assert_eq!(none.statistics().unwrap().trend(), DelayTrend::Increasing);
         for (sent, arrived) in [(19, 19), (0, 0), (30, 31)] {
             let stream = DelayStream {
                 sent,
+                spacing_ns: 1000,
                 delays_ns: vec![0; arrived],
             };
             assert!(stream.statistics().is_err());

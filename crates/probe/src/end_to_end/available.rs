@@ -26,6 +26,8 @@ const MIN_PAYLOAD: u32 = 200;
 const MIN_GAP_NS: u64 = 4_000;
 /// The part of the capacity at which a search begins where no trains tell more.
 const FIRST_PART: f64 = 0.7;
+/// The part by which rates are tried above the capacity, so that an idle path has a bracket.
+const BEYOND: f64 = 0.05;
 /// The fleets in a row that say nothing after which a search ends.
 const MAX_SILENT: u32 = 2;
 
@@ -90,7 +92,7 @@ pub fn measure_available<C: TrainChannel>(
     }))
 }
 
-/// The highest rate that is tried: the sustained one, within what both ends can send.
+/// The highest rate that is tried: a little above the sustained one, within what both ends can send.
 fn max_rate(capacity: &EndToEndCapacity, settings: &EndToEndSettings) -> Option<BitRate> {
     let sustained = capacity.sustained()?;
     let payload = settings.max_payload();
@@ -98,8 +100,8 @@ fn max_rate(capacity: &EndToEndCapacity, settings: &EndToEndSettings) -> Option<
         .max_rate
         .map(|max| settings.wire_rate(max, payload));
     let even = f64::from(settings.wire_bytes(payload)) * 8e9 / MIN_GAP_NS as f64;
-    let highest = sustained.high.unwrap_or(sustained.rate);
-    [Some(highest), allowed, BitRate::from_f64(even)]
+    let highest = sustained.high.unwrap_or(sustained.rate).as_f64() * (1.0 + BEYOND);
+    [BitRate::from_f64(highest), allowed, BitRate::from_f64(even)]
         .into_iter()
         .flatten()
         .min()

@@ -1,7 +1,7 @@
 //! The capacity of the narrow link between two ends, and a shaper in the way.
 
 use super::channel::TrainChannel;
-use super::readings::pairs;
+use super::readings::{LEADING, pairs};
 use super::settings::EndToEndSettings;
 use super::shaper::{ShaperReading, find_shaper};
 use super::trains::Trains;
@@ -265,7 +265,7 @@ impl<C: TrainChannel> Trains<'_, C> {
         rough: BitRate,
     ) -> Result<(Vec<PairReading>, u64), C::Error> {
         let wire = self.settings.wire_bytes(length);
-        let datagrams = self.settings.train_datagrams(length, packets + 1);
+        let datagrams = self.settings.train_datagrams(length, LEADING + packets + 1);
         let payload = u64::from(datagrams) * u64::from(length);
         let took_ns = rough.gap_ns(u64::from(wire) * u64::from(datagrams));
         let period_ns = ((took_ns.unwrap_or(0.0) * PAIR_PERIODS) as u64)
@@ -274,7 +274,7 @@ impl<C: TrainChannel> Trains<'_, C> {
         let fit = u32::try_from(PAIRS_NS / period_ns).unwrap_or(PAIRS);
         let wanted = fit.clamp(MIN_PAIRS, PAIRS);
         let trains = self.settings.series_trains(payload, period_ns, wanted);
-        if trains == 0 || datagrams < 2 {
+        if trains == 0 || datagrams < LEADING + 2 {
             return Ok((Vec::new(), KERNEL_NOISE_NS));
         }
         let readings = self.send(TrainSeries {

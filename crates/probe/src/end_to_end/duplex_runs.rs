@@ -32,6 +32,17 @@ pub struct DuplexMeasurement {
     pub statement: DuplexStatement,
 }
 
+impl DuplexMeasurement {
+    /// What readings say.
+    #[must_use]
+    pub fn from_readings(readings: DuplexReadings) -> Self {
+        Self {
+            statement: DuplexStatement::from_readings(&readings),
+            readings,
+        }
+    }
+}
+
 /// Tells the duplex mode of the links between two ends whose capacities are known, from runs each way alone and both ways at once.
 ///
 /// `known` has what is known without runs: counters and interfaces. Where that decides, there are none.
@@ -56,13 +67,13 @@ pub fn measure_duplex<C: TrainChannel>(
         ..known
     };
     if !DuplexStatement::from_readings(&readings).needs_runs() {
-        return Ok(measured(readings));
+        return Ok(DuplexMeasurement::from_readings(readings));
     }
     let load = if lower < SLOW { SLOW_LIGHT } else { LIGHT };
     let payload = settings.max_payload();
     readings.light = runs.light(load, payload)?;
     let Some(light) = readings.light.filter(|_| !runs.channel.is_stopped()) else {
-        return Ok(measured(readings));
+        return Ok(DuplexMeasurement::from_readings(readings));
     };
     if DuplexStatement::from_readings(&readings).is_mismatch() {
         // Alone nothing was lost at the load itself: what is new is in both directions at once.
@@ -79,14 +90,7 @@ pub fn measure_duplex<C: TrainChannel>(
     } else {
         readings.saturating = runs.saturating(capacity)?;
     }
-    Ok(measured(readings))
-}
-
-fn measured(readings: DuplexReadings) -> DuplexMeasurement {
-    DuplexMeasurement {
-        statement: DuplexStatement::from_readings(&readings),
-        readings,
-    }
+    Ok(DuplexMeasurement::from_readings(readings))
 }
 
 /// Runs between two ends.

@@ -8,6 +8,7 @@ mod channel;
 mod clock_skew;
 mod duplex_runs;
 mod readings;
+mod report;
 mod settings;
 mod shaper;
 mod trains;

@@ -11,9 +11,12 @@ const MAX_GAPS: u64 = 2;
 const MAX_LATE_NS: u64 = 1_000_000;
 /// The relative difference of the rate at which a stream left to the planned one, above which it is not as planned.
 const MAX_RATE_ERROR: f64 = 0.05;
+/// The datagrams at the beginning of a pair or a bulk that are not read.
+pub(super) const LEADING: u32 = 1;
 
-/// The first and the last datagram of each train whose datagrams have all arrived, with `wire_bytes` each.
+/// The datagram behind the leading ones and the last of each train whose datagrams have all arrived, with `wire_bytes` each.
 ///
+/// A datagram that comes after a pause wakes processors up on its way and is late by what that takes: the leading ones bear it.
 /// The drift between the clocks is removed unless both ends read one.
 pub(super) fn pairs(
     readings: &SeriesReadings,
@@ -36,7 +39,7 @@ pub(super) fn pairs(
         clock_skew(&whole.iter().map(first).collect::<Vec<_>>()).unwrap_or(0.0)
     };
     let begin_ns = whole.first().map_or(0, |ends| ends.sent_ns);
-    let between = readings.series.datagrams.saturating_sub(1);
+    let between = readings.series.datagrams.saturating_sub(1 + LEADING);
     whole
         .iter()
         .map(|ends| {
@@ -50,7 +53,7 @@ pub(super) fn pairs(
         .collect()
 }
 
-/// The delays of the first and the last datagram of a train from the time at which it left.
+/// The delays of the datagram behind the leading ones and of the last of a train from the time at which it left.
 struct Ends {
     sent_ns: u64,
     first_ns: i64,
@@ -62,12 +65,16 @@ impl Ends {
     fn from_train(train: &TrainTimes) -> Option<Self> {
         let sent_ns = (*train.sent_ns.first()?)?;
         let arrived: Option<Vec<u64>> = train.arrived_ns.iter().copied().collect();
-        let arrived = arrived.filter(|all| all.len() >= 2 && all.is_sorted())?;
+        let arrived = arrived.filter(|all| all.is_sorted())?;
+        let behind = arrived.get(LEADING as usize..)?;
+        let [first, .., last] = behind else {
+            return None;
+        };
         let delay = |at_ns: u64| at_ns.wrapping_sub(sent_ns) as i64;
         Some(Self {
             sent_ns,
-            first_ns: delay(*arrived.first()?),
-            last_ns: delay(*arrived.last()?),
+            first_ns: delay(*first),
+            last_ns: delay(*last),
         })
     }
 }
@@ -98,6 +105,7 @@ pub(super) fn streams(readings: &SeriesReadings) -> Vec<DelayStream> {
     as_planned
         .map(|train| DelayStream {
             sent: readings.series.datagrams,
+            spacing_ns: gap_ns,
             delays_ns: train.delays_ns().flatten().collect(),
         })
         .collect()
@@ -163,10 +171,17 @@ mod tests {
     #[test]
     fn a_pair_of_which_one_was_lost_is_none() {
         let readings = readings(
-            2,
+            3,
             TrainSpacing::BackToBack,
-            &[1000, 1000, 9000, 9000],
-            &[Some(500), Some(700), None, Some(9900)],
+            &[1000, 1000, 1000, 9000, 9000, 9000],
+            &[
+                Some(450),
+                Some(500),
+                Some(700),
+                Some(9700),
+                None,
+                Some(9900),
+            ],
         );
         let found = pairs(&readings, 1538, true);
         assert_eq!(
@@ -178,22 +193,22 @@ mod tests {
             }]
         );
         let trains = arrivals(&readings, 1538);
-        assert_eq!((trains[0].len(), trains[1].len()), (2, 1));
+        assert_eq!((trains[0].len(), trains[1].len()), (3, 2));
     }
 
     #[test]
     fn the_drift_of_the_clocks_is_removed_from_both_delays() {
-        let sent: Vec<u64> = (0..100).flat_map(|nth| [nth * 1_000_000; 2]).collect();
+        let sent: Vec<u64> = (0..100).flat_map(|nth| [nth * 1_000_000; 3]).collect();
         // 100 parts in a million, and a dispersion of 200 ns.
         let arrived: Vec<Option<u64>> = sent
             .iter()
             .enumerate()
-            .map(|(nth, at)| Some(at + at / 10_000 + (nth as u64 % 2) * 200))
+            .map(|(nth, at)| Some(at + at / 10_000 + (nth as u64 % 3) * 200))
             .collect();
-        let readings = readings(2, TrainSpacing::BackToBack, &sent, &arrived);
+        let readings = readings(3, TrainSpacing::BackToBack, &sent, &arrived);
         for pair in pairs(&readings, 1538, false) {
-            assert!(pair.first_delay_ns.abs() <= 1, "{pair:?}");
-            assert!((pair.second_delay_ns - 200).abs() <= 1, "{pair:?}");
+            assert!((pair.first_delay_ns - 200).abs() <= 1, "{pair:?}");
+            assert!((pair.second_delay_ns - 400).abs() <= 1, "{pair:?}");
         }
         let drifting = pairs(&readings, 1538, true);
         assert!(drifting[99].first_delay_ns > 9000);

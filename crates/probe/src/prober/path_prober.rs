@@ -158,6 +158,7 @@ impl PathProber<'_> {
             remaining_s: remaining.map(|remaining| remaining.as_secs_f64()),
             hops: self.hops(),
             links: self.links(),
+            between_ends: None,
         };
         self.observer.round(round);
     }
@@ -199,6 +200,8 @@ impl PathProber<'_> {
             mtu,
             routes,
             changes: self.table.changes.clone(),
+            between_ends: None,
+            duplex: None,
             cost: ProbingCost {
                 packets: self.exchange.packets,
                 bytes: ByteCount::new(self.exchange.bytes),

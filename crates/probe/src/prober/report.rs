@@ -2,12 +2,10 @@
 
 use super::hop_table::PathEnd;
 use super::probe::AnswerKind;
-use crate::confidence::Confidence;
 use crate::hop_capacity::{HopLink, LinkClass, PathCapacities};
 use crate::rate_estimate::RateEstimate;
 use caudal_core::path::{
     HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathLink, PathLinkClass, PathReport,
-    StatementConfidence,
 };
 use caudal_core::text::ExternalText;
 use caudal_core::warning::{Warning, WarningCode};
@@ -33,11 +31,7 @@ pub(super) fn link(link: &HopLink) -> PathLink {
             LinkClass::PerhapsHiddenSwitch => PathLinkClass::PerhapsHiddenSwitch,
             LinkClass::Undetermined(_) => PathLinkClass::Undetermined,
         },
-        confidence: match statement.confidence {
-            Confidence::Low => StatementConfidence::Low,
-            Confidence::Medium => StatementConfidence::Medium,
-            Confidence::High => StatementConfidence::High,
-        },
+        confidence: statement.confidence.into(),
         capacity_bps,
         at_least_bps: statement.at_least.or(bound),
         reason: statement.reason.as_str().into(),

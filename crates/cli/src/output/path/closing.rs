@@ -1,6 +1,6 @@
 //! The closing block of a path: the narrow link first, then each hop with the link that leads to it, then the path as a whole.
 
-use super::{facts, headline, hop_rows};
+use super::{both_ends, facts, headline, hop_rows};
 use crate::output::closing::ClosingLine;
 use crate::output::text;
 use crate::output::text_form::TextForm;
@@ -15,7 +15,8 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     if form.quiet {
         return vec![ClosingLine::Emphasized(headline::in_one_line(report))];
     }
-    let mut lines = hop_rows::lines(report, form.detail);
+    let mut lines = both_ends::lines(report, form.detail);
+    lines.extend(hop_rows::lines(report, form.detail));
     lines.extend(facts::lines(run, report));
     lines.extend(run.warnings.iter().map(text::warning));
     let headline = ClosingLine::Emphasized(headline::narrow_link(report));

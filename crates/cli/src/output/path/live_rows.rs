@@ -78,6 +78,12 @@ fn phase_line(round: &PathRound) -> String {
         PathPhase::RoundTrips => "round-trip times",
         PathPhase::Capacity => "capacity of each link",
         PathPhase::PrimedCapacity => "capacity of each link, behind primers",
+        PathPhase::Baseline => "round trips between both ends",
+        PathPhase::NarrowLink => "narrow link between both ends",
+        PathPhase::AvailableBandwidth => "available bandwidth between both ends",
+        PathPhase::Duplex => "duplex mode between both ends",
+        PathPhase::Throughput => "throughput of TCP between both ends",
+        PathPhase::LatencyUnderLoad => "latency under load between both ends",
     };
     let left = round.remaining_s.map_or_else(String::new, |left_s| {
         let left = Unit::Seconds.show(left_s.max(0.0).ceil());
@@ -99,6 +105,7 @@ mod tests {
             remaining_s: Some(16.2),
             hops: report.hops,
             links: report.links,
+            between_ends: None,
         }
     }
 

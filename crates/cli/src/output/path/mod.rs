@@ -1,5 +1,6 @@
 //! The probing of a path: the closing block, the table in a terminal while it is probed, and comma-separated values.
 
+mod both_ends;
 mod closing;
 mod csv;
 mod facts;

@@ -115,6 +115,8 @@ fn path(hops: Vec<PathHop>, links: Vec<PathLink>, narrow_ttl: u8) -> PathReport 
         mtu: None,
         routes: None,
         changes: Vec::new(),
+        between_ends: None,
+        duplex: None,
         cost: ProbingCost::default(),
         means: ProbingMeans::default(),
         confidence: 0.95,

@@ -1,0 +1,200 @@
+//! What both ends of a path measured together, a line for each thing.
+
+use crate::output::columns::ms;
+use crate::output::interval_table::Detail;
+use crate::output::text::{self, fold, time_us};
+use caudal_core::echo::{OneWaySummary, ReplySummary};
+use caudal_core::path::{
+    CapacityEvidence, DuplexRun, DuplexRunKind, NarrowCapacity, PathAvailable, PathBetweenEnds,
+    PathDirection, PathDuplex, PathReport, StatementConfidence,
+};
+use caudal_core::plan::Direction;
+use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
+
+/// The lines between the narrow link and the table of hops.
+pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(ends) = &report.between_ends {
+        lines.push(format!(
+            "between both ends, {}, in frames on the wire:",
+            ends.peer
+        ));
+        for direction in &ends.directions {
+            lines.extend(direction_lines(direction, detail));
+        }
+        lines.extend(ends.baseline.as_ref().map(round_trip));
+        lines.extend(ends.baseline.as_ref().and_then(delay_variation));
+    }
+    if let Some(duplex) = &report.duplex {
+        lines.extend(duplex_lines(duplex, detail));
+    }
+    lines.extend(report.between_ends.as_deref().map(cost));
+    lines.iter().map(|line| fold(line, 4)).collect()
+}
+
+/// The name of a direction with room for the longer one.
+const fn name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Up => "  to it:  ",
+        Direction::Down => "  from it: ",
+    }
+}
+
+fn direction_lines(of: &PathDirection, detail: Detail) -> Vec<String> {
+    let name = name(of.direction);
+    let mut lines = Vec::new();
+    if let Some(narrow) = &of.narrow {
+        lines.push(format!("{name}{}", capacity(narrow)));
+        if detail == Detail::Every {
+            lines.extend(evidence(narrow));
+        }
+    }
+    match (&of.available, &of.available_unknown) {
+        (Some(available), _) => lines.push(format!("    {}", available_text(available))),
+        (None, Some(why)) => {
+            lines.push(format!(
+                "    available bandwidth: cannot tell, because {why}"
+            ));
+        }
+        (None, None) => {}
+    }
+    lines
+}
+
+/// The capacity, or the shaper, with how much it deserves to be believed.
+fn capacity(narrow: &NarrowCapacity) -> String {
+    let doubt = match narrow.confidence {
+        StatementConfidence::High => String::new(),
+        other => format!(" ({} confidence)", other.name()),
+    };
+    let line = narrow
+        .capacity_bps
+        .as_ref()
+        .map(|line| EstimateInUnit::new(line, Unit::BitPerSecond));
+    match (&narrow.shaper, line) {
+        (Some(shaper), line) => {
+            let line = line.map_or_else(String::new, |line| {
+                format!(", on a line of {}", line.mean())
+            });
+            format!(
+                "shaped to {}, {} at once{line}{doubt}",
+                EstimateInUnit::new(&shaper.rate_bps, Unit::BitPerSecond).plus_minus(),
+                size(shaper.bucket_bytes)
+            )
+        }
+        (None, Some(line)) => format!("narrow link {}{doubt}", line.plus_minus()),
+        (None, None) => format!("narrow link {}", narrow.reason),
+    }
+}
+
+/// What a capacity was read from.
+fn evidence(narrow: &NarrowCapacity) -> Vec<String> {
+    let mut lines = vec![format!("    {}", narrow.reason)];
+    let of = |what: &str, estimate| {
+        let shown = EstimateInUnit::new(estimate, Unit::BitPerSecond).plus_minus();
+        format!("    {what}: {shown}")
+    };
+    let what = match (narrow.evidence, narrow.bulk_packets) {
+        (CapacityEvidence::Bulks, Some(packets)) => format!("bulks of {packets} packets"),
+        _ => "pairs".to_owned(),
+    };
+    lines.extend(narrow.capacity_bps.as_ref().map(|one| of(&what, one)));
+    let confirmed = narrow.confirmed_by_bps.as_ref();
+    lines.extend(confirmed.map(|one| of("packets of another size", one)));
+    lines.extend(narrow.trains_bps.as_ref().map(|one| of("trains", one)));
+    if narrow.shaper.is_none() {
+        lines.push(format!(
+            "    a shaper with a bucket above {} would not show",
+            size(narrow.longest_train_bytes)
+        ));
+    }
+    lines
+}
+
+fn available_text(available: &PathAvailable) -> String {
+    let bracket = match available.high_bps {
+        Some(high) => format!("{} to {}", rate(available.low_bps), rate(high)),
+        None => format!("at least {}", rate(available.low_bps)),
+    };
+    let grey = match (available.grey_low_bps, available.grey_high_bps) {
+        (Some(low), Some(high)) if low < high => {
+            format!(", varying from {} to {}", rate(low), rate(high))
+        }
+        _ => String::new(),
+    };
+    let doubt = if available.unfinished {
+        " (the search was not finished)"
+    } else {
+        ""
+    };
+    format!("available bandwidth {bracket}{grey}{doubt}")
+}
+
+fn round_trip(baseline: &ReplySummary) -> String {
+    let Some(rtt) = baseline.rtt_us else {
+        return "  round trip without load: no reply".to_owned();
+    };
+    let [min, mean, max] = [rtt.min, rtt.mean, rtt.max].map(|each| ms(Some(each)));
+    let lost = match baseline.lost {
+        0 => String::new(),
+        lost => format!(", {lost} of {} lost", baseline.sent),
+    };
+    format!("  round trip without load: {min}/{mean}/{max} ms (min/avg/max){lost}")
+}
+
+/// The delay above its minimum each way: median and 90th percentile.
+fn delay_variation(baseline: &ReplySummary) -> Option<String> {
+    let one = |of: &OneWaySummary| {
+        let p90 = of.pdv_p90_us.map_or_else(|| "-".to_owned(), time_us);
+        format!("{}/{p90}", time_us(of.pdv_p50_us))
+    };
+    let (up, down) = (baseline.up.as_ref()?, baseline.down.as_ref()?);
+    Some(format!(
+        "  delay variation (p50/p90): {} to it, {} from it",
+        one(up),
+        one(down)
+    ))
+}
+
+fn duplex_lines(duplex: &PathDuplex, detail: Detail) -> Vec<String> {
+    let mut lines = vec![format!(
+        "duplex mode: {} ({} confidence): {}",
+        duplex.mode.name(),
+        duplex.confidence.name(),
+        duplex.reason
+    )];
+    if detail == Detail::Every {
+        lines.extend(duplex.runs.iter().map(run_line));
+    }
+    lines
+}
+
+fn run_line(run: &DuplexRun) -> String {
+    let kind = match run.kind {
+        DuplexRunKind::Light => "light load",
+        DuplexRunKind::Doubled => "twice that",
+        DuplexRunKind::Small => "small datagrams",
+        DuplexRunKind::Saturating => "above the capacity",
+    };
+    let way = if run.both_ways { "both ways" } else { "alone" };
+    let direction = match run.direction {
+        Direction::Up => "to it",
+        Direction::Down => "from it",
+    };
+    let found = match (run.sent, run.lost, run.goodput_bps) {
+        (Some(sent), Some(lost), _) => format!("{lost} of {sent} lost"),
+        (_, _, Some(goodput)) => format!("{} arrived", rate(goodput)),
+        _ => "nothing known".to_owned(),
+    };
+    format!("  {kind}, {way}, {direction}: {found}")
+}
+
+fn cost(ends: &PathBetweenEnds) -> String {
+    let cost = &ends.cost;
+    format!(
+        "between both ends: {} packets, {} in {}",
+        cost.packets,
+        text::bytes(cost.bytes.get()),
+        Unit::Seconds.show((cost.elapsed_s * 10.0).round() / 10.0)
+    )
+}

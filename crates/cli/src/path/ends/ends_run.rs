@@ -1,0 +1,156 @@
+//! A measurement between both ends while it is under way: what is known so far, shown after every series of trains.
+
+use crate::output::views::Views;
+use crate::peer::CommandPeer;
+use caudal_core::event::{CutShort, Event, View};
+use caudal_core::path::{
+    PathBetweenEnds, PathDuplex, PathPhase, PathReport, PathRound, ProbingCost,
+};
+use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
+use caudal_core::trains::SeriesReadings;
+use caudal_core::units::ByteCount;
+use caudal_engine::{LocalOptions, Outcome, RunError};
+use caudal_probe::end_to_end::{TrainChannel, TrainsReadings};
+use caudal_sys::clock::monotonic_ns;
+use caudal_sys::signal::Interrupt;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A measurement between both ends while it is under way.
+pub struct EndsRun<'a> {
+    pub(super) peer: &'a mut CommandPeer,
+    pub(super) views: &'a mut Views,
+    pub(super) interrupt: &'static Interrupt,
+    /// The path as this end alone found it.
+    pub(super) report: &'a PathReport,
+    /// What is known so far.
+    pub(super) found: PathBetweenEnds,
+    pub(super) duplex: Option<PathDuplex>,
+    pub(super) phase: PathPhase,
+    options: LocalOptions,
+    /// The bytes of the IP and the UDP header.
+    header_bytes: u64,
+    began_ns: u64,
+}
+
+impl<'a> EndsRun<'a> {
+    /// A measurement that begins now.
+    pub fn new(
+        peer: &'a mut CommandPeer,
+        views: &'a mut Views,
+        report: &'a PathReport,
+        interrupt: &'static Interrupt,
+    ) -> Self {
+        let address = peer.info().address;
+        Self {
+            views,
+            interrupt,
+            report,
+            found: PathBetweenEnds {
+                peer: address.to_string().into(),
+                baseline: None,
+                directions: Vec::new(),
+                cost: ProbingCost::default(),
+                cut_short: None,
+            },
+            duplex: None,
+            phase: PathPhase::Baseline,
+            options: LocalOptions::default(),
+            header_bytes: if address.is_ipv4() { 28 } else { 48 },
+            began_ns: monotonic_ns(),
+            peer,
+        }
+    }
+
+    /// `true` when nothing more is to be measured.
+    pub(super) fn is_over(&self) -> bool {
+        self.interrupt.count() > 0 || self.views.is_unread() || self.found.cut_short.is_some()
+    }
+
+    /// Carries out a plan; a test that was cut short ends the measurement.
+    ///
+    /// # Errors
+    /// When nothing could be measured.
+    pub(super) fn carry_out(
+        &mut self,
+        plan: &Plan,
+        options: &LocalOptions,
+    ) -> Result<Outcome, RunError> {
+        let (views, quit) = (&mut *self.views, &options.quit);
+        let outcome = self.peer.peer_mut().run(plan, options, &mut |_| {
+            if views.is_unread() {
+                quit.store(true, Relaxed);
+            }
+        });
+        if let Ok(outcome) = &outcome
+            && let Some(why) = outcome.cut_short()
+        {
+            self.cut_short(why);
+        }
+        outcome
+    }
+
+    /// Notes why the measurement ends early.
+    pub(super) fn cut_short(&mut self, why: &CutShort) {
+        let text = why.to_string().into();
+        self.found.cut_short.get_or_insert(text);
+    }
+
+    /// Counts datagrams that were sent, by either end, and those that arrived.
+    pub(super) fn count(&mut self, sent: u64, arrived: u64, payload: u64) {
+        let cost = &mut self.found.cost;
+        cost.packets += sent;
+        cost.answers += arrived;
+        let bytes = sent * (payload + self.header_bytes);
+        cost.bytes = ByteCount::new(cost.bytes.get() + bytes);
+        cost.elapsed_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
+    }
+
+    /// Shows what is known.
+    pub(super) fn show(&mut self) {
+        let elapsed_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
+        self.found.cost.elapsed_s = elapsed_s;
+        let round = PathRound {
+            at_s: self.report.cost.elapsed_s + elapsed_s,
+            phase: self.phase,
+            remaining_s: None,
+            hops: self.report.hops.clone(),
+            links: self.report.links.clone(),
+            between_ends: Some(Box::new(self.found.clone())),
+        };
+        self.views.event(&Event::PathRound { round });
+    }
+
+    fn count_series(&mut self, readings: Option<&SeriesReadings>) {
+        let Some(readings) = readings else { return };
+        let sent = readings.sent.as_ref().map_or(0, |sent| sent.datagrams);
+        let arrived = readings.received.as_ref().map_or(0, |all| all.datagrams);
+        self.count(sent, arrived, u64::from(readings.series.length));
+    }
+}
+
+impl TrainChannel for EndsRun<'_> {
+    type Error = RunError;
+
+    fn run(&mut self, trains: &PlannedTrains) -> Result<TrainsReadings, RunError> {
+        let plan = Plan::Trains(TrainsPlan {
+            series: *trains,
+            dscp: None,
+        });
+        let options = self.options.clone();
+        let outcome = self.carry_out(&plan, &options)?;
+        let outcome = outcome
+            .into_trains()
+            .ok_or_else(|| RunError::Protocol("no trains".into()))?;
+        // The next series takes the same route.
+        self.options.udp_port = outcome.local_port;
+        let [up, down] = caudal_core::plan::Direction::BOTH.map(|one| outcome.series(one));
+        self.count_series(up.as_ref());
+        self.count_series(down.as_ref());
+        self.show();
+        Ok(TrainsReadings { up, down })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_over()
+    }
+}

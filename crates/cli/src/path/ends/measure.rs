@@ -1,0 +1,201 @@
+//! The steps of a measurement between both ends.
+
+use super::ends_run::EndsRun;
+use super::settings::settings;
+use caudal_core::echo::EchoSummaryOptions;
+use caudal_core::event::CutShort;
+use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase};
+use caudal_core::plan::{Direction, EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_core::units::BitRate;
+use caudal_engine::{EchoLocalOptions, LocalOptions, RunError};
+use caudal_probe::duplex::{DuplexReadings, EachWay};
+use caudal_probe::end_to_end::{
+    DuplexMeasurement, EndToEndCapacity, EndToEndSettings, measure_available, measure_duplex,
+};
+use std::time::Duration;
+
+/// The messages from which round trips without load are read, their size, and the mean time between two.
+const MESSAGES: u64 = 200;
+const MESSAGE_BYTES: u32 = 64;
+const MESSAGE_PERIOD: Duration = Duration::from_millis(20);
+/// The time allowed for a reply.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What is measured between both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndsScope {
+    /// Round trips, capacity, available bandwidth and duplex mode.
+    All,
+    /// What the duplex mode takes.
+    Duplex,
+}
+
+/// What was measured between both ends.
+#[derive(Debug)]
+pub struct EndsMeasured {
+    pub found: PathBetweenEnds,
+    pub duplex: Option<PathDuplex>,
+    /// The error that ended it.
+    pub failure: Option<RunError>,
+}
+
+/// Measures between both ends; what was found stands when the other end is lost.
+pub fn measure(run: EndsRun<'_>, scope: EndsScope, confidence: f64, seed: u64) -> EndsMeasured {
+    let mut measuring = Measuring {
+        settings: settings(run.report, run.peer.info(), confidence, seed),
+        run,
+        capacities: Vec::new(),
+    };
+    let failure = measuring.steps(scope).err();
+    let mut run = measuring.run;
+    match &failure {
+        Some(RunError::Interrupted) => run.cut_short(&CutShort::Interrupted),
+        Some(error) => run.cut_short(&CutShort::Lost(error.to_string().into())),
+        None if run.interrupt.count() > 0 => run.cut_short(&CutShort::Interrupted),
+        None => {}
+    }
+    run.show();
+    EndsMeasured {
+        found: run.found,
+        duplex: run.duplex,
+        failure,
+    }
+}
+
+struct Measuring<'a> {
+    run: EndsRun<'a>,
+    settings: EndToEndSettings,
+    capacities: Vec<(Direction, EndToEndCapacity)>,
+}
+
+impl Measuring<'_> {
+    fn steps(&mut self, scope: EndsScope) -> Result<(), RunError> {
+        self.baseline()?;
+        for direction in Direction::BOTH {
+            self.run
+                .found
+                .directions
+                .push(PathDirection::unknown(direction));
+            if !self.run.is_over() {
+                self.narrow(direction)?;
+            }
+        }
+        for direction in Direction::BOTH {
+            if scope == EndsScope::All && !self.run.is_over() {
+                self.available(direction)?;
+            }
+        }
+        if !self.run.is_over() {
+            self.duplex()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, phase: PathPhase) {
+        self.run.phase = phase;
+        self.run.show();
+    }
+
+    /// Round trips without load, and the delay variation each way.
+    fn baseline(&mut self) -> Result<(), RunError> {
+        self.begin(PathPhase::Baseline);
+        let plan = EchoPlan {
+            transport: Transport::Udp,
+            clients: 1,
+            sizes: vec![MESSAGE_BYTES],
+            count: MESSAGES,
+            schedule: EchoSchedule::Every {
+                period: MESSAGE_PERIOD,
+                poisson: true,
+            },
+            timeout: REPLY_TIMEOUT,
+            no_delay: true,
+            congestion: None,
+            dscp: None,
+            window: None,
+        };
+        let options = LocalOptions {
+            echo: EchoLocalOptions {
+                seed: self.settings.seed,
+                kernel_timestamps: false,
+                ..EchoLocalOptions::default()
+            },
+            ..LocalOptions::default()
+        };
+        let outcome = self.run.carry_out(&Plan::Echo(plan), &options)?;
+        let Some(echo) = outcome.into_echo() else {
+            return Ok(());
+        };
+        let summaries = echo.record.summarise(EchoSummaryOptions {
+            confidence: self.settings.confidence,
+            include_first: false,
+        });
+        let Some(summary) = summaries.into_iter().next() else {
+            return Ok(());
+        };
+        let replies = summary.pooled;
+        let answered = replies.sent - replies.lost;
+        self.run
+            .count(replies.sent + answered, answered, u64::from(MESSAGE_BYTES));
+        if let Some(rtt) = &replies.rtt_us {
+            self.settings.rtt = Duration::from_secs_f64(rtt.p50.max(0.0) / 1e6);
+        }
+        self.run.found.baseline = Some(replies);
+        Ok(())
+    }
+
+    fn narrow(&mut self, direction: Direction) -> Result<(), RunError> {
+        self.begin(PathPhase::NarrowLink);
+        let found = EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?;
+        self.of_direction(direction).narrow = Some((&found).into());
+        self.capacities.push((direction, found));
+        Ok(())
+    }
+
+    fn available(&mut self, direction: Direction) -> Result<(), RunError> {
+        let Some(capacity) = self.capacity(direction) else {
+            return Ok(());
+        };
+        self.begin(PathPhase::AvailableBandwidth);
+        let found = measure_available(&mut self.run, direction, &capacity, &self.settings)?;
+        let of_direction = self.of_direction(direction);
+        match found {
+            Ok(found) => of_direction.available = Some((&found).into()),
+            Err(cause) => of_direction.available_unknown = Some((&cause).into()),
+        }
+        Ok(())
+    }
+
+    fn duplex(&mut self) -> Result<(), RunError> {
+        self.begin(PathPhase::Duplex);
+        let sustained =
+            |direction| -> Option<BitRate> { Some(self.capacity(direction)?.sustained()?.rate) };
+        let known = DuplexReadings::default();
+        let both = sustained(Direction::Up).zip(sustained(Direction::Down));
+        let capacity = both.map(|(forward, back)| EachWay { forward, back });
+        let found = match capacity {
+            Some(capacity) => measure_duplex(&mut self.run, capacity, known, &self.settings)?,
+            None => DuplexMeasurement::from_readings(known),
+        };
+        self.run.duplex = Some((&found).into());
+        Ok(())
+    }
+
+    fn capacity(&self, direction: Direction) -> Option<EndToEndCapacity> {
+        let mut known = self.capacities.iter();
+        let (_, found) = known.find(|(one, _)| *one == direction)?;
+        Some(found.clone())
+    }
+
+    fn of_direction(&mut self, direction: Direction) -> &mut PathDirection {
+        let directions = &mut self.run.found.directions;
+        let at = directions
+            .iter()
+            .position(|one| one.direction == direction)
+            .unwrap_or_else(|| {
+                directions.push(PathDirection::unknown(direction));
+                directions.len() - 1
+            });
+        &mut directions[at]
+    }
+}
