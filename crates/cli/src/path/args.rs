@@ -9,6 +9,9 @@ use std::time::Duration;
 /// The shortest and the longest time of probing.
 const TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
 
+/// The shortest and the longest run of TCP.
+const RUN_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
 /// `caudal path`
 #[derive(Debug, Clone, clap::Args)]
 #[command(
@@ -49,6 +52,19 @@ pub struct NetworkPathArgs {
     /// Tell the duplex mode of the links, between both ends where `caudal serve` runs at the host; hops are found, and not measured
     #[arg(long, help_heading = "Both ends")]
     pub duplex: bool,
+    /// Run the TCP throughput test of RFC 6349 between both ends as well: windows of 25 to 125 % of the bandwidth-delay product with one flow and
+    /// several, and latency under load
+    #[arg(long, help_heading = "Both ends")]
+    pub rfc6349: bool,
+    /// The measured part of each run of --rfc6349
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = run_time, help_heading = "Both ends", allow_hyphen_values = true)]
+    pub run_time: Duration,
+    /// The flows of the runs of --rfc6349 with several
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Both ends", allow_negative_numbers = true)]
+    pub parallel: u32,
+    /// The congestion control of the flows of --rfc6349 at the sender, such as cubic, reno or bbr
+    #[arg(short = 'C', long, value_name = "NAME", help_heading = "Both ends")]
+    pub congestion: Option<String>,
     /// The port of the server at the host [default: 5201]
     #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Both ends", allow_negative_numbers = true)]
     pub port: Option<u16>,
@@ -84,12 +100,17 @@ pub struct NetworkPathArgs {
 impl NetworkPathArgs {
     /// `true` where a server at the host takes part.
     pub(super) const fn measures_both_ends(&self) -> bool {
-        self.peer || self.duplex
+        self.needs_peer() || self.duplex
+    }
+
+    /// `true` where nothing is to be measured without a server at the host.
+    pub(super) const fn needs_peer(&self) -> bool {
+        self.peer || self.rfc6349
     }
 
     /// `true` where the duplex mode alone is asked for.
     pub(super) const fn is_duplex_only(&self) -> bool {
-        self.duplex && !self.peer
+        self.duplex && !self.needs_peer()
     }
 }
 
@@ -100,6 +121,16 @@ fn time(text: &str) -> Result<Duration, String> {
         Ok(time)
     } else {
         Err(format!("{text:?} is not between 1 s and 1 h"))
+    }
+}
+
+/// Parses the duration of a run.
+fn run_time(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if (RUN_TIME.0..=RUN_TIME.1).contains(&time) {
+        Ok(time)
+    } else {
+        Err(format!("{text:?} is not between 1 s and 10 min"))
     }
 }
 
@@ -117,4 +148,5 @@ const EXAMPLES: &str = "Examples:\n  \
     caudal path far.example -t 3m --accuracy 2%  more accurate\n  \
     caudal path far.example --peer               what both ends find together as well: caudal serve runs there\n  \
     caudal path far.example --duplex             the duplex mode of the links\n  \
+    caudal path far.example --rfc6349            and the throughput of TCP by window, four minutes\n  \
     caudal path far.example --json -o path.json";

@@ -1,7 +1,7 @@
 //! A path as it is probed, and the result.
 
 use super::args::NetworkPathArgs;
-use super::ends::{EndsRun, EndsScope, connect, measure};
+use super::ends::{EndsRequest, EndsRun, EndsScope, ThroughputRequest, connect, measure};
 use super::names::names;
 use super::observer::ViewObserver;
 use super::target::{ResolvedTarget, resolve};
@@ -12,6 +12,7 @@ use crate::recording::{CommandRecording, run_outcome};
 use caudal_core::event::{Agreement, Event, View};
 use caudal_core::path::{PathHop, PathReport};
 use caudal_core::plan::{PlanKind, PlanRecord, Transport};
+use caudal_core::quality::QualityReport;
 use caudal_core::run::{Environment, Run};
 use caudal_core::text::ExternalText;
 use caudal_core::warning::{Warning, WarningCode};
@@ -32,7 +33,7 @@ const MAX_PROBE: u32 = 9_216;
 /// When nothing could be probed.
 pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exit, Failure> {
     let target = resolve(args)?;
-    if args.peer {
+    if args.needs_peer() {
         // A server that is not there is told before a minute has passed.
         connect(args, &target, interrupt)?;
     }
@@ -70,6 +71,7 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
         began_s: Some(seconds_to_the_microsecond(began_ns)),
         environment: ends.environment,
         path: Some(Box::new(probed.report)),
+        quality: ends.quality,
         warnings: probed.warnings,
         ..Run::new(started.header.clone(), plan)
     };
@@ -102,10 +104,30 @@ fn probe(
     Ok(completed(probed, args, channel.has_icmp_primers()))
 }
 
+/// What both ends are asked for.
+fn request(args: &NetworkPathArgs) -> EndsRequest {
+    EndsRequest {
+        scope: if args.is_duplex_only() {
+            EndsScope::Duplex
+        } else {
+            EndsScope::All
+        },
+        throughput: args.rfc6349.then(|| ThroughputRequest {
+            run: args.run_time,
+            flows: args.parallel,
+            congestion: args.congestion.clone(),
+        }),
+        confidence: args.output.confidence,
+        seed: realtime_ns(),
+    }
+}
+
 /// What became of a measurement between both ends.
 #[derive(Debug, Default)]
 struct BothEnds {
     environment: Option<Environment>,
+    /// Latency under load.
+    quality: Option<Box<QualityReport>>,
     /// The exit code where it did not complete.
     exit: Option<Exit>,
 }
@@ -130,13 +152,8 @@ fn both_ends(
             };
         }
     };
-    let scope = if args.peer {
-        EndsScope::All
-    } else {
-        EndsScope::Duplex
-    };
     let run = EndsRun::new(&mut peer, views, &probed.report, interrupt);
-    let measured = measure(run, scope, args.output.confidence, realtime_ns());
+    let measured = measure(run, &request(args));
     if let Some(why) = &measured.found.cut_short {
         let message = format!("between both ends: {why}");
         probed
@@ -150,8 +167,10 @@ fn both_ends(
     };
     probed.report.between_ends = Some(Box::new(measured.found));
     probed.report.duplex = measured.duplex;
+    probed.warnings.extend(measured.warnings);
     BothEnds {
         environment: Some(peer.info().environment()),
+        quality: measured.quality,
         exit: is_cut_short.then_some(failed),
     }
 }

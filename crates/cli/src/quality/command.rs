@@ -13,6 +13,7 @@ use crate::peer::CommandPeer;
 use crate::recording::{CommandRecording, run_outcome};
 use caudal_core::event::{Agreement, CutShort, Event, View};
 use caudal_core::plan::{Plan, PlanRecord, QualityPlan};
+use caudal_core::run::{Run, RunHeader};
 use caudal_engine::LocalOptions;
 use caudal_sys::signal::Interrupt;
 use caudal_sys::tcp;
@@ -33,19 +34,8 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
     let started = started_run();
     let recording = CommandRecording::start(&args.output.store);
     views.note(&headline(&peer, &plans));
-    let carried_out = carry_out(&mut peer, &plans, args, &mut views, interrupt)?;
-    let run = assemble(
-        &QualityMeasured {
-            peer: peer.info(),
-            phases: &carried_out.phases,
-            planned: plans.len(),
-            failure: carried_out.failure.as_ref().map(|one| one.message.as_str()),
-            confidence: args.output.confidence,
-            began_ns: carried_out.began_ns,
-        },
-        started.header.clone(),
-    );
-    let exit = carried_out.exit(plans.len());
+    let header = started.header.clone();
+    let (run, exit) = measure(&mut peer, &plans, args, &mut views, header, interrupt)?;
     let outcome = run_outcome(exit, exit != Exit::Done);
     let finished = Event::Finished { run: Box::new(run) };
     views.event(&finished);
@@ -57,6 +47,46 @@ pub fn quality(args: &QualityArgs, interrupt: &'static Interrupt) -> Result<Exit
     }
     views.finish()?;
     Ok(exit)
+}
+
+/// Carries a test out with a server that is connected already, as a part of a larger one: its run.
+///
+/// # Errors
+/// When nothing could be measured.
+pub fn measure_quality(
+    peer: &mut CommandPeer,
+    args: &QualityArgs,
+    header: RunHeader,
+    interrupt: &'static Interrupt,
+) -> Result<Run, Failure> {
+    let plans = phases(args, peer.info().is_same_machine)?;
+    let mut views = Views::silent();
+    let (run, _) = measure(peer, &plans, args, &mut views, header, interrupt)?;
+    Ok(run)
+}
+
+/// Carries the phases out: the run, and the exit code.
+fn measure(
+    peer: &mut CommandPeer,
+    plans: &[QualityPlan],
+    args: &QualityArgs,
+    views: &mut Views,
+    header: RunHeader,
+    interrupt: &'static Interrupt,
+) -> Result<(Run, Exit), Failure> {
+    let carried_out = carry_out(peer, plans, args, views, interrupt)?;
+    let run = assemble(
+        &QualityMeasured {
+            peer: peer.info(),
+            phases: &carried_out.phases,
+            planned: plans.len(),
+            failure: carried_out.failure.as_ref().map(|one| one.message.as_str()),
+            confidence: args.output.confidence,
+            began_ns: carried_out.began_ns,
+        },
+        header,
+    );
+    Ok((run, carried_out.exit(plans.len())))
 }
 
 /// The phases that were carried out.

@@ -11,4 +11,4 @@ mod plan;
 mod warnings;
 
 pub use args::QualityArgs;
-pub use command::quality;
+pub use command::{measure_quality, quality};

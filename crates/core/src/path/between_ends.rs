@@ -2,6 +2,7 @@
 
 use super::cost::ProbingCost;
 use super::direction::PathDirection;
+use super::throughput::PathThroughput;
 use crate::echo::ReplySummary;
 use crate::plan::Direction;
 use crate::text::ExternalText;
@@ -18,6 +19,9 @@ pub struct PathBetweenEnds {
     pub baseline: Option<ReplySummary>,
     /// Each direction, up first.
     pub directions: Vec<PathDirection>,
+    /// The throughput of TCP by window (RFC 6349); absent where it was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<PathThroughput>,
     /// What it took, both ways together.
     pub cost: ProbingCost,
     /// The reason why it ended early.

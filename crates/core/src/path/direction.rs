@@ -30,7 +30,7 @@ pub struct NarrowCapacity {
     /// The packets of a bulk after the first; absent for pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bulk_packets: Option<u32>,
-    /// The capacity by packets of another size, which agrees; absent where there is none.
+    /// The capacity by packets of another size, or by shorter bulks, which agrees; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_by_bps: Option<Estimate>,
     /// The rate at which trains arrived: between the available bandwidth and the capacity where other traffic crosses.

@@ -10,6 +10,7 @@ mod mtu;
 mod report;
 mod round;
 mod route;
+mod throughput;
 
 pub use between_ends::PathBetweenEnds;
 pub use cost::{ProbingCost, ProbingMeans};
@@ -21,3 +22,7 @@ pub use mtu::{MtuEvidence, PathMtu};
 pub use report::{HostAnswer, PathReport, PathTarget};
 pub use round::{PathPhase, PathRound};
 pub use route::{RouteChange, RouteCount};
+pub use throughput::{
+    DirectionThroughput, PathThroughput, ThroughputRun, WINDOW_SHARES, bandwidth_delay_product,
+    buffer_delay, tcp_efficiency, transfer_time_ratio, window_rate,
+};

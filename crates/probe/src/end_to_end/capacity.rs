@@ -26,8 +26,9 @@ const SMALLER: f64 = 0.62;
 /// The noise of the kernel's times of arrival, and that of times at which a program read, ns.
 const KERNEL_NOISE_NS: u64 = 1_000;
 const READ_NOISE_NS: u64 = 20_000;
-/// The half-width of a capacity, relative to it, up to which it needs no confirmation by bulks.
-const NARROW_ENOUGH: f64 = 0.02;
+/// The half-width of a capacity, relative to it, up to which bulks would tell no more, and that up to which it is narrow.
+const NEEDS_NO_BULKS: f64 = 0.005;
+const NARROW: f64 = 0.02;
 /// The datagrams of the shortest bulk, and by what they grow from one attempt to the next.
 const MIN_BULK: u32 = 8;
 const BULK_GROWTH: u32 = 4;
@@ -59,7 +60,7 @@ pub struct EndToEndCapacity {
     pub narrow: Result<RateEstimate, CannotTell>,
     /// What it was read from.
     pub method: CapacityMethod,
-    /// The capacity by another size of packet, which agrees.
+    /// The capacity by another size of packet, or by shorter bulks, which agrees.
     pub confirmed_by: Option<RateEstimate>,
     /// The rate at which trains arrived: between the available bandwidth and the capacity where other traffic crosses.
     pub dispersion: Option<RateEstimate>,
@@ -193,9 +194,12 @@ impl NarrowReading {
             }
         }
         let width = found.capacity.relative_half_width();
-        let is_narrow = width.is_some_and(|width| width <= NARROW_ENOUGH);
+        let is_narrow = width.is_some_and(|width| width <= NARROW);
         if found.confirmed_by.is_some() {
-            reason += "; two sizes of packet agree";
+            reason += match self.method {
+                CapacityMethod::Pairs => "; two sizes of packet agree",
+                CapacityMethod::Bulks { .. } => "; shorter ones agree",
+            };
         }
         let confidence = match (is_narrow, found.confirmed_by.is_some()) {
             (true, true) => Confidence::High,
@@ -243,9 +247,13 @@ impl<C: TrainChannel> Trains<'_, C> {
             }
             let (readings, noise_ns) = self.bulks(full, packets, rough)?;
             let found = PairCapacity::from_pairs(&readings, noise_ns);
-            if narrower(&found, &best.capacity) {
+            if is_better(&found, &best.capacity) {
+                let confirmed_by = best.capacity.ok().map(|found| found.capacity);
                 best = NarrowReading {
-                    capacity: found,
+                    capacity: found.map(|found| PairCapacity {
+                        confirmed_by: found.confirmed_by.or(confirmed_by),
+                        ..found
+                    }),
                     method: CapacityMethod::Bulks { packets },
                 };
             }
@@ -307,17 +315,22 @@ fn width(capacity: &Result<PairCapacity, CannotTell>) -> Option<f64> {
 
 /// `true` for a capacity that needs no better one.
 fn is_narrow(capacity: &Result<PairCapacity, CannotTell>) -> bool {
-    width(capacity).is_some_and(|width| width <= NARROW_ENOUGH)
+    width(capacity).is_some_and(|width| width <= NEEDS_NO_BULKS)
 }
 
-/// `true` where `found` has a narrower interval than `best`, or is the only one of both.
-fn narrower(
+/// `true` where `found` has a narrower interval than `best` and is no lower, or is the only one of both: other traffic that steps
+/// between the packets of every bulk makes it lower.
+fn is_better(
     found: &Result<PairCapacity, CannotTell>,
     best: &Result<PairCapacity, CannotTell>,
 ) -> bool {
-    match (width(found), width(best)) {
-        (Some(found), Some(best)) => found < best,
-        (Some(_), None) => true,
-        (None, _) => false,
+    match (found, best) {
+        (Ok(found), Ok(known)) => {
+            let (rate, known) = (found.capacity, known.capacity);
+            let is_lower = rate.rate.as_f64() < known.rate.as_f64() * (1.0 - MAX_DISAGREEMENT);
+            !is_lower && rate.relative_half_width() < known.relative_half_width()
+        }
+        (Ok(_), Err(_)) => true,
+        (Err(_), _) => false,
     }
 }

@@ -15,6 +15,8 @@ const MAX_DISAGREEMENT: f64 = 0.05;
 const MIN_NOISE_RATIO: f64 = 2.0;
 /// The part of such gaps from which on none is believed.
 const MAX_COALESCED: f64 = 0.3;
+/// The minimum number of pairs from which their spread is told.
+const MIN_SPREAD: usize = 8;
 /// The maximum delay or dispersion taken for a reading, ns: a minute.
 const MAX_NS: u64 = 60_000_000_000;
 
@@ -43,7 +45,8 @@ impl PairReading {
 pub struct PairCapacity {
     /// The capacity, at the layer of the sizes handed in.
     ///
-    /// Its interval is a bound from the excess and the noise of the timestamps, not a confidence interval of many results.
+    /// Its interval is a bound from the excess and the noise of the times, at least their resolution and what they show of it, not a
+    /// confidence interval of many results.
     pub capacity: RateEstimate,
     /// The bytes of the pairs that gave it.
     pub bytes: u32,
@@ -121,6 +124,21 @@ impl DelayPair {
     }
 }
 
+/// The spread of the dispersions of the pairs that met the least delay, ns: what is not queueing differs from one to the next.
+///
+/// 1.4826 times the median absolute deviation of a quarter of the pairs, which is the standard deviation where it is normal.
+fn spread_ns(pairs: &[DelayPair]) -> f64 {
+    let mut sorted = pairs.to_vec();
+    sorted.sort_unstable_by_key(DelayPair::sum);
+    sorted.truncate((pairs.len() / 4).max(MIN_SPREAD));
+    let dispersions: Vec<f64> = sorted.iter().map(|pair| pair.dispersion).collect();
+    let Some(middle) = median(dispersions.clone()) else {
+        return 0.0;
+    };
+    let deviations = dispersions.iter().map(|one| (one - middle).abs());
+    median(deviations.collect()).unwrap_or(0.0) * 1.4826
+}
+
 fn of_size(bytes: u32, pairs: &[DelayPair], noise_ns: f64) -> Result<PairCapacity, CannotTell> {
     if pairs.len() < MIN_PAIRS {
         return Err(CannotTell::TooFew {
@@ -149,12 +167,13 @@ fn of_size(bytes: u32, pairs: &[DelayPair], noise_ns: f64) -> Result<PairCapacit
             excess_ns: excess as u64,
         });
     }
+    let noise_ns = noise_ns.max(spread_ns(pairs));
     let close = (best.sum() as f64) + 2.0 * noise_ns;
     let alike = pairs.iter().filter(|pair| pair.sum() as f64 <= close);
     let dispersions: Vec<f64> = alike.map(|pair| pair.dispersion).collect();
     let count = dispersions.len() as f64;
     let dispersion = median(dispersions).unwrap_or(best.dispersion);
-    // The excess is queueing of either packet, and the noise of two timestamps comes on top: with its step it does not average out.
+    // The excess is queueing of either packet, and the noise of two times comes on top: with its step it does not average out.
     let uncertain = excess + 2.0 * noise_ns;
     let per_byte = |ns: f64| ns / f64::from(bytes);
     let ends = (

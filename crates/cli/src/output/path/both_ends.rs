@@ -1,5 +1,6 @@
 //! What both ends of a path measured together, a line for each thing.
 
+use super::throughput;
 use crate::output::columns::ms;
 use crate::output::interval_table::Detail;
 use crate::output::text::{self, fold, time_us};
@@ -29,7 +30,12 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
         lines.extend(duplex_lines(duplex, detail));
     }
     lines.extend(report.between_ends.as_deref().map(cost));
-    lines.iter().map(|line| fold(line, 4)).collect()
+    let mut lines: Vec<String> = lines.iter().map(|line| fold(line, 4)).collect();
+    let ends = report.between_ends.as_deref();
+    if let Some(tcp) = ends.and_then(|ends| ends.throughput.as_ref()) {
+        lines.extend(throughput::lines(tcp));
+    }
+    lines
 }
 
 /// The name of a direction with room for the longer one.
@@ -100,7 +106,11 @@ fn evidence(narrow: &NarrowCapacity) -> Vec<String> {
     };
     lines.extend(narrow.capacity_bps.as_ref().map(|one| of(&what, one)));
     let confirmed = narrow.confirmed_by_bps.as_ref();
-    lines.extend(confirmed.map(|one| of("packets of another size", one)));
+    let other = match narrow.evidence {
+        CapacityEvidence::Pairs => "packets of another size",
+        CapacityEvidence::Bulks => "shorter bulks",
+    };
+    lines.extend(confirmed.map(|one| of(other, one)));
     lines.extend(narrow.trains_bps.as_ref().map(|one| of("trains", one)));
     if narrow.shaper.is_none() {
         lines.push(format!(

@@ -11,6 +11,7 @@ mod live_rows;
 mod progress;
 #[cfg(test)]
 mod sample;
+mod throughput;
 
 pub use closing::result_lines;
 pub use csv::{CSV_COLUMNS, csv_lines};

@@ -7,8 +7,10 @@ use caudal_core::path::{
     PathBetweenEnds, PathDuplex, PathPhase, PathReport, PathRound, ProbingCost,
 };
 use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
+use caudal_core::quality::QualityReport;
 use caudal_core::trains::SeriesReadings;
 use caudal_core::units::ByteCount;
+use caudal_core::warning::Warning;
 use caudal_engine::{LocalOptions, Outcome, RunError};
 use caudal_probe::end_to_end::{TrainChannel, TrainsReadings};
 use caudal_sys::clock::monotonic_ns;
@@ -25,6 +27,10 @@ pub struct EndsRun<'a> {
     /// What is known so far.
     pub(super) found: PathBetweenEnds,
     pub(super) duplex: Option<PathDuplex>,
+    /// Latency under load.
+    pub(super) quality: Option<Box<QualityReport>>,
+    /// The doubts about it.
+    pub(super) warnings: Vec<Warning>,
     pub(super) phase: PathPhase,
     options: LocalOptions,
     /// The bytes of the IP and the UDP header.
@@ -49,10 +55,13 @@ impl<'a> EndsRun<'a> {
                 peer: address.to_string().into(),
                 baseline: None,
                 directions: Vec::new(),
+                throughput: None,
                 cost: ProbingCost::default(),
                 cut_short: None,
             },
             duplex: None,
+            quality: None,
+            warnings: Vec::new(),
             phase: PathPhase::Baseline,
             options: LocalOptions::default(),
             header_bytes: if address.is_ipv4() { 28 } else { 48 },

@@ -1,12 +1,16 @@
 //! The steps of a measurement between both ends.
 
 use super::ends_run::EndsRun;
+use super::latency::measure_latency;
 use super::settings::settings;
+use super::throughput::{ThroughputRequest, ThroughputSettings, measure_throughput};
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::CutShort;
 use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase};
 use caudal_core::plan::{Direction, EchoPlan, EchoSchedule, Plan, Transport};
+use caudal_core::quality::QualityReport;
 use caudal_core::units::BitRate;
+use caudal_core::warning::Warning;
 use caudal_engine::{EchoLocalOptions, LocalOptions, RunError};
 use caudal_probe::duplex::{DuplexReadings, EachWay};
 use caudal_probe::end_to_end::{
@@ -20,6 +24,18 @@ const MESSAGE_BYTES: u32 = 64;
 const MESSAGE_PERIOD: Duration = Duration::from_millis(20);
 /// The time allowed for a reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct EndsRequest {
+    pub scope: EndsScope,
+    /// The throughput of TCP by window; `None` for none.
+    pub throughput: Option<ThroughputRequest>,
+    /// The confidence of intervals.
+    pub confidence: f64,
+    /// The seed of random gaps.
+    pub seed: u64,
+}
 
 /// What is measured between both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,18 +51,27 @@ pub enum EndsScope {
 pub struct EndsMeasured {
     pub found: PathBetweenEnds,
     pub duplex: Option<PathDuplex>,
+    /// Latency under load.
+    pub quality: Option<Box<QualityReport>>,
+    /// The doubts about it.
+    pub warnings: Vec<Warning>,
     /// The error that ended it.
     pub failure: Option<RunError>,
 }
 
 /// Measures between both ends; what was found stands when the other end is lost.
-pub fn measure(run: EndsRun<'_>, scope: EndsScope, confidence: f64, seed: u64) -> EndsMeasured {
+pub fn measure(run: EndsRun<'_>, request: &EndsRequest) -> EndsMeasured {
     let mut measuring = Measuring {
-        settings: settings(run.report, run.peer.info(), confidence, seed),
+        settings: settings(
+            run.report,
+            run.peer.info(),
+            request.confidence,
+            request.seed,
+        ),
         run,
         capacities: Vec::new(),
     };
-    let failure = measuring.steps(scope).err();
+    let failure = measuring.steps(request).err();
     let mut run = measuring.run;
     match &failure {
         Some(RunError::Interrupted) => run.cut_short(&CutShort::Interrupted),
@@ -58,6 +83,8 @@ pub fn measure(run: EndsRun<'_>, scope: EndsScope, confidence: f64, seed: u64) -
     EndsMeasured {
         found: run.found,
         duplex: run.duplex,
+        quality: run.quality,
+        warnings: run.warnings,
         failure,
     }
 }
@@ -69,7 +96,7 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    fn steps(&mut self, scope: EndsScope) -> Result<(), RunError> {
+    fn steps(&mut self, request: &EndsRequest) -> Result<(), RunError> {
         self.baseline()?;
         for direction in Direction::BOTH {
             self.run
@@ -81,12 +108,18 @@ impl Measuring<'_> {
             }
         }
         for direction in Direction::BOTH {
-            if scope == EndsScope::All && !self.run.is_over() {
+            if request.scope == EndsScope::All && !self.run.is_over() {
                 self.available(direction)?;
             }
         }
         if !self.run.is_over() {
             self.duplex()?;
+        }
+        if let Some(throughput) = request.throughput.as_ref().filter(|_| !self.run.is_over()) {
+            self.throughput(throughput)?;
+            if !self.run.is_over() {
+                self.latency(throughput);
+            }
         }
         Ok(())
     }
@@ -179,6 +212,40 @@ impl Measuring<'_> {
         };
         self.run.duplex = Some((&found).into());
         Ok(())
+    }
+
+    fn throughput(&mut self, asked: &ThroughputRequest) -> Result<(), RunError> {
+        let Some(baseline_rtt_ms) = self.run.found.min_rtt_ms() else {
+            return Ok(());
+        };
+        let each = Direction::BOTH.into_iter().filter_map(|direction| {
+            let sustained = self.capacity(direction)?.sustained()?;
+            Some((direction, sustained.rate))
+        });
+        let capacities: Vec<(Direction, BitRate)> = each.collect();
+        let settings = ThroughputSettings {
+            asked: asked.clone(),
+            path_mtu: self.settings.packet_bytes,
+            baseline_rtt_ms,
+            confidence: self.settings.confidence,
+        };
+        measure_throughput(&mut self.run, &settings, &capacities)
+    }
+
+    /// Latency under load; what goes wrong costs nothing else.
+    fn latency(&mut self, asked: &ThroughputRequest) {
+        self.begin(PathPhase::LatencyUnderLoad);
+        let (confidence, interrupt) = (self.settings.confidence, self.run.interrupt);
+        match measure_latency(self.run.peer, asked, confidence, interrupt) {
+            Ok(run) => {
+                self.run.warnings.extend(run.warnings);
+                self.run.quality = run.quality;
+            }
+            Err(failure) => {
+                let why = CutShort::Lost(failure.message.into());
+                self.run.cut_short(&why);
+            }
+        }
     }
 
     fn capacity(&self, direction: Direction) -> Option<EndToEndCapacity> {

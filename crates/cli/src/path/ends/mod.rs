@@ -1,10 +1,13 @@
 //! What both ends of a path measure together, where a server of caudal runs at the other.
 
 mod ends_run;
+mod latency;
 mod measure;
 mod peer;
 mod settings;
+mod throughput;
 
 pub(super) use ends_run::EndsRun;
-pub(super) use measure::{EndsScope, measure};
+pub(super) use measure::{EndsRequest, EndsScope, measure};
 pub(super) use peer::connect;
+pub(super) use throughput::ThroughputRequest;
