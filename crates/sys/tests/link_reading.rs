@@ -155,6 +155,8 @@ fn tap() {
             (settings.speed_mbps, settings.is_full_duplex),
             (Some(100), Some(false))
         );
+        // There is nothing behind what it was set to.
+        assert_eq!(settings.supported, Some(Vec::new()));
         assert_eq!(settings.advertised, Some(Vec::new()));
         assert_eq!(settings.partner, None);
         // Netlink and both generations of ioctls agree.

@@ -54,6 +54,7 @@ fn decode_link_settings(
         speed_mbps: known_speed(raw::u32_at(reply, 4)?),
         is_full_duplex: full_duplex(*reply.get(8)?),
         is_autonegotiating: reply.get(11).map(|on| *on != 0),
+        supported: modes(0),
         advertised: modes(1),
         partner: modes(2).filter(|modes| !modes.is_empty()),
         lanes: None,
@@ -97,17 +98,20 @@ mod tests {
         reply[4..8].copy_from_slice(&10_u32.to_ne_bytes());
         reply[11] = 1;
         // Supported, advertised and the partner's: two words each.
-        for word in [u32::MAX, u32::MAX, 0b101, 0b10, 0b1, 0] {
+        for word in [0b111_u32, 0b10, 0b101, 0b10, 0b1, 0] {
             reply.extend_from_slice(&word.to_ne_bytes());
         }
-        let all: Vec<String> = (0..40).map(|bit| format!("mode {bit}")).collect();
-        let names = || Some(all.clone());
+        let modes = |bits: &[u32]| -> Vec<String> {
+            bits.iter().map(|bit| format!("mode {bit}")).collect()
+        };
+        let names = || Some(modes(&Vec::from_iter(0..40)));
         let expected = LinkSettings {
             speed_mbps: Some(10),
             is_full_duplex: Some(false),
             is_autonegotiating: Some(true),
-            advertised: Some(["mode 0", "mode 2", "mode 33"].map(str::to_owned).to_vec()),
-            partner: Some(vec!["mode 0".to_owned()]),
+            supported: Some(modes(&[0, 1, 2, 33])),
+            advertised: Some(modes(&[0, 2, 33])),
+            partner: Some(modes(&[0])),
             lanes: None,
         };
         assert_eq!(decode_link_settings(&reply, 2, names), Some(expected));

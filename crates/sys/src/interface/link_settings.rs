@@ -9,7 +9,9 @@ pub struct LinkSettings {
     pub is_full_duplex: Option<bool>,
     /// `true` when autonegotiation is on.
     pub is_autonegotiating: Option<bool>,
-    /// The names of what this end advertises, as `100baseT/Half`, with those of ports and flow control.
+    /// The names of what this end supports, as `100baseT/Half`, with those of ports and flow control.
+    pub supported: Option<Vec<String>>,
+    /// The names of what it advertises.
     pub advertised: Option<Vec<String>>,
     /// The names of what the link partner advertises; `None` also where it advertises nothing.
     pub partner: Option<Vec<String>>,

@@ -9,18 +9,35 @@ const BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
 
-/// The names of the bits that are set, of a set in the verbose form: with a mask it lists the bits of the mask and marks those that are
-/// set, without one it lists those that are set.
-pub(super) fn names_of_bits_set(set: &[u8]) -> Option<Vec<String>> {
-    let set = attributes(set);
-    let lists_bits_set = set.contains_key(&NO_MASK);
-    let bits = attribute_list(set.get(&BITS)?).filter(|(kind, _)| *kind == BIT);
-    let names = bits.filter_map(|(_, bit)| {
-        let bit = attributes(bit);
-        let is_set = lists_bits_set || bit.contains_key(&BIT_VALUE);
-        is_set.then(|| bit.get(&BIT_NAME).map(|name| text(name)))?
-    });
-    Some(names.collect())
+/// The names of the bits of a set.
+pub(super) struct NamedBits {
+    /// Those that are set.
+    pub(super) set: Vec<String>,
+    /// Those of the mask; of a set without a mask those that are set.
+    pub(super) listed: Vec<String>,
+}
+
+impl NamedBits {
+    /// Decodes a set in the verbose form: with a mask it lists the bits of the mask and marks those that are set, without one it lists
+    /// those that are set.
+    pub(super) fn decode(set: &[u8]) -> Option<Self> {
+        let attributes_of_set = attributes(set);
+        let lists_bits_set = attributes_of_set.contains_key(&NO_MASK);
+        let bits = attribute_list(attributes_of_set.get(&BITS)?);
+        let bits = bits
+            .filter(|(kind, _)| *kind == BIT)
+            .filter_map(|(_, bit)| {
+                let bit = attributes(bit);
+                let is_set = lists_bits_set || bit.contains_key(&BIT_VALUE);
+                Some((text(bit.get(&BIT_NAME)?), is_set))
+            });
+        let bits: Vec<(String, bool)> = bits.collect();
+        let set = bits.iter().filter(|(_, is_set)| *is_set);
+        Some(Self {
+            set: set.map(|(name, _)| name.clone()).collect(),
+            listed: bits.into_iter().map(|(name, _)| name).collect(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -56,12 +73,17 @@ pub(super) mod tests {
     #[test]
     fn a_mask_lists_what_is_supported_and_no_mask_what_is_set() {
         let bits = [("10baseT/Half", true), ("Autoneg", false), ("MII", true)];
-        let masked = names_of_bits_set(&verbose(true, &bits));
-        assert_eq!(masked.unwrap(), ["10baseT/Half", "MII"]);
-        let unmasked = names_of_bits_set(&verbose(false, &bits.map(|(name, _)| (name, false))));
-        assert_eq!(unmasked.unwrap(), ["10baseT/Half", "Autoneg", "MII"]);
-        assert_eq!(names_of_bits_set(&verbose(true, &[])), Some(Vec::new()));
-        assert_eq!(names_of_bits_set(&[]), None);
+        let all = bits.map(|(name, _)| name);
+        let masked = NamedBits::decode(&verbose(true, &bits)).unwrap();
+        assert_eq!(masked.set, ["10baseT/Half", "MII"]);
+        assert_eq!(masked.listed, all);
+        let unmarked = bits.map(|(name, _)| (name, false));
+        let unmasked = NamedBits::decode(&verbose(false, &unmarked)).unwrap();
+        assert_eq!(unmasked.set, all);
+        assert_eq!(unmasked.listed, all);
+        let empty = NamedBits::decode(&verbose(true, &[])).unwrap();
+        assert!(empty.set.is_empty() && empty.listed.is_empty());
+        assert!(NamedBits::decode(&[]).is_none());
     }
 
     proptest! {
@@ -69,10 +91,11 @@ pub(super) mod tests {
         fn a_set_that_is_cut_or_changed_has_no_more_names(cut in 0_usize..120, at in 0_usize..120, byte in any::<u8>()) {
             let mut set = verbose(true, &[("100baseT/Half", true), ("100baseT/Full", true)]);
             let cut = cut.min(set.len());
-            prop_assert!(names_of_bits_set(&set[..cut]).is_none_or(|names| names.len() <= 2));
+            prop_assert!(NamedBits::decode(&set[..cut]).is_none_or(|bits| bits.listed.len() <= 2));
             let at = at % set.len();
             set[at] = byte;
-            prop_assert!(names_of_bits_set(&set).is_none_or(|names| names.len() <= set.len() / 4));
+            let changed = NamedBits::decode(&set);
+            prop_assert!(changed.is_none_or(|bits| bits.set.len() <= bits.listed.len()));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Autonegotiation, and the modes of both ends of a link: `ETHTOOL_MSG_LINKMODES_GET`.
 
 use super::super::link_settings::{LinkSettings, full_duplex, known_speed};
-use super::bitset::names_of_bits_set;
+use super::bitset::NamedBits;
 use super::request::{EthtoolNetlink, EthtoolRequest};
 use crate::netlink::attributes;
 use crate::raw;
@@ -26,13 +26,15 @@ fn decode(reply: &[u8]) -> LinkSettings {
     let attributes = attributes(reply);
     let byte = |kind| attributes.get(&kind)?.first().copied();
     let word = |kind| raw::u32_at(attributes.get(&kind)?, 0);
-    let names = |kind| names_of_bits_set(attributes.get(&kind)?);
+    let names = |kind| NamedBits::decode(attributes.get(&kind)?);
+    let (supported, advertised) = names(OURS).map(|ours| (ours.listed, ours.set)).unzip();
     LinkSettings {
         speed_mbps: word(SPEED).and_then(known_speed),
         is_full_duplex: byte(DUPLEX).and_then(full_duplex),
         is_autonegotiating: byte(AUTONEGOTIATION).map(|on| on != 0),
-        advertised: names(OURS),
-        partner: names(PARTNER),
+        supported,
+        advertised,
+        partner: names(PARTNER).map(|partner| partner.set),
         lanes: word(LANES).filter(|lanes| *lanes != 0),
     }
 }
@@ -65,6 +67,10 @@ mod tests {
             speed_mbps: Some(100),
             is_full_duplex: Some(true),
             is_autonegotiating: Some(true),
+            supported: Some(vec![
+                "100baseT/Full".to_owned(),
+                "1000baseT/Full".to_owned(),
+            ]),
             advertised: Some(vec!["100baseT/Full".to_owned()]),
             partner: Some(vec!["Autoneg".to_owned(), "100baseT/Full".to_owned()]),
             lanes: Some(4),
