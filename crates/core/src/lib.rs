@@ -12,6 +12,7 @@ pub mod event;
 pub mod finding;
 pub mod framing;
 pub mod host;
+pub mod interface;
 pub mod interval;
 pub mod lab_link;
 pub mod link;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What the links of a path are found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum DuplexMode {
+pub enum PathDuplexMode {
     /// Both directions at once.
     Full,
     /// One direction at a time, known to both ends of the link: half-duplex Ethernet, or a radio.
@@ -25,7 +25,7 @@ pub enum DuplexMode {
     CannotTell,
 }
 
-impl DuplexMode {
+impl PathDuplexMode {
     /// The mode for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -90,7 +90,7 @@ pub struct DuplexRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathDuplex {
     /// The mode.
-    pub mode: DuplexMode,
+    pub mode: PathDuplexMode,
     /// How much it deserves to be believed.
     pub confidence: StatementConfidence,
     /// The reason, in one sentence.

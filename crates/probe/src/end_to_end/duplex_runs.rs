@@ -45,7 +45,7 @@ impl DuplexMeasurement {
 
 /// Tells the duplex mode of the links between two ends whose capacities are known, from runs each way alone and both ways at once.
 ///
-/// `known` has what is known without runs: counters and interfaces. Where that decides, there are none.
+/// `known` has what is known without runs: interfaces and counters. Where half duplex does not exist, there are none.
 ///
 /// # Errors
 /// Those of the channel.
@@ -66,7 +66,7 @@ pub fn measure_duplex<C: TrainChannel>(
         capacity: Some(lower),
         ..known
     };
-    if !DuplexStatement::from_readings(&readings).needs_runs() {
+    if readings.excludes_half_duplex() {
         return Ok(DuplexMeasurement::from_readings(readings));
     }
     let load = if lower < SLOW { SLOW_LIGHT } else { LIGHT };

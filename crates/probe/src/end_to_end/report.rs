@@ -7,8 +7,8 @@ use crate::cannot_tell::CannotTell;
 use crate::duplex::{DuplexFinding, EachWay, LightRuns, LinkSide, RunLoss};
 use crate::rate_estimate::RateEstimate;
 use caudal_core::path::{
-    CapacityEvidence, DuplexMode, DuplexRun, DuplexRunKind, NarrowCapacity, PathAvailable,
-    PathDuplex, PathShaper,
+    CapacityEvidence, DuplexRun, DuplexRunKind, NarrowCapacity, PathAvailable, PathDuplex,
+    PathDuplexMode, PathShaper,
 };
 use caudal_core::plan::Direction;
 use caudal_core::text::ExternalText;
@@ -108,14 +108,14 @@ impl From<&DuplexMeasurement> for PathDuplex {
         }
         Self {
             mode: match statement.finding {
-                DuplexFinding::Full => DuplexMode::Full,
-                DuplexFinding::MatchedHalf => DuplexMode::Half,
+                DuplexFinding::Full => PathDuplexMode::Full,
+                DuplexFinding::MatchedHalf => PathDuplexMode::Half,
                 DuplexFinding::Mismatch { half } => match half {
-                    Some(LinkSide::Near) => DuplexMode::MismatchNearHalf,
-                    Some(LinkSide::Far) => DuplexMode::MismatchFarHalf,
-                    None => DuplexMode::Mismatch,
+                    Some(LinkSide::Near) => PathDuplexMode::MismatchNearHalf,
+                    Some(LinkSide::Far) => PathDuplexMode::MismatchFarHalf,
+                    None => PathDuplexMode::Mismatch,
                 },
-                DuplexFinding::CannotTell => DuplexMode::CannotTell,
+                DuplexFinding::CannotTell => PathDuplexMode::CannotTell,
             },
             confidence: statement.confidence.into(),
             reason: statement.reason.as_str().into(),
@@ -219,7 +219,7 @@ mod tests {
             statement: DuplexStatement::from_readings(&readings),
             readings,
         });
-        assert_eq!(report.mode, DuplexMode::Half);
+        assert_eq!(report.mode, PathDuplexMode::Half);
         let kinds: Vec<_> = report
             .runs
             .iter()

@@ -13,7 +13,7 @@ use crate::raw::{self, number};
 /// Commands to drivers. Source: include/uapi/linux/ethtool.h.
 #[derive(Debug, Clone, Copy)]
 #[repr(u32)]
-enum EthtoolCommand {
+pub(super) enum EthtoolCommand {
     GetSettings = 0x01,
     SetSettings = 0x02,
     GetDriverInfo = 0x03,
@@ -21,16 +21,17 @@ enum EthtoolCommand {
     GetStringSetInfo = 0x37,
     GetFeatures = 0x3a,
     SetFeatures = 0x3b,
+    GetLinkSettings = 0x4c,
 }
 
 /// The set of strings that are the names of features: `ETH_SS_FEATURES`.
 const FEATURES: u32 = 4;
 /// The length of one string: `ETH_GSTRING_LEN`.
 const STRING: usize = 32;
-/// The length of a `struct ethtool_cmd`.
-const SETTINGS: usize = 44;
-/// The room for a request and its reply. The longest, the names of all features, takes 12 + 64 · 32 bytes: features are
-/// the bits of a `u64`, include/linux/netdev_features.h.
+/// The length of a `struct ethtool_gstrings` before its strings.
+const STRINGS_HEADER: usize = 12;
+/// The room for a request and its reply. The longest are sets of strings, which [`string_set`] asks for only where they have room, and the
+/// masks of link modes, 48 + 3 · 127 · 4 bytes at most: the number of their words is an `i8`.
 const ROOM: usize = 8192;
 
 /// Sends a command with its arguments to the driver of interface `name` and returns the reply, which begins with
@@ -38,7 +39,11 @@ const ROOM: usize = 8192;
 ///
 /// # Errors
 /// `InvalidInput` when the arguments have no room; any error of ioctl(2).
-fn ask_driver(name: &str, command: EthtoolCommand, arguments: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn ask_driver(
+    name: &str,
+    command: EthtoolCommand,
+    arguments: &[u8],
+) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; ROOM];
     let room = buffer
         .get_mut(4..4 + arguments.len())
@@ -52,46 +57,6 @@ fn ask_driver(name: &str, command: EthtoolCommand, arguments: &[u8]) -> io::Resu
     // SAFETY: `interface` is live and points at `ROOM` bytes, which is more than any of the commands reads or writes.
     number(unsafe { libc::ioctl(socket.as_raw_fd(), request as _, &mut interface) })?;
     Ok(buffer)
-}
-
-/// The speed and duplex that a driver reports.
-#[derive(Clone, Copy)]
-pub(super) struct LinkSettings {
-    pub(super) speed_mbps: Option<u32>,
-    pub(super) duplex: Option<&'static str>,
-}
-
-impl LinkSettings {
-    /// The settings of interface `name`; `None` when its driver does not report them.
-    pub(super) fn by_name(name: &str) -> Option<Self> {
-        // `struct ethtool_cmd`: the halves of the speed at 12 and 28, the duplex at 14.
-        let reply = ask_driver(name, EthtoolCommand::GetSettings, &[0; SETTINGS - 4]).ok()?;
-        let low = u32::from(raw::u16_at(&reply, 12)?);
-        let speed = low | u32::from(raw::u16_at(&reply, 28)?) << 16;
-        let duplex = match reply[14] {
-            0 => Some("half"),
-            1 => Some("full"),
-            _ => None,
-        };
-        // All ones is unknown; some drivers write it in 16 bits, or write 0.
-        let is_known = ![0, 0xffff, u32::MAX].contains(&speed);
-        Some(Self {
-            speed_mbps: is_known.then_some(speed),
-            duplex,
-        })
-    }
-}
-
-/// Sets the speed, in Mbit/s, and the duplex that a device without a physical link reports.
-///
-/// # Errors
-/// When the driver refuses; a TAP device accepts it, a veth does not.
-pub fn set_speed(name: &str, mbps: u32, half_duplex: bool) -> io::Result<()> {
-    let mut settings = [0; SETTINGS];
-    settings[12..14].copy_from_slice(&(mbps as u16).to_ne_bytes());
-    settings[28..30].copy_from_slice(&((mbps >> 16) as u16).to_ne_bytes());
-    settings[14] = u8::from(!half_duplex);
-    ask_driver(name, EthtoolCommand::SetSettings, &settings[4..]).map(drop)
 }
 
 /// Disables the offloads that coalesce or split packets or defer their checksums, as far as the driver allows.
@@ -197,20 +162,31 @@ const KEPT: [&str; 2] = ["rx-checksum", "tx-scatter-gather"];
 
 /// The names of a driver's features in their order, and the number of blocks of 32 they take.
 fn feature_names(name: &str) -> Option<(Vec<String>, usize)> {
+    let names = string_set(name, FEATURES)?;
+    let blocks = names.len().div_ceil(32);
+    Some((names, blocks))
+}
+
+/// A set of strings that the driver of interface `name` has, `ETH_SS_…`; `None` when it has no such set, or one that is too long.
+pub(super) fn string_set(name: &str, set: u32) -> Option<Vec<String>> {
     let words = |words: &[u32]| -> Vec<u8> { words.iter().flat_map(|w| w.to_ne_bytes()).collect() };
 
     // `struct ethtool_sset_info`: reserved, 64 bits that select sets, then one count for each of them.
     let mut selection = words(&[0]);
-    selection.extend_from_slice(&(1_u64 << FEATURES).to_ne_bytes());
+    selection.extend_from_slice(&(1_u64 << set).to_ne_bytes());
     let info = ask_driver(name, EthtoolCommand::GetStringSetInfo, &selection).ok()?;
-    let features = raw::u32_at(&info, 16)? as usize;
+    // The kernel clears the bits of sets that it does not have.
+    let count = (raw::u64_at(&info, 8)? != 0).then(|| raw::u32_at(&info, 16))??;
+    let end = STRINGS_HEADER + count as usize * STRING;
+    if end > ROOM {
+        return None;
+    }
 
     // `struct ethtool_gstrings`: set, count, then the strings.
-    let set = words(&[FEATURES, features as u32]);
-    let strings = ask_driver(name, EthtoolCommand::GetStrings, &set).ok()?;
-    let names = strings.get(12..12 + features * STRING)?;
-    let names = names.chunks_exact(STRING).map(text).collect();
-    Some((names, features.div_ceil(32)))
+    let set = words(&[set, count]);
+    let reply = ask_driver(name, EthtoolCommand::GetStrings, &set).ok()?;
+    let strings = reply.get(STRINGS_HEADER..end)?;
+    Some(strings.chunks_exact(STRING).map(text).collect())
 }
 
 /// A feature of a driver.
@@ -254,4 +230,21 @@ pub(super) fn offloads(name: &str) -> Option<Vec<(String, bool)>> {
         .collect();
     found.sort();
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_strings_has_the_kernels_names_and_an_unknown_one_none() {
+        // `ETH_SS_LINK_MODES`, which no driver has to offer.
+        let modes = string_set("lo", 9).unwrap();
+        assert_eq!(
+            modes[..3],
+            ["10baseT/Half", "10baseT/Full", "100baseT/Half"]
+        );
+        assert_eq!(string_set("lo", 63), None);
+        assert_eq!(string_set("no-such-name", 9), None);
+    }
 }

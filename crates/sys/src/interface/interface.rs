@@ -1,6 +1,7 @@
 //! The description of an interface.
 
-use super::ethtool::{LinkSettings, driver, offloads};
+use super::driver_settings::legacy_settings;
+use super::ethtool::{driver, offloads};
 use super::link::LinkMessage;
 use crate::netlink::Netlink;
 
@@ -33,15 +34,17 @@ impl Interface {
     /// The interface called `name`, in the network namespace of the calling thread.
     pub fn by_name(name: &str) -> Option<Self> {
         let link = LinkMessage::by_name(name)?;
-        let settings = LinkSettings::by_name(name);
+        let settings = legacy_settings(name).unwrap_or_default();
+        let duplex = settings.is_full_duplex.map(|is_full| match is_full {
+            true => "full".to_owned(),
+            false => "half".to_owned(),
+        });
         Some(Self {
             name: link.name,
             index: link.index,
             mtu: link.mtu,
-            speed_mbps: settings.and_then(|settings| settings.speed_mbps),
-            duplex: settings
-                .and_then(|settings| settings.duplex)
-                .map(str::to_owned),
+            speed_mbps: settings.speed_mbps,
+            duplex,
             driver: driver(name),
             alias: link.alias,
             is_loopback: link.flags & libc::IFF_LOOPBACK as u32 != 0,

@@ -1,4 +1,4 @@
-//! The attributes of rtnetlink messages.
+//! The attributes of netlink messages.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,6 +13,13 @@ pub(crate) fn push_attribute(body: &mut Vec<u8>, kind: u16, data: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
+/// Appends attributes as the data of another one, with the flag `NLA_F_NESTED`, which generic netlink asks for.
+pub(crate) fn push_nested(body: &mut Vec<u8>, kind: u16, data: &[u8]) {
+    /// Source: include/uapi/linux/netlink.h.
+    const NLA_F_NESTED: u16 = 1 << 15;
+    push_attribute(body, kind | NLA_F_NESTED, data);
+}
+
 /// The bytes of nested attributes.
 pub(super) fn nested(parts: &[(u16, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
@@ -22,19 +29,21 @@ pub(super) fn nested(parts: &[(u16, &[u8])]) -> Vec<u8> {
     body
 }
 
-/// The data of the `struct rtattr` in `bytes`, by kind.
-pub(crate) fn attributes(mut bytes: &[u8]) -> BTreeMap<u16, &[u8]> {
-    let mut found = BTreeMap::new();
-    while let (Some(length), Some(kind)) = (raw::u16_at(bytes, 0), raw::u16_at(bytes, 2)) {
+/// The data of the `struct rtattr` in `bytes`, by kind; of several of one kind the last.
+pub(crate) fn attributes(bytes: &[u8]) -> BTreeMap<u16, &[u8]> {
+    attribute_list(bytes).collect()
+}
+
+/// The kinds and the data of the `struct rtattr` in `bytes`, in their order, up to the first that is not whole.
+pub(crate) fn attribute_list(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let (length, kind) = (raw::u16_at(bytes, 0)?, raw::u16_at(bytes, 2)?);
         let length = usize::from(length);
-        let Some(data) = bytes.get(4..length) else {
-            break;
-        };
-        // The two highest bits are flags: `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
-        found.insert(kind & 0x3fff, data);
+        let data = bytes.get(4..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-    found
+        // The two highest bits are flags: `NLA_F_NESTED` and `NLA_F_NET_BYTEORDER`.
+        Some((kind & 0x3fff, data))
+    })
 }
 
 /// The address family of an address.
@@ -69,4 +78,32 @@ pub(crate) fn ip_address(octets: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from);
     v4.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from))
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn attributes_are_found_in_their_order_up_to_the_first_that_is_not_whole() {
+        let mut bytes = Vec::new();
+        push_attribute(&mut bytes, 7, b"a");
+        push_nested(&mut bytes, 3, b"bcdef");
+        push_attribute(&mut bytes, 7, b"");
+        let whole: Vec<_> = attribute_list(&bytes).collect();
+        assert_eq!(whole, [(7, &b"a"[..]), (3, b"bcdef"), (7, b"")]);
+        assert_eq!(attributes(&bytes)[&7], b"");
+        let cut: Vec<_> = attribute_list(&bytes[..bytes.len() - 9]).collect();
+        assert_eq!(cut, whole[..1]);
+        let too_short = [3, 0, 7, 0, 1, 0, 7, 0];
+        assert_eq!(attribute_list(&too_short).count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_have_an_end(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(attribute_list(&bytes).count() <= bytes.len() / 4);
+        }
+    }
 }

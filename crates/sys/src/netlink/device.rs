@@ -31,6 +31,18 @@ pub struct DeviceCounters {
     pub tx_dropped: u64,
     /// Collisions while sending.
     pub collisions: u64,
+    /// Frames received with a length that is not allowed.
+    pub rx_length_errors: u64,
+    /// Frames received with a wrong check sequence.
+    pub rx_crc_errors: u64,
+    /// Frames received that are not whole bytes: `aAlignmentErrors`, IEEE 802.3 section 30.3.1.1.7.
+    pub rx_frame_errors: u64,
+    /// Frames not sent after too many collisions: `aFramesAbortedDueToXSColls`, IEEE 802.3 section 30.3.1.1.11.
+    pub tx_aborted_errors: u64,
+    /// Frames during which the carrier was lost: `aCarrierSenseErrors`, IEEE 802.3 section 30.3.1.1.13.
+    pub tx_carrier_errors: u64,
+    /// Late collisions: `aLateCollisions`, IEEE 802.3 section 30.3.1.1.10.
+    pub tx_window_errors: u64,
 }
 
 /// The settings to change of a device; `None` leaves one unchanged.
@@ -153,9 +165,16 @@ impl Netlink {
         let counted = attributes
             .get(&libc::IFLA_STATS64)
             .ok_or(io::ErrorKind::Unsupported)?;
-        // `struct rtnl_link_stats64`, include/uapi/linux/if_link.h.
+        Ok(DeviceCounters::decode(counted))
+    }
+}
+
+impl DeviceCounters {
+    /// Decodes a `struct rtnl_link_stats64`, include/uapi/linux/if_link.h, the meaning of whose counters is in
+    /// Documentation/networking/statistics.rst; those that an older kernel lacks are 0.
+    fn decode(counted: &[u8]) -> Self {
         let word = |at: usize| raw::u64_at(counted, 8 * at).unwrap_or(0);
-        Ok(DeviceCounters {
+        Self {
             rx_packets: word(0),
             tx_packets: word(1),
             rx_bytes: word(2),
@@ -165,6 +184,42 @@ impl Netlink {
             rx_dropped: word(6),
             tx_dropped: word(7),
             collisions: word(9),
-        })
+            rx_length_errors: word(10),
+            rx_crc_errors: word(12),
+            rx_frame_errors: word(13),
+            tx_aborted_errors: word(16),
+            tx_carrier_errors: word(17),
+            tx_window_errors: word(20),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_at_their_places_and_those_that_are_missing_are_zero() {
+        let counted: Vec<u8> = (0..25_u64).flat_map(u64::to_ne_bytes).collect();
+        let all = DeviceCounters {
+            rx_packets: 0,
+            tx_packets: 1,
+            rx_bytes: 2,
+            tx_bytes: 3,
+            rx_errors: 4,
+            tx_errors: 5,
+            rx_dropped: 6,
+            tx_dropped: 7,
+            collisions: 9,
+            rx_length_errors: 10,
+            rx_crc_errors: 12,
+            rx_frame_errors: 13,
+            tx_aborted_errors: 16,
+            tx_carrier_errors: 17,
+            tx_window_errors: 20,
+        };
+        assert_eq!(DeviceCounters::decode(&counted), all);
+        let cut = DeviceCounters::decode(&counted[..12 * 8 + 3]);
+        assert_eq!((cut.rx_length_errors, cut.rx_crc_errors), (10, 0));
     }
 }

@@ -1,0 +1,52 @@
+//! What is said of the duplex of a path.
+
+use super::link_side::LinkSide;
+use crate::confidence::Confidence;
+
+/// What a path is found to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DuplexFinding {
+    /// Both directions at once.
+    Full,
+    /// One direction at a time, known to both ends: half-duplex Ethernet, or a radio.
+    MatchedHalf,
+    /// One end of a link is half duplex and the other full.
+    Mismatch {
+        /// The half-duplex end, seen from the path's; `None` when the runs do not tell.
+        half: Option<LinkSide>,
+    },
+    /// The readings do not tell.
+    CannotTell,
+}
+
+/// What is said of the duplex of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DuplexStatement {
+    /// The finding.
+    pub finding: DuplexFinding,
+    /// The confidence in it.
+    pub confidence: Confidence,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+impl DuplexStatement {
+    /// `true` for a link whose ends differ.
+    #[must_use]
+    pub const fn is_mismatch(&self) -> bool {
+        matches!(self.finding, DuplexFinding::Mismatch { .. })
+    }
+
+    pub(super) fn new(finding: DuplexFinding, confidence: Confidence, reason: String) -> Self {
+        Self {
+            finding,
+            confidence,
+            reason,
+        }
+    }
+
+    pub(super) fn cannot_tell(cause: &str) -> Self {
+        let reason = format!("cannot tell, because {cause}");
+        Self::new(DuplexFinding::CannotTell, Confidence::Low, reason)
+    }
+}
