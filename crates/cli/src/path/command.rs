@@ -1,7 +1,9 @@
 //! A path as it is probed, and the result.
 
 use super::args::NetworkPathArgs;
-use super::ends::{EndsRequest, EndsRun, EndsScope, ThroughputRequest, connect, measure};
+use super::ends::{
+    EndsRequest, EndsRun, EndsScope, ThroughputRequest, connect, measure, own_duplex,
+};
 use super::names::names;
 use super::observer::ViewObserver;
 use super::target::{ResolvedTarget, resolve};
@@ -143,6 +145,9 @@ fn both_ends(
     let mut peer = match connect(args, target, interrupt) {
         Ok(peer) => peer,
         Err(failure) => {
+            if args.duplex {
+                probed.report.duplex = Some(own_duplex(&probed.report));
+            }
             let message = format!("the other end took no part: {}", failure.message);
             let warning = Warning::new(WarningCode::CutShort, message);
             probed.warnings.push(warning);

@@ -90,33 +90,42 @@ impl LinkErrors {
     /// do when a driver is loaded anew.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let grown =
-            |counter: fn(&Self) -> Option<u64>| counter(self)?.checked_sub(counter(earlier)?);
+        self.combined(earlier, u64::checked_sub)
+    }
+
+    /// What the counters grew by over two times; `None` for those that one of the two lacks.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.combined(other, u64::checked_add)
+    }
+
+    fn combined(&self, other: &Self, operation: fn(u64, u64) -> Option<u64>) -> Self {
+        let each = |counter: fn(&Self) -> Option<u64>| operation(counter(self)?, counter(other)?);
         Self {
-            rx_packets: grown(|all| all.rx_packets),
-            rx_bytes: grown(|all| all.rx_bytes),
-            rx_errors: grown(|all| all.rx_errors),
-            rx_dropped: grown(|all| all.rx_dropped),
-            rx_length_errors: grown(|all| all.rx_length_errors),
-            rx_crc_errors: grown(|all| all.rx_crc_errors),
-            rx_frame_errors: grown(|all| all.rx_frame_errors),
-            tx_packets: grown(|all| all.tx_packets),
-            tx_bytes: grown(|all| all.tx_bytes),
-            tx_errors: grown(|all| all.tx_errors),
-            tx_dropped: grown(|all| all.tx_dropped),
-            collisions: grown(|all| all.collisions),
-            tx_aborted_errors: grown(|all| all.tx_aborted_errors),
-            tx_carrier_errors: grown(|all| all.tx_carrier_errors),
-            tx_window_errors: grown(|all| all.tx_window_errors),
-            single_collision_frames: grown(|all| all.single_collision_frames),
-            multiple_collision_frames: grown(|all| all.multiple_collision_frames),
-            frame_check_sequence_errors: grown(|all| all.frame_check_sequence_errors),
-            alignment_errors: grown(|all| all.alignment_errors),
-            deferred_frames: grown(|all| all.deferred_frames),
-            late_collisions: grown(|all| all.late_collisions),
-            excessive_collision_frames: grown(|all| all.excessive_collision_frames),
-            carrier_sense_errors: grown(|all| all.carrier_sense_errors),
-            fragments: grown(|all| all.fragments),
+            rx_packets: each(|all| all.rx_packets),
+            rx_bytes: each(|all| all.rx_bytes),
+            rx_errors: each(|all| all.rx_errors),
+            rx_dropped: each(|all| all.rx_dropped),
+            rx_length_errors: each(|all| all.rx_length_errors),
+            rx_crc_errors: each(|all| all.rx_crc_errors),
+            rx_frame_errors: each(|all| all.rx_frame_errors),
+            tx_packets: each(|all| all.tx_packets),
+            tx_bytes: each(|all| all.tx_bytes),
+            tx_errors: each(|all| all.tx_errors),
+            tx_dropped: each(|all| all.tx_dropped),
+            collisions: each(|all| all.collisions),
+            tx_aborted_errors: each(|all| all.tx_aborted_errors),
+            tx_carrier_errors: each(|all| all.tx_carrier_errors),
+            tx_window_errors: each(|all| all.tx_window_errors),
+            single_collision_frames: each(|all| all.single_collision_frames),
+            multiple_collision_frames: each(|all| all.multiple_collision_frames),
+            frame_check_sequence_errors: each(|all| all.frame_check_sequence_errors),
+            alignment_errors: each(|all| all.alignment_errors),
+            deferred_frames: each(|all| all.deferred_frames),
+            late_collisions: each(|all| all.late_collisions),
+            excessive_collision_frames: each(|all| all.excessive_collision_frames),
+            carrier_sense_errors: each(|all| all.carrier_sense_errors),
+            fragments: each(|all| all.fragments),
         }
     }
 }
@@ -147,6 +156,13 @@ mod tests {
                 .len(),
             24
         );
+    }
+
+    #[test]
+    fn growth_over_two_times_adds_up() {
+        let sum = counters(999, 7).plus(&counters(1, 10));
+        assert_eq!(sum, counters(1000, 17));
+        assert_eq!(sum.plus(&LinkErrors::default()), LinkErrors::default());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The duplex mode of the links of a path.
 
 use super::link::StatementConfidence;
+use crate::interface::{InterfaceLink, LinkErrors};
 use crate::plan::Direction;
 use crate::text::ExternalText;
 use crate::units::BitRate;
@@ -57,7 +58,7 @@ pub enum DuplexRunKind {
     Light,
     /// The same at twice the load.
     Doubled,
-    /// Small datagrams at the load of light runs.
+    /// Small datagrams, as many as in a light run, against full ones of the other direction.
     Small,
     /// Above the capacity.
     Saturating,
@@ -86,6 +87,26 @@ pub struct DuplexRun {
     pub goodput_bps: Option<BitRate>,
 }
 
+/// The link of an end of a path, as its own interface reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathEndLink {
+    /// The link.
+    pub link: InterfaceLink,
+    /// What its counters grew by during runs of one direction; absent without such runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth_alone: Option<LinkErrors>,
+    /// The same during runs of both directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth_together: Option<LinkErrors>,
+    /// What it says of the duplex mode, in one sentence.
+    pub reason: ExternalText,
+    /// How much that deserves to be believed.
+    pub confidence: StatementConfidence,
+    /// What to do; absent where there is nothing to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<ExternalText>,
+}
+
 /// The duplex mode of the links of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathDuplex {
@@ -95,6 +116,12 @@ pub struct PathDuplex {
     pub confidence: StatementConfidence,
     /// The reason, in one sentence.
     pub reason: ExternalText,
+    /// This end's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<PathEndLink>,
+    /// The other end's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<PathEndLink>,
     /// The runs it was told from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<DuplexRun>,

@@ -15,7 +15,7 @@ mod throughput;
 pub use between_ends::PathBetweenEnds;
 pub use cost::{ProbingCost, ProbingMeans};
 pub use direction::{CapacityEvidence, NarrowCapacity, PathAvailable, PathDirection, PathShaper};
-pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode};
+pub use duplex::{DuplexRun, DuplexRunKind, PathDuplex, PathDuplexMode, PathEndLink};
 pub use hop::{HopAnswering, PathHop};
 pub use link::{NarrowPathLink, PathLink, PathLinkClass, StatementConfidence};
 pub use mtu::{MtuEvidence, PathMtu};

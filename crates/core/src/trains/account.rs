@@ -1,6 +1,7 @@
 //! The account that an end gives of trains.
 
 use super::times::DatagramTimes;
+use crate::interface::{InterfaceLink, LinkErrors};
 use serde::{Deserialize, Serialize};
 
 /// The datagrams that an end has sent.
@@ -49,4 +50,10 @@ pub struct TrainsAccount {
     /// What it has received; absent where it was to receive nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<ReceivedTrains>,
+    /// The link behind its interface towards the other end; absent where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Box<InterfaceLink>>,
+    /// What the counters of that interface grew by from the start to the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_growth: Option<Box<LinkErrors>>,
 }

@@ -5,6 +5,8 @@ use caudal_stats::wilson;
 
 /// The loss of a run of one direction above which the path loses without any duplex problem.
 const MAX_LOSS_ALONE: f64 = 0.001;
+/// The same as a part of the loss in both directions at once: on a mismatch the acknowledgements and reports of a test collide with it.
+const MAX_ALONE_OF_TOGETHER: f64 = 0.05;
 /// The minimum loss in a run of both directions that counts, and as a fraction of the load.
 const MIN_LOSS_TOGETHER: f64 = 0.01;
 const MIN_LOSS_OF_LOAD: f64 = 0.3;
@@ -58,7 +60,8 @@ pub(super) fn light_evidence(light: &LightRuns) -> LightEvidence {
     };
     let separate = stands_out(light.alone.forward, light.together.forward)
         || stands_out(light.alone.back, light.together.back);
-    if alone >= MAX_LOSS_ALONE || !separate {
+    let is_lossy = alone >= MAX_LOSS_ALONE && alone >= MAX_ALONE_OF_TOGETHER * together;
+    if is_lossy || !separate {
         return LightEvidence::Nothing(format!(
             "one direction alone loses {:.2} % as well: the path is congested or lossy",
             100.0 * alone

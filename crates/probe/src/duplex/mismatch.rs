@@ -27,8 +27,12 @@ pub(super) fn mismatch(readings: &DuplexReadings, loss: f64) -> DuplexStatement 
         );
     }
     let by_size = half_by_size(readings);
+    let alone = match loss_alone(readings) {
+        some if some > 0.0 => format!("{:.2} %", 100.0 * some),
+        _ => "nothing".to_owned(),
+    };
     let lost = format!(
-        "{:.1} % are lost in both directions at once, and nothing in each alone",
+        "{:.1} % are lost in both directions at once, and {alone} in each alone",
         100.0 * loss
     );
     let is_excluded_at_ends = both_links_are_full(readings) && readings.is_one_hop;
@@ -81,6 +85,13 @@ pub(super) fn both_links_are_full(readings: &DuplexReadings) -> bool {
         .end_links()
         .filter(|(_, link)| link.state.is_full_at_both_ends());
     full.count() == 2
+}
+
+/// The larger loss of one direction alone.
+fn loss_alone(readings: &DuplexReadings) -> f64 {
+    let alone = readings.light.map(|light| light.alone.both());
+    let fractions = alone.into_iter().flatten().filter_map(RunLoss::fraction);
+    fractions.fold(0.0, f64::max)
 }
 
 fn loss_together(light: &LightRuns) -> Option<f64> {

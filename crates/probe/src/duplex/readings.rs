@@ -121,7 +121,8 @@ pub struct DuplexReadings {
     pub light: Option<LightRuns>,
     /// The same at twice the load.
     pub doubled: Option<LightRuns>,
-    /// Light runs of small datagrams, 22 bytes of payload.
+    /// Light runs of small datagrams in one direction, in frames hardly longer than the slot time, against large ones in the other: `together`
+    /// has the losses of the small ones of each direction.
     pub small: Option<LightRuns>,
     /// Saturating runs.
     pub saturating: Option<SaturatingRuns>,

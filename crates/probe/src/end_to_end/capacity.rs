@@ -171,15 +171,16 @@ impl NarrowReading {
         found: &PairCapacity,
         dispersion: Option<&RateEstimate>,
     ) -> (Confidence, String) {
-        let what = match self.method {
-            CapacityMethod::Pairs => "pairs".to_owned(),
-            CapacityMethod::Bulks { packets } => format!("bulks of {packets} packets"),
-        };
         let capacity = found.capacity.rate;
-        let mut reason = format!(
-            "{what} of packets that met no queue arrive {:.1} µs apart",
-            f64::from(found.bytes) * 8e6 / capacity.as_f64().max(1.0)
-        );
+        let took_us = f64::from(found.bytes) * 8e6 / capacity.as_f64().max(1.0);
+        let mut reason = match self.method {
+            CapacityMethod::Pairs => {
+                format!("packets of pairs that met no queue arrive {took_us:.1} µs apart")
+            }
+            CapacityMethod::Bulks { packets } => {
+                format!("bulks of {packets} packets that met no queue take {took_us:.1} µs")
+            }
+        };
         let trains = dispersion.map(|rate| rate.rate.as_f64() / capacity.as_f64());
         if let Some(share) = trains {
             if share > 1.0 + 2.0 * MAX_DISAGREEMENT {

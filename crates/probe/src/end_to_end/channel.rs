@@ -1,5 +1,6 @@
 //! What sends trains between the two ends of a path.
 
+use caudal_core::interface::{InterfaceLink, LinkErrors};
 use caudal_core::plan::{Direction, PlannedTrains};
 use caudal_core::trains::SeriesReadings;
 
@@ -10,6 +11,19 @@ pub struct TrainsReadings {
     pub up: Option<SeriesReadings>,
     /// Those from the other end to this.
     pub down: Option<SeriesReadings>,
+    /// The link of this end, as its interface reports it.
+    pub near: EndReading,
+    /// That of the other end.
+    pub far: EndReading,
+}
+
+/// The link of an end, and what its counters grew by meanwhile.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EndReading {
+    /// The link; `None` where it is not known.
+    pub link: Option<InterfaceLink>,
+    /// What the counters grew by; `None` where they are not known.
+    pub growth: Option<LinkErrors>,
 }
 
 impl TrainsReadings {

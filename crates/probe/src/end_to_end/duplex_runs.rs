@@ -1,8 +1,12 @@
 //! The runs that tell the duplex mode of the links between two ends.
 
-use super::channel::{TrainChannel, TrainsReadings};
+use super::channel::{EndReading, TrainChannel, TrainsReadings};
 use super::settings::EndToEndSettings;
-use crate::duplex::{DuplexReadings, DuplexStatement, EachWay, LightRuns, RunLoss, SaturatingRuns};
+use crate::duplex::{
+    DuplexReadings, DuplexStatement, EachWay, EndErrors, EndLink, LightRuns, RunLoss,
+    SaturatingRuns,
+};
+use caudal_core::interface::{InterfaceLink, LinkErrors};
 use caudal_core::plan::{PlannedTrains, TrainSeries, TrainSpacing};
 use caudal_core::trains::SeriesReadings;
 use caudal_core::units::BitRate;
@@ -23,9 +27,60 @@ const SATURATING: f64 = 1.05;
 /// The maximum number of datagrams of a saturating run.
 const MAX_DATAGRAMS: f64 = 150_000.0;
 
+/// The link of an end, and what its counters grew by.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DuplexEnd {
+    /// The link; `None` where it is not known.
+    pub link: Option<InterfaceLink>,
+    /// What its counters grew by during runs of one direction, and during those of both; `None` without such a run.
+    pub alone: Option<LinkErrors>,
+    /// The same during runs of both directions.
+    pub together: Option<LinkErrors>,
+}
+
+impl DuplexEnd {
+    /// An end of which no more is known than its link.
+    #[must_use]
+    pub const fn of_link(link: Option<InterfaceLink>) -> Self {
+        Self {
+            link,
+            alone: None,
+            together: None,
+        }
+    }
+
+    /// The errors that the counters show; `None` where there was no run of one of both kinds.
+    #[must_use]
+    pub fn errors(&self) -> Option<EndErrors> {
+        let (alone, together) = (self.alone.as_ref()?, self.together.as_ref()?);
+        Some(EndErrors::from_growth(alone, together))
+    }
+
+    fn take(&mut self, reading: EndReading, both_ways: bool) {
+        if reading.link.is_some() {
+            self.link = reading.link;
+        }
+        let sum = if both_ways {
+            &mut self.together
+        } else {
+            &mut self.alone
+        };
+        if let Some(growth) = reading.growth {
+            *sum = Some(match sum {
+                Some(before) => before.plus(&growth),
+                None => growth,
+            });
+        }
+    }
+}
+
 /// What was measured of the duplex mode, and what it says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DuplexMeasurement {
+    /// This end.
+    pub near: DuplexEnd,
+    /// The other end.
+    pub far: DuplexEnd,
     /// What was measured.
     pub readings: DuplexReadings,
     /// What it says.
@@ -33,10 +88,20 @@ pub struct DuplexMeasurement {
 }
 
 impl DuplexMeasurement {
-    /// What readings say.
+    /// What readings say beside the links of both ends.
     #[must_use]
-    pub fn from_readings(readings: DuplexReadings) -> Self {
+    pub fn from_readings(readings: DuplexReadings, near: DuplexEnd, far: DuplexEnd) -> Self {
+        let link = |end: &DuplexEnd| end.link.as_ref().map(EndLink::from);
+        let readings = DuplexReadings {
+            near_link: link(&near),
+            far_link: link(&far),
+            near_errors: near.errors(),
+            far_errors: far.errors(),
+            ..readings
+        };
         Self {
+            near,
+            far,
             statement: DuplexStatement::from_readings(&readings),
             readings,
         }
@@ -45,14 +110,16 @@ impl DuplexMeasurement {
 
 /// Tells the duplex mode of the links between two ends whose capacities are known, from runs each way alone and both ways at once.
 ///
-/// `known` has what is known without runs: interfaces and counters. Where half duplex does not exist, there are none.
+/// `near` and `far` are what is known of both ends before. Where half duplex does not exist at the rates of their interfaces, there are no
+/// runs.
 ///
 /// # Errors
 /// Those of the channel.
 pub fn measure_duplex<C: TrainChannel>(
     channel: &mut C,
     capacity: EachWay<BitRate>,
-    known: DuplexReadings,
+    is_one_hop: bool,
+    (near, far): (DuplexEnd, DuplexEnd),
     settings: &EndToEndSettings,
 ) -> Result<DuplexMeasurement, C::Error> {
     let lower = capacity.forward.min(capacity.back);
@@ -61,21 +128,24 @@ pub fn measure_duplex<C: TrainChannel>(
         settings,
         lower,
         seed: settings.seed,
+        near,
+        far,
     };
     let mut readings = DuplexReadings {
         capacity: Some(lower),
-        ..known
+        is_one_hop,
+        ..DuplexReadings::default()
     };
-    if readings.excludes_half_duplex() {
-        return Ok(DuplexMeasurement::from_readings(readings));
+    if runs.measured(readings).readings.excludes_half_duplex() {
+        return Ok(runs.measured(readings));
     }
     let load = if lower < SLOW { SLOW_LIGHT } else { LIGHT };
     let payload = settings.max_payload();
     readings.light = runs.light(load, payload)?;
     let Some(light) = readings.light.filter(|_| !runs.channel.is_stopped()) else {
-        return Ok(DuplexMeasurement::from_readings(readings));
+        return Ok(runs.measured(readings));
     };
-    if DuplexStatement::from_readings(&readings).is_mismatch() {
+    if runs.measured(readings).statement.is_mismatch() {
         // Alone nothing was lost at the load itself: what is new is in both directions at once.
         readings.doubled = runs
             .together(2.0 * load, payload)?
@@ -85,12 +155,12 @@ pub fn measure_duplex<C: TrainChannel>(
                 ..light
             });
         readings.small = runs
-            .together(load, SMALL_PAYLOAD)?
+            .small_against_large(load)?
             .map(|together| LightRuns { together, ..light });
     } else {
         readings.saturating = runs.saturating(capacity)?;
     }
-    Ok(DuplexMeasurement::from_readings(readings))
+    Ok(runs.measured(readings))
 }
 
 /// Runs between two ends.
@@ -100,9 +170,16 @@ struct Runs<'a, C> {
     /// The lower capacity.
     lower: BitRate,
     seed: u64,
+    near: DuplexEnd,
+    far: DuplexEnd,
 }
 
 impl<C: TrainChannel> Runs<'_, C> {
+    /// What the readings say beside the links of both ends.
+    fn measured(&self, readings: DuplexReadings) -> DuplexMeasurement {
+        DuplexMeasurement::from_readings(readings, self.near.clone(), self.far.clone())
+    }
+
     /// Runs at a part of the lower capacity: each way alone, then both ways; `None` where an end gave no account.
     fn light(&mut self, load: f64, payload: u32) -> Result<Option<LightRuns>, C::Error> {
         let forward = self.light_series(load, payload);
@@ -128,6 +205,23 @@ impl<C: TrainChannel> Runs<'_, C> {
         );
         let both = self.send(Some(forward), Some(back))?;
         let each = loss(both.up.as_ref()).zip(loss(both.down.as_ref()));
+        Ok(each.map(|(forward, back)| EachWay { forward, back }))
+    }
+
+    /// Small datagrams against large ones: the losses of the small ones of each direction.
+    fn small_against_large(&mut self, load: f64) -> Result<Option<EachWay<RunLoss>>, C::Error> {
+        let payload = self.settings.max_payload();
+        let (large, other_large) = (
+            self.light_series(load, payload),
+            self.light_series(load, payload),
+        );
+        let small = |series: TrainSeries| TrainSeries {
+            length: SMALL_PAYLOAD,
+            ..series
+        };
+        let up = self.send(Some(small(large)), Some(other_large))?;
+        let down = self.send(Some(large), Some(small(other_large)))?;
+        let each = loss(up.up.as_ref()).zip(loss(down.down.as_ref()));
         Ok(each.map(|(forward, back)| EachWay { forward, back }))
     }
 
@@ -208,7 +302,11 @@ impl<C: TrainChannel> Runs<'_, C> {
         up: Option<TrainSeries>,
         down: Option<TrainSeries>,
     ) -> Result<TrainsReadings, C::Error> {
-        self.channel.run(&PlannedTrains { up, down })
+        let both_ways = up.is_some() && down.is_some();
+        let readings = self.channel.run(&PlannedTrains { up, down })?;
+        self.near.take(readings.near.clone(), both_ways);
+        self.far.take(readings.far.clone(), both_ways);
+        Ok(readings)
     }
 }
 

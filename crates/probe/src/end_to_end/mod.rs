@@ -15,7 +15,7 @@ mod trains;
 
 pub use available::measure_available;
 pub use capacity::{CapacityMethod, EndToEndCapacity};
-pub use channel::{TrainChannel, TrainsReadings};
-pub use duplex_runs::{DuplexMeasurement, measure_duplex};
+pub use channel::{EndReading, TrainChannel, TrainsReadings};
+pub use duplex_runs::{DuplexEnd, DuplexMeasurement, measure_duplex};
 pub use settings::{EndToEndSettings, FRAMING_BYTES};
 pub use shaper::ShaperReading;

@@ -1,14 +1,14 @@
 //! What two ends found, as documents have it.
 
 use super::capacity::{CapacityMethod, EndToEndCapacity};
-use super::duplex_runs::DuplexMeasurement;
+use super::duplex_runs::{DuplexEnd, DuplexMeasurement};
 use crate::available_bandwidth::AvailableBandwidth;
 use crate::cannot_tell::CannotTell;
-use crate::duplex::{DuplexFinding, EachWay, LightRuns, LinkSide, RunLoss};
+use crate::duplex::{DuplexFinding, EachWay, EndLinkStatement, LightRuns, LinkSide, RunLoss};
 use crate::rate_estimate::RateEstimate;
 use caudal_core::path::{
     CapacityEvidence, DuplexRun, DuplexRunKind, NarrowCapacity, PathAvailable, PathDuplex,
-    PathDuplexMode, PathShaper,
+    PathDuplexMode, PathEndLink, PathShaper,
 };
 use caudal_core::plan::Direction;
 use caudal_core::text::ExternalText;
@@ -119,9 +119,25 @@ impl From<&DuplexMeasurement> for PathDuplex {
             },
             confidence: statement.confidence.into(),
             reason: statement.reason.as_str().into(),
+            near: end_link(&measured.near),
+            far: end_link(&measured.far),
             runs,
         }
     }
+}
+
+/// The link of an end with what it says of itself.
+fn end_link(end: &DuplexEnd) -> Option<PathEndLink> {
+    let link = end.link.clone()?;
+    let statement = EndLinkStatement::from_report(&link, end.errors());
+    Some(PathEndLink {
+        link,
+        growth_alone: end.alone,
+        growth_together: end.together,
+        reason: statement.reason.into(),
+        confidence: statement.confidence.into(),
+        remedy: statement.remedy.map(Into::into),
+    })
 }
 
 /// Both directions, from the near end and to it.
@@ -158,7 +174,7 @@ fn saturating_runs(goodputs: EachWay<BitRate>, both_ways: bool) -> [DuplexRun; 2
 mod tests {
     use super::*;
     use crate::confidence::Confidence;
-    use crate::duplex::{DuplexReadings, DuplexStatement, SaturatingRuns};
+    use crate::duplex::{DuplexReadings, SaturatingRuns};
     use caudal_core::path::StatementConfidence;
     use caudal_core::units::ByteCount;
 
@@ -215,10 +231,11 @@ mod tests {
             }),
             ..DuplexReadings::default()
         };
-        let report = PathDuplex::from(&DuplexMeasurement {
-            statement: DuplexStatement::from_readings(&readings),
+        let report = PathDuplex::from(&DuplexMeasurement::from_readings(
             readings,
-        });
+            DuplexEnd::default(),
+            DuplexEnd::default(),
+        ));
         assert_eq!(report.mode, PathDuplexMode::Half);
         let kinds: Vec<_> = report
             .runs

@@ -6,7 +6,7 @@ use caudal_core::trains::{DatagramTimes, ReceivedTrains, SentTrains, SeriesReadi
 use caudal_link::frame::{Frame, MacAddress};
 use caudal_link::model::{HostArrival, NetworkModel};
 use caudal_link::time::SimTime;
-use caudal_probe::end_to_end::{TrainChannel, TrainsReadings};
+use caudal_probe::end_to_end::{EndReading, TrainChannel, TrainsReadings};
 use caudal_topology::{LinkEnd, Topology, TopologyFile};
 use std::convert::Infallible;
 
@@ -249,6 +249,8 @@ impl TrainChannel for SimulatedEnds {
         Ok(TrainsReadings {
             up: trains.up.and_then(|_| readings.next()),
             down: trains.down.and_then(|_| readings.next()),
+            near: EndReading::default(),
+            far: EndReading::default(),
         })
     }
 }

@@ -6,9 +6,10 @@ mod ends;
 use caudal_core::plan::Direction;
 use caudal_core::units::BitRate;
 use caudal_probe::Confidence;
-use caudal_probe::duplex::{DuplexFinding, DuplexReadings, EachWay, LinkSide};
+use caudal_probe::duplex::{DuplexFinding, EachWay, LinkSide};
 use caudal_probe::end_to_end::{
-    CapacityMethod, EndToEndCapacity, EndToEndSettings, measure_available, measure_duplex,
+    CapacityMethod, DuplexEnd, EndToEndCapacity, EndToEndSettings, measure_available,
+    measure_duplex,
 };
 use ends::{CrossTraffic, SimulatedEnds};
 
@@ -158,7 +159,14 @@ fn duplex(ends: &mut SimulatedEnds, seed: u64) -> (DuplexFinding, String) {
         forward: up.unwrap(),
         back: down.unwrap(),
     };
-    let found = measure_duplex(ends, capacity, DuplexReadings::default(), &settings(seed)).unwrap();
+    let found = measure_duplex(
+        ends,
+        capacity,
+        false,
+        (DuplexEnd::default(), DuplexEnd::default()),
+        &settings(seed),
+    )
+    .unwrap();
     let statement = found.statement;
     (
         statement.finding,

@@ -1,13 +1,13 @@
 //! What both ends of a path measured together, a line for each thing.
 
-use super::throughput;
+use super::{duplex, throughput};
 use crate::output::columns::ms;
 use crate::output::interval_table::Detail;
 use crate::output::text::{self, fold, time_us};
 use caudal_core::echo::{OneWaySummary, ReplySummary};
 use caudal_core::path::{
-    CapacityEvidence, DuplexRun, DuplexRunKind, NarrowCapacity, PathAvailable, PathBetweenEnds,
-    PathDirection, PathDuplex, PathReport, StatementConfidence,
+    CapacityEvidence, NarrowCapacity, PathAvailable, PathBetweenEnds, PathDirection, PathReport,
+    StatementConfidence,
 };
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
@@ -26,8 +26,8 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
         lines.extend(ends.baseline.as_ref().map(round_trip));
         lines.extend(ends.baseline.as_ref().and_then(delay_variation));
     }
-    if let Some(duplex) = &report.duplex {
-        lines.extend(duplex_lines(duplex, detail));
+    if let Some(found) = &report.duplex {
+        lines.extend(duplex::lines(found, detail));
     }
     lines.extend(report.between_ends.as_deref().map(cost));
     let mut lines: Vec<String> = lines.iter().map(|line| fold(line, 4)).collect();
@@ -164,39 +164,6 @@ fn delay_variation(baseline: &ReplySummary) -> Option<String> {
         one(up),
         one(down)
     ))
-}
-
-fn duplex_lines(duplex: &PathDuplex, detail: Detail) -> Vec<String> {
-    let mut lines = vec![format!(
-        "duplex mode: {} ({} confidence): {}",
-        duplex.mode.name(),
-        duplex.confidence.name(),
-        duplex.reason
-    )];
-    if detail == Detail::Every {
-        lines.extend(duplex.runs.iter().map(run_line));
-    }
-    lines
-}
-
-fn run_line(run: &DuplexRun) -> String {
-    let kind = match run.kind {
-        DuplexRunKind::Light => "light load",
-        DuplexRunKind::Doubled => "twice that",
-        DuplexRunKind::Small => "small datagrams",
-        DuplexRunKind::Saturating => "above the capacity",
-    };
-    let way = if run.both_ways { "both ways" } else { "alone" };
-    let direction = match run.direction {
-        Direction::Up => "to it",
-        Direction::Down => "from it",
-    };
-    let found = match (run.sent, run.lost, run.goodput_bps) {
-        (Some(sent), Some(lost), _) => format!("{lost} of {sent} lost"),
-        (_, _, Some(goodput)) => format!("{} arrived", rate(goodput)),
-        _ => "nothing known".to_owned(),
-    };
-    format!("  {kind}, {way}, {direction}: {found}")
 }
 
 fn cost(ends: &PathBetweenEnds) -> String {

@@ -3,6 +3,7 @@
 mod both_ends;
 mod closing;
 mod csv;
+mod duplex;
 mod facts;
 mod headline;
 mod hop_rows;

@@ -8,11 +8,11 @@ use caudal_core::path::{
 };
 use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
 use caudal_core::quality::QualityReport;
-use caudal_core::trains::SeriesReadings;
+use caudal_core::trains::{SeriesReadings, TrainsAccount};
 use caudal_core::units::ByteCount;
 use caudal_core::warning::Warning;
 use caudal_engine::{LocalOptions, Outcome, RunError};
-use caudal_probe::end_to_end::{TrainChannel, TrainsReadings};
+use caudal_probe::end_to_end::{EndReading, TrainChannel, TrainsReadings};
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::signal::Interrupt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -137,6 +137,14 @@ impl<'a> EndsRun<'a> {
     }
 }
 
+/// What an end says of its link.
+fn end_reading(account: Option<&TrainsAccount>) -> EndReading {
+    EndReading {
+        link: account.and_then(|end| end.link.as_deref().cloned()),
+        growth: account.and_then(|end| end.link_growth.as_deref().copied()),
+    }
+}
+
 impl TrainChannel for EndsRun<'_> {
     type Error = RunError;
 
@@ -152,11 +160,18 @@ impl TrainChannel for EndsRun<'_> {
             .ok_or_else(|| RunError::Protocol("no trains".into()))?;
         // The next series takes the same route.
         self.options.udp_port = outcome.local_port;
+        let near = end_reading(Some(&outcome.client));
+        let far = end_reading(outcome.server.as_ref());
         let [up, down] = caudal_core::plan::Direction::BOTH.map(|one| outcome.series(one));
         self.count_series(up.as_ref());
         self.count_series(down.as_ref());
         self.show();
-        Ok(TrainsReadings { up, down })
+        Ok(TrainsReadings {
+            up,
+            down,
+            near,
+            far,
+        })
     }
 
     fn is_stopped(&self) -> bool {

@@ -6,16 +6,18 @@ use super::settings::settings;
 use super::throughput::{ThroughputRequest, ThroughputSettings, measure_throughput};
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::CutShort;
-use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase};
+use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase, PathReport};
 use caudal_core::plan::{Direction, EchoPlan, EchoSchedule, Plan, Transport};
 use caudal_core::quality::QualityReport;
 use caudal_core::units::BitRate;
 use caudal_core::warning::Warning;
-use caudal_engine::{EchoLocalOptions, LocalOptions, RunError};
+use caudal_engine::{EchoLocalOptions, LinkReader, LocalOptions, RunError};
 use caudal_probe::duplex::{DuplexReadings, EachWay};
 use caudal_probe::end_to_end::{
-    DuplexMeasurement, EndToEndCapacity, EndToEndSettings, measure_available, measure_duplex,
+    DuplexEnd, DuplexMeasurement, EndToEndCapacity, EndToEndSettings, measure_available,
+    measure_duplex,
 };
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The messages from which round trips without load are read, their size, and the mean time between two.
@@ -87,6 +89,23 @@ pub fn measure(run: EndsRun<'_>, request: &EndsRequest) -> EndsMeasured {
         warnings: run.warnings,
         failure,
     }
+}
+
+/// The duplex mode as far as this end's own interface tells.
+#[must_use]
+pub fn own_duplex(report: &PathReport) -> PathDuplex {
+    let readings = DuplexReadings {
+        is_one_hop: report.hops.len() == 1,
+        ..DuplexReadings::default()
+    };
+    let near = own_end(report.target.address);
+    (&DuplexMeasurement::from_readings(readings, near, DuplexEnd::default())).into()
+}
+
+/// This end's link towards an address.
+fn own_end(address: IpAddr) -> DuplexEnd {
+    let link = LinkReader::towards(address, None).and_then(|reader| reader.link());
+    DuplexEnd::of_link(link)
 }
 
 struct Measuring<'a> {
@@ -203,12 +222,23 @@ impl Measuring<'_> {
         self.begin(PathPhase::Duplex);
         let sustained =
             |direction| -> Option<BitRate> { Some(self.capacity(direction)?.sustained()?.rate) };
-        let known = DuplexReadings::default();
+        let near = own_end(self.run.report.target.address);
+        let is_one_hop = self.run.report.hops.len() == 1;
         let both = sustained(Direction::Up).zip(sustained(Direction::Down));
         let capacity = both.map(|(forward, back)| EachWay { forward, back });
         let found = match capacity {
-            Some(capacity) => measure_duplex(&mut self.run, capacity, known, &self.settings)?,
-            None => DuplexMeasurement::from_readings(known),
+            Some(capacity) => {
+                let ends = (near, DuplexEnd::default());
+                measure_duplex(&mut self.run, capacity, is_one_hop, ends, &self.settings)?
+            }
+            None => DuplexMeasurement::from_readings(
+                DuplexReadings {
+                    is_one_hop,
+                    ..DuplexReadings::default()
+                },
+                near,
+                DuplexEnd::default(),
+            ),
         };
         self.run.duplex = Some((&found).into());
         Ok(())

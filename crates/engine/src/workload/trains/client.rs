@@ -31,8 +31,8 @@ pub(super) struct TrainsClientHalf {
 impl TrainsClientHalf {
     pub(super) fn new(end: TrainsEnd, trailing_ns: u64) -> Self {
         Self {
+            threads: TrainThreads::new(&end),
             end,
-            threads: TrainThreads::new(),
             trailing_ns,
             start_ns: 0,
             give_up_ns: None,

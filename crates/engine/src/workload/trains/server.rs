@@ -42,12 +42,13 @@ impl TrainsServerHalf {
         if received > 0 {
             limit.add_receiver();
         }
+        let threads = TrainThreads::new(&end)?;
         Ok(Self {
             end: TrainsEnd {
                 limit: Some(Arc::clone(&limit)),
                 ..end
             },
-            threads: TrainThreads::new()?,
+            threads,
             limit,
             has_told: false,
             _memory: memory,

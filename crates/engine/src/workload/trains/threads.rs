@@ -5,8 +5,10 @@ use super::sender::TrainSender;
 use super::signals::TrainSignals;
 use crate::error::RunError;
 use crate::flow::TestLimit;
+use crate::link_reading::LinkReader;
 use crate::socket::DataSocket;
 use crate::wakeup::Wakeup;
+use caudal_core::interface::LinkErrors;
 use caudal_core::plan::{Direction, TrainSeries, TrainsPlan};
 use caudal_core::trains::{ReceivedTrains, SentTrains, TrainsAccount};
 use caudal_sys::affinity;
@@ -52,8 +54,28 @@ impl TrainsEnd {
     }
 }
 
+/// The link of an end while trains cross it.
+#[derive(Debug)]
+struct WatchedLink {
+    reader: LinkReader,
+    before: LinkErrors,
+}
+
+impl WatchedLink {
+    /// The link towards the other end of a socket; `None` where there is no route.
+    fn of_socket(socket: &DataSocket) -> Option<Self> {
+        let (local, peer) = (socket.local_address().ok()?, socket.peer_address().ok()?);
+        let reader = LinkReader::towards(peer.ip(), Some(local.ip()))?;
+        Some(Self {
+            before: reader.errors(),
+            reader,
+        })
+    }
+}
+
 /// The threads of one end, stopped when dropped.
 pub(super) struct TrainThreads {
+    link: Option<WatchedLink>,
     signals: Arc<TrainSignals>,
     wakeup: Wakeup,
     sender: Option<JoinHandle<SentTrains>>,
@@ -61,13 +83,14 @@ pub(super) struct TrainThreads {
 }
 
 impl TrainThreads {
-    /// Threads that are not started yet.
+    /// Threads that are not started yet, and the link as it is before.
     ///
     /// # Errors
     /// When the kernel gives no pipe.
-    pub(super) fn new() -> Result<Self, RunError> {
+    pub(super) fn new(end: &TrainsEnd) -> Result<Self, RunError> {
         let wakeup = Wakeup::new().map_err(|cause| RunError::local("preparing a test", cause))?;
         Ok(Self {
+            link: WatchedLink::of_socket(&end.socket),
             signals: Arc::default(),
             wakeup,
             sender: None,
@@ -171,9 +194,14 @@ impl TrainThreads {
     /// Ends both threads: what this end counted.
     pub(super) fn finish(mut self) -> TrainsAccount {
         self.stop();
+        let sent = self.sender.take().and_then(|thread| thread.join().ok());
+        let received = self.receiver.take().and_then(|thread| thread.join().ok());
+        let link = self.link.as_ref();
         TrainsAccount {
-            sent: self.sender.take().and_then(|thread| thread.join().ok()),
-            received: self.receiver.take().and_then(|thread| thread.join().ok()),
+            sent,
+            received,
+            link: link.and_then(|link| link.reader.link()).map(Box::new),
+            link_growth: link.map(|link| Box::new(link.reader.errors().since(&link.before))),
         }
     }
 
