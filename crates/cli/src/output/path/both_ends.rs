@@ -1,6 +1,6 @@
 //! What both ends of a path measured together, a line for each thing.
 
-use super::{duplex, throughput};
+use super::{duplex, headline, throughput};
 use crate::output::columns::ms;
 use crate::output::interval_table::Detail;
 use crate::output::text::{self, fold, time_us};
@@ -27,7 +27,8 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
         lines.extend(ends.baseline.as_ref().and_then(delay_variation));
     }
     if let Some(found) = &report.duplex {
-        lines.extend(duplex::lines(found, detail));
+        let is_headline = headline::is_duplex_first(report);
+        lines.extend(duplex::lines(found, detail, is_headline));
     }
     lines.extend(report.between_ends.as_deref().map(cost));
     let mut lines: Vec<String> = lines.iter().map(|line| fold(line, 4)).collect();

@@ -19,9 +19,12 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
     lines.extend(hop_rows::lines(report, form.detail));
     lines.extend(facts::lines(run, report));
     lines.extend(run.warnings.iter().map(text::warning));
-    let headline = ClosingLine::Emphasized(headline::narrow_link(report));
+    let headlines = headline::lines(report).into_iter();
     let others = lines.into_iter().map(ClosingLine::Text);
-    [headline].into_iter().chain(others).collect()
+    headlines
+        .map(ClosingLine::Emphasized)
+        .chain(others)
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! The duplex mode of the links of a path, a line for each thing.
 
+use super::headline;
 use crate::output::interval_table::Detail;
 use caudal_core::interface::{LinkErrors, LinkMedium};
 use caudal_core::path::{DuplexRun, DuplexRunKind, PathDuplex, PathEndLink};
 use caudal_core::plan::Direction;
 use caudal_core::quantity::rate;
 
-/// The lines on the duplex mode.
-pub(super) fn lines(duplex: &PathDuplex, detail: Detail) -> Vec<String> {
-    let mut lines = vec![format!(
-        "duplex mode: {} ({} confidence): {}",
-        duplex.mode.name(),
-        duplex.confidence.name(),
-        duplex.reason
-    )];
+/// The lines on the duplex mode, without that of the mode itself where it is the headline.
+pub(super) fn lines(duplex: &PathDuplex, detail: Detail, is_headline: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !is_headline {
+        lines.push(headline::duplex(duplex).to_string());
+    }
     for (name, end) in [("this end", &duplex.near), ("the other end", &duplex.far)] {
         lines.extend(end.iter().flat_map(|end| end_lines(name, end, detail)));
     }

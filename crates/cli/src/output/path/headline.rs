@@ -1,13 +1,69 @@
-//! The result of probing a path in a line: its narrow link.
+//! The result of probing a path in a line: its narrow link, by its hops or between both ends, or the duplex mode.
 
 use crate::output::columns::ms;
 use crate::output::emphasis::EmphasizedLine;
 use crate::output::text::percent;
-use caudal_core::path::{NarrowPathLink, PathReport};
+use caudal_core::path::{NarrowPathLink, PathBetweenEnds, PathDuplex, PathReport};
+use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 
+/// The results, the most important first: what was asked for and measured.
+pub(super) fn lines(report: &PathReport) -> Vec<EmphasizedLine> {
+    let mut lines = Vec::new();
+    if is_duplex_first(report) {
+        lines.extend(report.duplex.as_ref().map(duplex));
+    } else {
+        lines.extend(report.between_ends.as_deref().and_then(between_ends));
+    }
+    if !report.links.is_empty() || lines.is_empty() {
+        lines.push(narrow_link(report));
+    }
+    lines
+}
+
+/// `true` where the duplex mode alone was asked for: no available bandwidth was looked for.
+pub(super) fn is_duplex_first(report: &PathReport) -> bool {
+    let directions = report.between_ends.iter().flat_map(|ends| &ends.directions);
+    let mut available =
+        directions.map(|one| one.available.is_some() || one.available_unknown.is_some());
+    report.duplex.is_some() && !available.any(|is_known| is_known)
+}
+
+/// The duplex mode, with how much it deserves to be believed and why.
+pub(super) fn duplex(duplex: &PathDuplex) -> EmphasizedLine {
+    EmphasizedLine {
+        before: "duplex mode: ".to_owned(),
+        bold: duplex.mode.name().to_owned(),
+        after: format!(
+            " ({} confidence): {}",
+            duplex.confidence.name(),
+            duplex.reason
+        ),
+    }
+}
+
+/// The rate that each direction sustains; `None` where neither is known.
+fn between_ends(ends: &PathBetweenEnds) -> Option<EmphasizedLine> {
+    let rates: Vec<String> = ends
+        .directions
+        .iter()
+        .filter_map(|one| {
+            let rate = EstimateInUnit::new(one.sustained_bps()?, Unit::BitPerSecond).mean();
+            Some(match one.direction {
+                Direction::Up => format!("{rate} to it"),
+                Direction::Down => format!("{rate} from it"),
+            })
+        })
+        .collect();
+    (!rates.is_empty()).then(|| EmphasizedLine {
+        before: "between both ends: ".to_owned(),
+        bold: rates.join(", "),
+        after: String::new(),
+    })
+}
+
 /// The narrow link, or why it cannot be told.
-pub(super) fn narrow_link(report: &PathReport) -> EmphasizedLine {
+fn narrow_link(report: &PathReport) -> EmphasizedLine {
     let before = "narrow link: ".to_owned();
     let Some(narrow) = &report.narrow else {
         let why = report.narrow_unknown.as_ref();
@@ -51,9 +107,10 @@ fn contested(narrow: &NarrowPathLink) -> String {
     }
 }
 
-/// The narrow link and the round-trip time of the host.
+/// The most important result and the round-trip time of the host.
 pub(super) fn in_one_line(report: &PathReport) -> EmphasizedLine {
-    let line = narrow_link(report);
+    let mut results = lines(report).into_iter();
+    let line = results.next().unwrap_or_else(|| narrow_link(report));
     let rtt = report.host().and_then(|host| host.rtt_ms);
     let rtt = rtt.map_or_else(
         || "no RTT of the host".to_owned(),
