@@ -688,7 +688,12 @@ fn an_invented_rate_is_no_gigabit_ethernet() {
         ..between(link, link)
     };
     let cannot_tell = DuplexFinding::CannotTell;
-    assert_said(&readings(&veth), cannot_tell, Low, "there were no runs between both ends");
+    assert_said(
+        &readings(&veth),
+        cannot_tell,
+        Low,
+        "there were no runs between both ends",
+    );
     let own = DuplexReadings {
         interface_rates: None,
         ..readings(&gigabit())
