@@ -5,7 +5,7 @@ use super::wording::{self, about, count};
 use caudal_core::path::{
     HopAnswering, HostAnswer, MtuEvidence, PathHop, PathLink, PathMtu, PathReport, RouteCount,
 };
-use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
+use caudal_core::quantity::{EstimateInUnit, Unit, size};
 use caudal_core::units::BitRate;
 use caudal_plot::{PathFigure, PathFigureHop, PathFigureLink, PathFigureMark};
 
