@@ -8,7 +8,7 @@ pub const REACHED: f64 = 0.98;
 pub(super) const MIN_SHARE: f64 = 0.2;
 
 /// The share of the payload that a link can carry from which the link is full.
-pub(super) const FULL: f64 = 0.95;
+pub(crate) const FULL: f64 = 0.95;
 /// The share of what a link can carry above which its rate is not what limits a test: it is not the rate that was given.
 pub(super) const MAX_FULL: f64 = 1.05;
 

@@ -164,6 +164,69 @@ fn losses_without_a_queue_are_random_or_those_of_a_policer() {
 }
 
 #[test]
+fn segments_that_overtake_others_are_told_from_lost_ones() {
+    let reordered = |all: &mut Recorded| {
+        losses(all, 60);
+        (all.first.duplicate_sacks, all.first.reordering_seen) = (Some(2), Some(0));
+        (all.last.duplicate_sacks, all.last.reordering_seen) = (Some(58), Some(17));
+    };
+    let by = limited_by(reordered);
+    assert_eq!(
+        (by.limit, by.cause),
+        (Bottleneck::Network, Some(Cause::Reordering))
+    );
+    assert!(
+        by.evidence
+            .contains("60 segments retransmitted, of which 56 had arrived after all; 17 times"),
+        "{}",
+        by.evidence
+    );
+    // A queue is told from delays that differ from segment to segment, of 1726.
+    for (events, cause) in [(17, Cause::LinkRate), (400, Cause::Reordering)] {
+        let found = found(|all| {
+            reordered(all);
+            queue(all, 15);
+            all.last.reordering_seen = Some(events);
+        });
+        assert_eq!(found.1, Some(cause), "{events}");
+    }
+    // Most of what was retransmitted was needed; nothing overtook anything; nothing is known of it.
+    for change in [
+        |all: &mut Recorded| all.last.duplicate_sacks = Some(20),
+        |all: &mut Recorded| all.last.reordering_seen = Some(0),
+        |all: &mut Recorded| all.last.reordering_seen = None,
+    ] {
+        let found = found(|all| {
+            reordered(all);
+            change(all);
+        });
+        assert_eq!(found, (Bottleneck::Network, Some(Cause::RandomLoss)));
+    }
+}
+
+#[test]
+fn timeouts_that_take_the_time_are_the_evidence() {
+    let timeouts = |all: &mut Recorded, count: u64| {
+        losses(all, 3);
+        (all.first.timeouts, all.last.timeouts) = (Some(1), Some(1 + count));
+    };
+    // 600 ms of 2 s, and 200 ms.
+    let by = limited_by(|all| timeouts(all, 3));
+    assert_eq!((by.limit, by.cause), (Bottleneck::Network, None));
+    assert!(
+        by.evidence.starts_with("3 retransmission timeouts"),
+        "{}",
+        by.evidence
+    );
+    let by = limited_by(|all| timeouts(all, 1));
+    assert!(
+        by.evidence.starts_with("the congestion window"),
+        "{}",
+        by.evidence
+    );
+}
+
+#[test]
 fn a_connection_still_in_slow_start_is_named() {
     assert_eq!(
         found(|all| all.sender.slow_start = 80),
@@ -191,6 +254,15 @@ fn a_small_send_buffer_is_named_though_the_kernel_does_not_report_it() {
         found(|all| all.last.send_buffer_limited_us = Some(1_000_000)).0,
         Bottleneck::SendBuffer
     );
+    // A sender without readings shows it at the ends of the intervals.
+    let old = |all: &mut Recorded, app_limited: f64, source_wait: f64| {
+        all.sender.count = 0;
+        all.flow.app_limited = app_limited;
+        all.flow.source_wait = source_wait;
+    };
+    assert_eq!(found(|all| old(all, 0.9, 0.0)).0, Bottleneck::SendBuffer);
+    assert_eq!(found(|all| old(all, 0.4, 0.0)).0, Bottleneck::Network);
+    assert_eq!(found(|all| old(all, 0.9, 0.5)).0, Bottleneck::Sender);
     // The same readings of a sender that had no time to write are no small buffer.
     assert_eq!(
         found(|all| {
