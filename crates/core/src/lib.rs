@@ -34,3 +34,4 @@ pub mod transfer;
 pub mod transit;
 pub mod units;
 pub mod warning;
+pub mod window;

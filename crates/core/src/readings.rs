@@ -32,6 +32,8 @@ pub struct SenderReadings {
     pub max_receiver_window_bytes: u64,
     /// Readings in which the receiver advertised less than half of that maximum.
     pub receiver_window_shrunk: u64,
+    /// The highest delivery rate that the kernel estimated while the application did not limit it, since the connection opened, bit/s.
+    pub max_delivery_rate_bps: u64,
     /// Segments retransmitted in the recovery with the greatest share of the window, since the connection opened; recoveries of
     /// a few segments are left out.
     pub max_burst_segments: u64,

@@ -157,6 +157,13 @@ impl SenderState {
         readings.rtt_sum_us += u64::from(info.rtt_us);
         readings.cwnd_sum_bytes += u64::from(info.snd_cwnd) * mss;
         readings.in_flight_sum_bytes += in_flight;
+        if let Some(rate) = info
+            .delivery_rate
+            .filter(|_| !info.delivery_rate_app_limited)
+        {
+            readings.max_delivery_rate_bps =
+                readings.max_delivery_rate_bps.max(rate.saturating_mul(8));
+        }
         if let Some(window) = info.snd_wnd.map(u64::from) {
             let max = readings.max_receiver_window_bytes.max(window);
             readings.max_receiver_window_bytes = max;
@@ -292,5 +299,19 @@ mod tests {
             );
         }
         assert_eq!(state.readings.receiver_window_shrunk, 2);
+    }
+
+    #[test]
+    fn the_highest_delivery_rate_is_one_that_the_application_did_not_limit() {
+        let mut state = SenderState::default();
+        for (rate, is_limited) in [(1_000_000, false), (9_000_000, true), (500_000, false)] {
+            let reading = TcpInfo {
+                delivery_rate: Some(rate),
+                delivery_rate_app_limited: is_limited,
+                ..info()
+            };
+            state.add(&reading, 0.0);
+        }
+        assert_eq!(state.readings.max_delivery_rate_bps, 8_000_000);
     }
 }
