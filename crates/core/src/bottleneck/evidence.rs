@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     pub is_loopback: bool,
     /// The share of the payload that the link can carry that arrived, over all flows; `None` where the link's rate is unknown.
     pub ceiling_share: Option<f64>,
+    /// The payload that the link can carry, bit/s; `None` where its rate is unknown.
+    pub ceiling_bps: Option<f64>,
     /// `true` for a flow of datagrams.
     pub is_udp: bool,
 }

@@ -8,6 +8,7 @@
 
 mod evidence;
 mod find;
+mod full_window;
 mod limit;
 mod network;
 mod processor;

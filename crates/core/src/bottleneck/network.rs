@@ -1,6 +1,7 @@
 //! The network as the bottleneck of a TCP connection: a queue, what was retransmitted, slow start, or its congestion window.
 
 use super::evidence::{Evidence, percent};
+use super::full_window::limited_by_full_window;
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::retransmissions::Retransmissions;
 use super::round_trip::{min_rtt_s, round_trips};
@@ -41,7 +42,7 @@ pub(super) fn limited_by_network(
     };
     // A loopback loses nothing: what is retransmitted there was late.
     let retransmissions = Retransmissions {
-        measured: evidence.measured,
+        evidence,
         readings: &readings,
         first,
         last,
@@ -58,6 +59,7 @@ pub(super) fn limited_by_network(
             is_queued.then(|| link_limit(evidence, last, &outstanding))
         })
         .or_else(|| retransmissions.and_then(|all| all.limited_by()))
+        .or_else(|| limited_by_full_window(evidence, &readings))
         .or_else(|| limited_by_slow_start(&readings, last))
         .unwrap_or_else(|| by_congestion_window(rtt_s))
 }

@@ -1,11 +1,10 @@
 //! What a TCP connection retransmitted, and what that says of the network.
 
-use super::evidence::MIN_SHARE;
+use super::evidence::{Evidence, MIN_SHARE};
 use super::limit::{Bottleneck, Cause, LimitedBy};
 use super::round_trip::round_trips;
 use crate::readings::SenderReadings;
 use crate::sample::TcpSnapshot;
-use crate::timeline::MeasuredFlow;
 
 /// The part of the retransmissions that arrived twice from which they were not needed.
 const MIN_SPURIOUS: f64 = 0.5;
@@ -21,12 +20,14 @@ const READING_S: f64 = 0.02;
 const MIN_REORDERED: f64 = 0.1;
 /// The minimum time of a retransmission timeout, s. Source: `TCP_RTO_MIN`, include/net/tcp.h.
 const MIN_TIMEOUT_S: f64 = 0.2;
+/// The part of what a link can carry from which a rate between losses is that of the link.
+const MIN_LINK_PART: f64 = 0.9;
 /// The goodput, as a multiple of what Reno reaches at the same loss, up to which that loss is the limit.
 const MAX_OF_RENO: f64 = 4.0;
 
 /// What one connection retransmitted, with what its sender was found in meanwhile.
 pub(super) struct Retransmissions<'a> {
-    pub(super) measured: &'a MeasuredFlow,
+    pub(super) evidence: &'a Evidence<'a>,
     pub(super) readings: &'a SenderReadings,
     pub(super) first: &'a TcpSnapshot,
     pub(super) last: &'a TcpSnapshot,
@@ -58,7 +59,8 @@ impl Retransmissions<'_> {
         let twice = self.since(|tcp| tcp.duplicate_sacks)?;
         let events = self.since(|tcp| tcp.reordering_seen)?;
         let is_spurious = twice as f64 >= MIN_SPURIOUS * retransmits as f64;
-        (is_spurious && events > 0 && retransmits >= MIN_RETRANSMITS).then(|| {
+        let is_enough = retransmits >= MIN_RETRANSMITS && self.loss()? >= MIN_LOSS;
+        (is_spurious && events > 0 && is_enough).then(|| {
             LimitedBy::because(
                 Cause::Reordering,
                 Bottleneck::Network,
@@ -73,8 +75,7 @@ impl Retransmissions<'_> {
 
     /// Losses, where they are what limits the connection: those of a policer come in bursts, those at random a few at a time.
     fn limited_by_loss(&self) -> Option<LimitedBy> {
-        let again = self.since(|tcp| tcp.retransmitted_bytes)?;
-        let loss = again as f64 / self.since(|tcp| tcp.bytes_sent)?.max(1) as f64;
+        let loss = self.loss()?;
         let retransmits = self.retransmits();
         if loss < MIN_LOSS || retransmits < MIN_RETRANSMITS {
             return None;
@@ -89,7 +90,7 @@ impl Retransmissions<'_> {
         }
         let mss = f64::from(self.last.mss.max(1));
         let reno_bps = mss * 8.0 / self.rtt_s().max(1e-6) * (1.5 / loss).sqrt();
-        (self.measured.goodput_bps() <= MAX_OF_RENO * reno_bps).then(|| {
+        (self.evidence.measured.goodput_bps() <= MAX_OF_RENO * reno_bps).then(|| {
             LimitedBy::because(
                 Cause::RandomLoss,
                 Bottleneck::Network,
@@ -101,6 +102,7 @@ impl Retransmissions<'_> {
         })
     }
 
+    /// Losses of a considerable part of a window at once: of a policer, or of the link itself, where they keep to its rate.
     fn limited_by_bursts(&self, lost: &str) -> Option<LimitedBy> {
         let (rate_bps, deviation_s) = self.readings.at_losses.line()?;
         let bursts = format!("{lost}, up to {} at once", self.readings.max_burst_segments);
@@ -110,6 +112,18 @@ impl Retransmissions<'_> {
                 format!(
                     "{bursts}; cannot tell a policer, a queue too short to be seen and random loss apart, because what was \
                      delivered between losses keeps to no rate"
+                ),
+            ));
+        }
+        if let Some(max) = self.evidence.ceiling_bps
+            && rate_bps >= MIN_LINK_PART * max
+        {
+            return Some(LimitedBy::because(
+                Cause::LinkRate,
+                Bottleneck::Network,
+                format!(
+                    "{bursts}, at {:.2} Mbit/s, which is what the link can carry: its queue was full for short times only",
+                    rate_bps / 1e6
                 ),
             ));
         }
@@ -129,7 +143,7 @@ impl Retransmissions<'_> {
     fn limited_by_timeouts(&self) -> Option<LimitedBy> {
         let timeouts = self.since(|tcp| tcp.timeouts)?;
         let waited_s = timeouts as f64 * MIN_TIMEOUT_S;
-        let elapsed_s = self.measured.elapsed_ns as f64 / 1e9;
+        let elapsed_s = self.evidence.measured.elapsed_ns as f64 / 1e9;
         (waited_s >= MIN_SHARE * elapsed_s).then(|| {
             LimitedBy::new(
                 Bottleneck::Network,
@@ -145,6 +159,12 @@ impl Retransmissions<'_> {
     /// The increase of a counter; `None` where the kernel does not report it.
     fn since(&self, counter: fn(&TcpSnapshot) -> Option<u64>) -> Option<u64> {
         Some(counter(self.last)?.saturating_sub(counter(self.first)?))
+    }
+
+    /// The fraction of the payload that was retransmitted.
+    fn loss(&self) -> Option<f64> {
+        let again = self.since(|tcp| tcp.retransmitted_bytes)?;
+        Some(again as f64 / self.since(|tcp| tcp.bytes_sent)?.max(1) as f64)
     }
 
     fn retransmits(&self) -> u64 {

@@ -85,7 +85,7 @@ fn summarise_direction(
     let records = &flows.records;
     let ceiling = ceiling(context, direction, records, goodput_mean);
     let goodput = goodput.map(|goodput| at_most(goodput, ceiling.goodput_bps));
-    let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
+    let limited_by = limited_by(context, &flows, loss.as_ref(), &ceiling);
     let diagnosis = DirectionEvidence {
         context,
         flows: &flows,

@@ -168,6 +168,8 @@ impl SenderState {
             let max = readings.max_receiver_window_bytes.max(window);
             readings.max_receiver_window_bytes = max;
             readings.receiver_window_shrunk += u64::from(window < max / 2);
+            let is_filled = in_flight * 10 >= window * 9 && u64::from(info.snd_cwnd) * mss > window;
+            readings.receiver_window_filled += u64::from(is_filled);
         }
         *readings
     }
@@ -299,6 +301,24 @@ mod tests {
             );
         }
         assert_eq!(state.readings.receiver_window_shrunk, 2);
+    }
+
+    #[test]
+    fn a_window_is_filled_where_the_congestion_window_has_room() {
+        let filled = |unacked, snd_cwnd| {
+            let reading = TcpInfo {
+                unacked,
+                snd_cwnd,
+                snd_wnd: Some(100 * 1448),
+                ..info()
+            };
+            SenderState::default()
+                .add(&reading, 0.0)
+                .receiver_window_filled
+        };
+        assert_eq!(filled(95, 184), 1);
+        assert_eq!(filled(80, 184), 0);
+        assert_eq!(filled(95, 96), 0);
     }
 
     #[test]
