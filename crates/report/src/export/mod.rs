@@ -18,6 +18,7 @@ mod subject;
 mod transfer_section;
 mod trial_findings;
 mod values;
+mod window_sentences;
 mod wording;
 
 pub use export_error::ExportError;

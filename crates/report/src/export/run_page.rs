@@ -12,6 +12,7 @@ use super::path_section;
 use super::quality_section;
 use super::study_page::{counted_items, environment};
 use super::transfer_section;
+use super::window_sentences;
 use super::wording::{self, about, count, sentence};
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use crate::size_results::{SizeResult, size_results};
@@ -211,7 +212,10 @@ fn direction_result(summary: &DirectionSummary) -> Vec<String> {
     });
     let bottleneck = summary.limited_by.as_ref().map(bottleneck);
     let sentences = [Some(sentence(&text)), loss, bottleneck];
-    sentences.into_iter().flatten().collect()
+    let sentences = sentences.into_iter().flatten();
+    sentences
+        .chain(window_sentences::of_direction(summary))
+        .collect()
 }
 
 fn bottleneck(limited_by: &LimitedBy) -> String {
@@ -248,6 +252,9 @@ fn round_trip_result(run: &Run, sizes: &[SizeResult]) -> Vec<String> {
         lost => format!("{} without a reply.", count(lost, "message")),
     };
     vec![times, lost]
+        .into_iter()
+        .chain(window_sentences::of_round_trips(summary))
+        .collect()
 }
 
 fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {

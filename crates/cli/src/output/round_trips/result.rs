@@ -3,6 +3,7 @@
 use super::closing::Closing;
 use super::size_table::{header, rows};
 use super::statistics_table::{legend, table};
+use super::window::window_lines;
 use crate::output::interval_table::Detail;
 use crate::output::text::{time_us, warning};
 use crate::output::text_form::TextForm;
@@ -52,6 +53,10 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
             lines.extend(only.pooled.rtt_us.as_ref().map(statistics));
         }
         lines.extend(Closing { run, summary }.lines());
+        if !form.quiet {
+            let every = form.detail == Detail::Every;
+            lines.extend(window_lines(run, summary, every));
+        }
     }
     lines.extend(run.warnings.iter().map(warning));
     lines
