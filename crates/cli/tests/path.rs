@@ -444,12 +444,7 @@ fn interrupted() {
     let lab = PathLab::up(&chain(RATES, ""));
     let running = Running::start(&mut lab.path_command("h2 --json-stream"));
     running.line_with("\"phase\":\"capacity\"");
-    let program = std::process::Command::new("pkill")
-        .args(["-INT", "-P", &running.pid().to_string()])
-        .status();
-    if !program.is_ok_and(|status| status.success()) {
-        running.signal("INT");
-    }
+    lab.interrupt(&running);
     let ended = running.wait(LIMIT);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     let last = ended.stdout.lines().last().unwrap();

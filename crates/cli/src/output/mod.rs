@@ -7,6 +7,7 @@ pub mod csv;
 mod diagnostic;
 pub mod emphasis;
 pub(crate) mod findings;
+mod idle_windows;
 pub mod interval_table;
 pub mod json_lines;
 mod next_step;

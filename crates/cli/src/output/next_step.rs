@@ -76,7 +76,7 @@ fn is_foreign(run: &Run) -> bool {
         .any(|warning| warning.code == WarningCode::ForeignServer)
 }
 
-/// The other end, as a command line names it.
+/// The other end, as a command line names it: that of a path by the name that was given, else by its address.
 struct PeerAddress {
     host: String,
     port: String,
@@ -84,19 +84,25 @@ struct PeerAddress {
 
 impl PeerAddress {
     fn of_run(run: &Run) -> Self {
-        let address = run
-            .plan
-            .peer
+        let ends = run
+            .path
             .as_ref()
-            .and_then(|peer| peer.as_received().parse::<SocketAddr>().ok());
+            .and_then(|path| path.between_ends.as_ref());
+        let server = ends.map(|ends| &ends.peer).or(run.plan.peer.as_ref());
+        let address = server.and_then(|peer| peer.as_received().parse::<SocketAddr>().ok());
+        let name = run.path.as_ref().map(|path| path.target.host.to_string());
+        let address = address.map(|address| {
+            let host = name.unwrap_or_else(|| address.ip().to_string());
+            (host, address.port())
+        });
         match address {
-            Some(address) if address.port() == USUAL_PORT => Self {
-                host: address.ip().to_string(),
+            Some((host, USUAL_PORT)) => Self {
+                host,
                 port: String::new(),
             },
-            Some(address) => Self {
-                host: address.ip().to_string(),
-                port: format!(" -p {}", address.port()),
+            Some((host, port)) => Self {
+                host,
+                port: format!(" -p {port}"),
             },
             None => Self {
                 host: "HOST".to_owned(),

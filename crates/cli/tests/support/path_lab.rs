@@ -1,7 +1,8 @@
 //! A lab for the tests of `caudal path`.
 
 use super::place::Place;
-use super::{Ended, run};
+use super::{Ended, Running, run};
+use std::process::Command;
 use std::time::Duration;
 
 /// The time limit of a command: hops at the kernel's default limit are probed three times as long as asked.
@@ -26,7 +27,7 @@ impl PathLab {
         Self { place, name }
     }
 
-    pub fn on(&self, host: &str, words: &str) -> std::process::Command {
+    pub fn on(&self, host: &str, words: &str) -> Command {
         let mut command = self
             .place
             .command(&format!("exec --lab {} {host} --", self.name));
@@ -50,11 +51,30 @@ impl PathLab {
         self.does(host, &format!("nft add rule inet t on-{hook} {rule}"));
     }
 
+    /// Starts a server on h2 with these flags.
+    #[track_caller]
+    pub fn serve(&self, flags: &str) -> Running {
+        let words = format!("{} serve {flags}", env!("CARGO_BIN_EXE_caudal"));
+        let server = Running::start(&mut self.on("h2", words.trim_end()));
+        server.line_with("listening on ");
+        server
+    }
+
+    /// Interrupts a command that runs in this lab as ^C does: `lab exec` passes no signal on.
+    pub fn interrupt(&self, running: &Running) {
+        let program = Command::new("pkill")
+            .args(["-INT", "-P", &running.pid().to_string()])
+            .status();
+        if !program.is_ok_and(|status| status.success()) {
+            running.signal("INT");
+        }
+    }
+
     pub fn path(&self, words: &str) -> Ended {
         run(&mut self.path_command(words), LIMIT)
     }
 
-    pub fn path_command(&self, words: &str) -> std::process::Command {
+    pub fn path_command(&self, words: &str) -> Command {
         let program = env!("CARGO_BIN_EXE_caudal");
         self.on("h1", &format!("{program} path {words}"))
     }

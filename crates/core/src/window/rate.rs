@@ -16,6 +16,8 @@ pub enum PathRateSource {
     Lab,
     /// The speed that the slower interface reports.
     Interface,
+    /// The narrow link between both ends of a path, or the shaper in the way, as it was measured.
+    NarrowLink,
     /// The highest delivery rate that the sender's TCP estimated, of payload.
     DeliveryRate,
     /// The payload that arrived.
@@ -28,6 +30,7 @@ impl fmt::Display for PathRateSource {
             Self::Given => "given",
             Self::Lab => "the lab's link",
             Self::Interface => "the interface's speed",
+            Self::NarrowLink => "the narrow link",
             Self::DeliveryRate => "the highest delivery rate",
             Self::Goodput => "the goodput",
         })

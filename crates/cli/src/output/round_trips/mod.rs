@@ -11,7 +11,6 @@ mod size_table;
 mod statistics_table;
 #[cfg(test)]
 mod tests;
-mod window;
 
 pub use csv::{COLUMNS, csv_lines};
 pub use live_table::{live_header, live_row};

@@ -1,42 +1,26 @@
-//! The window that the path of a round-trip test needs.
+//! The window that a path needs which no connection has tried.
 
 use crate::output::next_step::next_step_lines;
 use crate::output::text::{bits, bytes, fold};
 use crate::output::window_text;
 use caudal_core::plan::Direction;
-use caudal_core::run::{RoundTripSummary, Run};
+use caudal_core::run::Run;
 use caudal_core::window::{Remedy, WindowReport, WindowSufficiency};
 
-/// A direction of the test with what is known of its window.
-struct DirectionWindow<'a> {
-    direction: Direction,
-    window: &'a WindowReport,
-    step: &'a Remedy,
+/// A direction with what is known of its window.
+#[derive(Clone, Copy)]
+pub struct DirectionWindow<'a> {
+    pub direction: Direction,
+    pub window: &'a WindowReport,
+    pub step: &'a Remedy,
 }
 
 /// The window of the path and the next step, of each direction where they differ; with `every` detail the settings of both kernels too.
-pub(super) fn window_lines(run: &Run, summary: &RoundTripSummary, every: bool) -> Vec<String> {
-    let directions = [
-        (Direction::Up, &summary.window_up, &summary.next_step_up),
-        (
-            Direction::Down,
-            &summary.window_down,
-            &summary.next_step_down,
-        ),
-    ];
-    let all: Vec<DirectionWindow<'_>> = directions
-        .into_iter()
-        .filter_map(|(direction, window, step)| {
-            Some(DirectionWindow {
-                direction,
-                window: window.as_deref()?,
-                step: &step.as_ref()?.remedy,
-            })
-        })
-        .collect();
+#[must_use]
+pub fn window_lines(run: &Run, all: &[DirectionWindow<'_>], every: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if every {
-        for one in &all {
+        for one in all {
             let name = one.direction.name();
             lines.push(format!("window {name}: {}", text(one.window)));
             lines.extend(window_text::settings(one.window));
@@ -46,11 +30,17 @@ pub(super) fn window_lines(run: &Run, summary: &RoundTripSummary, every: bool) -
         let named = labelled("window", texts.collect());
         lines.extend(named.map(|(label, _, text)| format!("{label}: {text}")));
     }
-    let steps = labelled("next step", steps(&all));
-    lines.extend(
-        steps.flat_map(|(label, direction, step)| next_step_lines(run, direction, step, &label)),
-    );
-    lines.iter().map(|line| fold(line, 4)).collect()
+    let lines = lines.iter().map(|line| fold(line, 4));
+    lines.chain(step_lines(run, all)).collect()
+}
+
+/// The next step, of each direction where they differ.
+#[must_use]
+pub fn step_lines(run: &Run, all: &[DirectionWindow<'_>]) -> Vec<String> {
+    labelled("next step", steps(all))
+        .flat_map(|(label, direction, step)| next_step_lines(run, direction, step, &label))
+        .map(|line| fold(&line, 4))
+        .collect()
 }
 
 /// The next steps: a test only where no direction needs a change before it.
@@ -83,7 +73,8 @@ fn labelled<T: PartialEq>(
 }
 
 /// What the path needs and what the kernels allow by their own tuning.
-fn text(report: &WindowReport) -> String {
+#[must_use]
+pub fn text(report: &WindowReport) -> String {
     let size = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), bytes);
     let both = size(report.kernels_max_bytes());
     let Some(need) = window_text::short_need(report) else {
@@ -98,35 +89,53 @@ fn text(report: &WindowReport) -> String {
     match report.sufficiency {
         WindowSufficiency::Sufficient => format!("{need}; the kernels allow {both}"),
         WindowSufficiency::ReceiverTooSmall => {
-            format!(
-                "{need}; the receiver allows {}",
-                size(report.receiver_max_bytes)
-            )
+            let allowed = size(report.receiver_max_bytes);
+            format!("{need}; the receiver allows {allowed}{}", flows(report))
         }
         WindowSufficiency::SenderTooSmall => {
-            format!(
-                "{need}; the sender allows {}",
-                size(report.sender_max_bytes)
-            )
+            let allowed = size(report.sender_max_bytes);
+            format!("{need}; the sender allows {allowed}{}", flows(report))
         }
         WindowSufficiency::Unknown => need,
     }
 }
 
+/// The flows that fill the path with windows too small for one.
+fn flows(report: &WindowReport) -> String {
+    report.flows_needed.map_or_else(String::new, |flows| {
+        format!(", so that it takes {flows} flows")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use caudal_core::window::NextStep;
     use serde_json::{Value, json};
 
-    fn lines(up: &(Value, Value), down: &(Value, Value)) -> Vec<String> {
+    fn lines(each: &[&(Value, Value)]) -> Vec<String> {
         let document = json!({
             "schema": "caudal.run/1", "id": "1", "tool": {"name": "caudal"},
             "plan": {"kind": "rtt", "peer": "10.0.0.2:5201"},
-            "summary": {"sizes": [], "include_first": false, "messages": 3, "lost": 0, "elapsed_s": 1.0,
-                "window_up": up.0, "next_step_up": up.1, "window_down": down.0, "next_step_down": down.1},
         });
         let run: Run = serde_json::from_value(document).unwrap();
-        window_lines(&run, run.round_trips().unwrap(), false)
+        let known: Vec<(WindowReport, NextStep)> = each
+            .iter()
+            .map(|(window, step)| {
+                let step = serde_json::from_value(step.clone()).unwrap();
+                (serde_json::from_value(window.clone()).unwrap(), step)
+            })
+            .collect();
+        let all: Vec<DirectionWindow<'_>> = Direction::BOTH
+            .into_iter()
+            .zip(&known)
+            .map(|(direction, (window, step))| DirectionWindow {
+                direction,
+                window,
+                step: &step.remedy,
+            })
+            .collect();
+        window_lines(&run, &all, false)
     }
 
     fn window(sufficiency: &str, rate: Option<u64>, receiver_max_bytes: u64) -> Value {
@@ -135,6 +144,7 @@ mod tests {
             "bdp_bytes": rate.map(|_| 627_500), "needed_bytes": rate.map(|_| 785_400),
             "receiver_max_bytes": receiver_max_bytes, "sender_max_bytes": 2_097_152,
             "allowed_bps": 334_000_000, "sufficiency": sufficiency,
+            "flows_needed": sufficiency.ends_with("too_small").then_some(10),
         })
     }
 
@@ -145,7 +155,7 @@ mod tests {
         let test = json!({"remedy": "measure_throughput", "text": ""});
         let enough = (window("sufficient", FAST, 3_145_728), test);
         assert_eq!(
-            lines(&enough, &enough),
+            lines(&[&enough, &enough]),
             [
                 "window: 785.4 kB needed (BDP 627.5 kB at 100 Mbit/s); the kernels allow 2.097 MB",
                 "next step: see whether a connection fills the path: caudal tcp 10.0.0.2",
@@ -156,9 +166,9 @@ mod tests {
             json!({"remedy": "set_kernel", "end": "receiver", "command": command, "text": ""});
         let small = (window("receiver_too_small", FAST, 65_536), set);
         assert_eq!(
-            lines(&small, &enough),
+            lines(&[&small, &enough]),
             [
-                "window up: 785.4 kB needed (BDP 627.5 kB at 100 Mbit/s); the receiver allows 65.54 kB",
+                "window up: 785.4 kB needed (BDP 627.5 kB at 100 Mbit/s); the receiver allows 65.54 kB, so that it takes 10 flows",
                 "window down: 785.4 kB needed (BDP 627.5 kB at 100 Mbit/s); the kernels allow 2.097 MB",
                 "next step up: at the receiver: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 1570800\"",
             ]
@@ -170,15 +180,12 @@ mod tests {
         let give = json!({"remedy": "give_link_rate", "text": ""});
         let unknown = (window("unknown", None, 3_145_728), give);
         assert_eq!(
-            lines(&unknown, &unknown),
+            lines(&[&unknown, &unknown]),
             [
                 "window: the kernels allow 2.097 MB, which carry up to 334 Mbit/s",
                 "next step: give the rate of the link, to know its window: --link-rate RATE",
             ]
         );
-        assert_eq!(
-            lines(&(json!(null), json!(null)), &(json!(null), json!(null))),
-            [""; 0]
-        );
+        assert_eq!(lines(&[]), [""; 0]);
     }
 }
