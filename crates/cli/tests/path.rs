@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use support::awake::Awake;
 use support::network::missing;
-use support::path_lab::{PathLab, measured};
+use support::path_lab::{PathLab, is_documented, measured};
 use support::{Running, caudal, run, run_caudal, trial};
 
 /// The time limit of a command: hops at the kernel's default limit are probed three times as long as asked.
@@ -142,6 +142,7 @@ fn serialising() {
     let lab = PathLab::up(&chain(RATES, ""));
     measured(|| {
         let run = lab.path("h2 -t 15s --json").done().json();
+        is_documented(&run);
         let cost = &run["path"]["cost"];
         let elapsed = cost["elapsed_s"].as_f64().unwrap();
         assert!(elapsed < 16.0, "{cost}");
@@ -289,6 +290,7 @@ fn firewall() {
     let lab = PathLab::up(&chain(RATES, ""));
     lab.rule("r2", "forward", "reject with icmpx admin-prohibited");
     let run = lab.path("h2 --no-capacity --json").done().json();
+    is_documented(&run);
     assert_eq!(run["path"]["host_answer"], "refused");
     assert_eq!(hops(&run).len(), 2, "{run:#}");
     assert_eq!(codes(&run), ["host_answered_for"]);

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use support::awake::Awake;
 use support::network::missing;
-use support::path_lab::{PathLab, measured};
+use support::path_lab::{PathLab, is_documented, measured};
 use support::{Running, trial};
 
 /// The time limit of a command.
@@ -112,6 +112,7 @@ fn alone() {
     measured(|| {
         let words = "h2 --rfc6349 --run-time 1s -P 2 -C cubic --no-capacity --no-routes --json";
         let run = lab.path(words).done().json();
+        is_documented(&run);
         for name in ["up", "down"] {
             has_capacity(&run, name, 50.0)?;
             has_available(&run, name, 50.0)?;
@@ -204,6 +205,7 @@ fn mismatch() {
     let _server = lab.serve("");
     measured(|| {
         let run = lab.path("h2 --duplex --json").done().json();
+        is_documented(&run);
         let duplex = &run["path"]["duplex"];
         if duplex["mode"] != "mismatch_far_half" {
             return Err(duplex.to_string());

@@ -1,7 +1,9 @@
 //! A lab for the tests of `caudal path`.
 
 use super::place::Place;
+use super::reference::{Reference, disagreements};
 use super::{Ended, Running, run};
+use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
@@ -78,6 +80,14 @@ impl PathLab {
         let program = env!("CARGO_BIN_EXE_caudal");
         self.on("h1", &format!("{program} path {words}"))
     }
+}
+
+/// Fails where a run is not as docs/reference/json.md says.
+#[track_caller]
+pub fn is_documented(run: &Value) {
+    let words = ["always", "path"];
+    let wrong = disagreements(run, &Reference::read("json.md").expand("run"), &words, &[]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Measures until a measurement is as it should be, some times at most: a machine that stalls delays answers.

@@ -1,5 +1,6 @@
 //! Recorded runs and studies as files for others: HTML, Markdown, CSV, JSON and SVG.
 
+mod both_ends_section;
 mod capture_section;
 mod export_error;
 mod export_format;

@@ -1,5 +1,6 @@
 //! The report of a single run, whichever tool measured it.
 
+use super::both_ends_section;
 use super::capture_section::capture;
 use super::figures::{
     box_figure, cdf_figure, first_figure, lines_figure, loss_figure, quality_panels, rates_figure,
@@ -45,6 +46,7 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
         ("Result", result(run, &sizes)),
         ("Predicted, observed", predictions(run.predictions())),
         ("Hops", hops(run)),
+        ("Both ends", both_ends(run)),
         ("Phases", phases(run)),
         ("Transfers", transfers(run)),
         ("Panels", panels(run)),
@@ -122,14 +124,15 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
         ));
     }
     sentences.extend(round_trip_result(run, sizes));
+    if let Some(report) = &run.path {
+        sentences.extend(both_ends_section::sentences(report));
+        sentences.extend(path_section::sentences(report));
+    }
     if let Some(report) = &run.quality {
         sentences.extend(quality_section::sentences(report));
     }
     if let Some(report) = &run.file {
         sentences.extend(transfer_section::sentences(report));
-    }
-    if let Some(report) = &run.path {
-        sentences.extend(path_section::sentences(report));
     }
     if let Some(search) = &run.search {
         sentences.push(match search.found.rate_bps {
@@ -160,6 +163,12 @@ fn hops(run: &Run) -> Vec<Block> {
     let figure = path_section::figure(report).map(Block::Path);
     let table = path_section::table(report);
     figure.into_iter().chain(table).collect()
+}
+
+/// What both ends of a path found together.
+fn both_ends(run: &Run) -> Vec<Block> {
+    let report = run.path.as_deref();
+    report.map_or_else(Vec::new, both_ends_section::tables)
 }
 
 /// The phases of a test of latency under load.
