@@ -12,7 +12,7 @@ pub enum Priming {
 /// The answer to a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HopAnswer {
-    /// The round-trip time, ns.
+    /// The round-trip time, ns: from the departure of the probe, or, where it was primed, from when its primers were sent.
     pub rtt_ns: u64,
     /// The size of the ICMP message on the wire, bytes.
     ///

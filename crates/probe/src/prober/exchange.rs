@@ -2,6 +2,7 @@
 
 use super::channel::{ChannelEvent, ProbeChannel, SentProbe};
 use super::probe::{AnswerKind, ProbeAnswer, ProbeFate, ProbeOutcome, ProbeRequest};
+use crate::hop_capacity::Priming;
 use caudal_core::random::SplitMix64;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -326,7 +327,11 @@ impl<'c> ProbeExchange<'c> {
                     return;
                 };
                 self.is_stamped &= probe.departed_ns.is_some();
-                let departed_ns = probe.departed_ns.unwrap_or(probe.before_ns);
+                let stamped = probe.departed_ns.filter(|_| {
+                    // Of primers no departure is known.
+                    probe.request.priming == Priming::Unprimed
+                });
+                let departed_ns = stamped.unwrap_or(probe.before_ns);
                 // The wall clock was set in between where the answer seems to precede the probe.
                 let Some(rtt_ns) = at_ns.checked_sub(departed_ns) else {
                     return;

@@ -47,7 +47,10 @@ pub struct ProbeAnswer {
     pub from: IpAddr,
     /// What it says.
     pub kind: AnswerKind,
-    /// The time from the departure of the probe to the arrival of the answer, ns.
+    /// The time to the arrival of the answer, ns: from the departure of the probe, or, where it was primed, from when its primers were sent.
+    ///
+    /// A program may be interrupted between primers and probe. A queue that was emptied meanwhile shortens the delay of the probe itself, and
+    /// the shortest of many would be that; counted from the primers on, such an interruption makes it longer.
     pub rtt_ns: u64,
     /// The size of the answer on the wire, bytes.
     pub wire_bytes: u32,

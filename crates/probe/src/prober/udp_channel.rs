@@ -246,6 +246,7 @@ impl ProbeChannel for UdpChannel {
     }
 
     fn send(&mut self, id: u32, request: &ProbeRequest) -> io::Result<SentProbe> {
+        let before_ns = realtime_ns();
         let bytes = self.payload_bytes(request.bytes);
         let (mut packets, mut sent) = (1, bytes as u64 + u64::from(self.headers()));
         if request.priming == Priming::Primed {
@@ -253,7 +254,6 @@ impl ProbeChannel for UdpChannel {
             packets += primers;
             sent += primer_bytes;
         }
-        let before_ns = realtime_ns();
         self.transmit(id, request.flow, request.ttl, bytes)?;
         Ok(SentProbe {
             packets,
