@@ -65,6 +65,6 @@ pub struct SentProbe {
     pub packets: u32,
     /// The bytes sent, IP headers included.
     pub bytes: u64,
-    /// The wall-clock time right before, ns.
+    /// The wall-clock time right before the first of them, ns.
     pub before_ns: u64,
 }

@@ -47,7 +47,7 @@ pub struct ProbeAnswer {
     pub from: IpAddr,
     /// What it says.
     pub kind: AnswerKind,
-    /// The time from the departure of the probe to the arrival of the answer, ns.
+    /// The time from the departure of the probe, or from before its primers where it has some, to the arrival of the answer, ns.
     pub rtt_ns: u64,
     /// The size of the answer on the wire, bytes.
     pub wire_bytes: u32,

@@ -248,12 +248,12 @@ impl ProbeChannel for UdpChannel {
     fn send(&mut self, id: u32, request: &ProbeRequest) -> io::Result<SentProbe> {
         let bytes = self.payload_bytes(request.bytes);
         let (mut packets, mut sent) = (1, bytes as u64 + u64::from(self.headers()));
+        let before_ns = realtime_ns();
         if request.priming == Priming::Primed {
             let (primers, primer_bytes) = self.prime(request.flow)?;
             packets += primers;
             sent += primer_bytes;
         }
-        let before_ns = realtime_ns();
         self.transmit(id, request.flow, request.ttl, bytes)?;
         Ok(SentProbe {
             packets,
