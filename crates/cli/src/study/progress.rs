@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use caudal_core::quantity::{EstimateInUnit, Unit};
-use caudal_experiment::{Case, FlowKindFile, METRICS, Metric, MetricSubject};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, METRICS, Metric, MetricSubject, PathScope};
 use caudal_stats::mean_of_trials;
 use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -214,9 +214,33 @@ fn shown_metrics(case: &Case) -> Vec<String> {
             FlowKindFile::Udp => all.extend([format!("{name}.goodput"), format!("{name}.loss")]),
             FlowKindFile::Rtt | FlowKindFile::RttUdp => all.push(format!("{name}.rtt")),
             FlowKindFile::File => all.push(format!("{name}.time")),
+            FlowKindFile::Path => all.extend(path_metrics(flow)),
         }
     }
     all
+}
+
+/// The metrics that the line of a trial shows of a path.
+fn path_metrics(flow: &FlowSpec) -> Vec<String> {
+    let scope = flow.path.map(|path| path.measure);
+    let shown: &[(fn(PathScope) -> bool, &[&str])] = &[
+        (PathScope::has_links, &["capacity"]),
+        (PathScope::has_ends, &["capacity_up", "capacity_down"]),
+        (
+            PathScope::has_duplex,
+            &[
+                "full_duplex",
+                "half_duplex",
+                "mismatch_near",
+                "mismatch_far",
+            ],
+        ),
+    ];
+    let fitting = shown.iter().filter(|(has, _)| scope.is_some_and(has));
+    let names = fitting.flat_map(|(_, metrics)| *metrics);
+    names
+        .map(|metric| format!("{}.{metric}", flow.name))
+        .collect()
 }
 
 /// The unit of a metric by its full name.
@@ -236,7 +260,8 @@ fn unit(case: &Case, metric: &str) -> Option<Unit> {
             | (MetricSubject::Udp, Some(FlowKindFile::Udp))
             | (MetricSubject::Traffic, Some(FlowKindFile::Tcp | FlowKindFile::Udp))
             | (MetricSubject::Echo, Some(FlowKindFile::Rtt | FlowKindFile::RttUdp))
-            | (MetricSubject::File, Some(FlowKindFile::File)) => true,
+            | (MetricSubject::File, Some(FlowKindFile::File))
+            | (MetricSubject::Path, Some(FlowKindFile::Path)) => true,
             _ => false,
         }
     };

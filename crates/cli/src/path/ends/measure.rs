@@ -30,22 +30,16 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct EndsRequest {
-    pub scope: EndsScope,
+    /// `true` to measure the available bandwidth.
+    pub available: bool,
+    /// `true` to tell the duplex mode.
+    pub duplex: bool,
     /// The throughput of TCP by window; `None` for none.
     pub throughput: Option<ThroughputRequest>,
     /// The confidence of intervals.
     pub confidence: f64,
     /// The seed of random gaps.
     pub seed: u64,
-}
-
-/// What is measured between both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndsScope {
-    /// Round trips, capacity, available bandwidth and duplex mode.
-    All,
-    /// What the duplex mode takes.
-    Duplex,
 }
 
 /// What was measured between both ends.
@@ -127,11 +121,11 @@ impl Measuring<'_> {
             }
         }
         for direction in Direction::BOTH {
-            if request.scope == EndsScope::All && !self.run.is_over() {
+            if request.available && !self.run.is_over() {
                 self.available(direction)?;
             }
         }
-        if !self.run.is_over() {
+        if request.duplex && !self.run.is_over() {
             self.duplex()?;
         }
         if let Some(throughput) = request.throughput.as_ref().filter(|_| !self.run.is_over()) {
