@@ -58,7 +58,7 @@ fn path_duration(measure: PathScope, links: Duration) -> Duration {
     let parts = [
         (true, HOPS),
         (measure.has_links(), links),
-        (measure.has_ends() || measure.has_duplex(), CAPACITIES),
+        (measure.has_ends(), CAPACITIES),
         (measure.has_available(), AVAILABLE),
         (measure.has_duplex(), DUPLEX),
     ];

@@ -110,6 +110,7 @@ fn probe(
 /// What both ends are asked for.
 fn request(args: &NetworkPathArgs) -> EndsRequest {
     EndsRequest {
+        rough: args.is_duplex_only(),
         available: !args.no_available && !args.is_duplex_only(),
         duplex: !args.no_duplex,
         throughput: args.rfc6349.then(|| ThroughputRequest {

@@ -49,6 +49,8 @@ pub enum CapacityMethod {
         /// The packets after the first.
         packets: u32,
     },
+    /// The rate at which trains arrived.
+    Trains,
 }
 
 /// The capacity of one direction between two ends.
@@ -111,6 +113,44 @@ impl EndToEndCapacity {
             found.shaper,
             found.longest_train,
         ))
+    }
+
+    /// The capacity of a direction as far as trains tell it in a second or two: less than it is where other traffic crosses.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub fn roughly<C: TrainChannel>(
+        channel: &mut C,
+        direction: Direction,
+        settings: &EndToEndSettings,
+    ) -> Result<Self, C::Error> {
+        let mut trains = Trains {
+            channel,
+            direction,
+            settings,
+        };
+        let first = trains.first()?;
+        let found = match first.estimate {
+            Ok(found) => found,
+            Err(cause) => return Ok(Self::unknown(cause)),
+        };
+        let wire = u64::from(settings.wire_bytes(settings.max_payload()));
+        Ok(Self {
+            narrow: Ok(found.rate),
+            method: CapacityMethod::Trains,
+            confirmed_by: None,
+            dispersion: None,
+            shaper: found.bucket.map(|bucket| ShaperReading {
+                rate: found.rate,
+                bucket,
+            }),
+            longest_train: ByteCount::new(wire * u64::from(first.datagrams)),
+            confidence: Confidence::Low,
+            reason: format!(
+                "trains of {} packets arrive at {}, which is less than the capacity beside other traffic",
+                first.datagrams, found.rate.rate
+            ),
+        })
     }
 
     /// A capacity of which nothing is known.
@@ -180,6 +220,7 @@ impl NarrowReading {
             CapacityMethod::Bulks { packets } => {
                 format!("bulks of {packets} packets that met no queue take {took_us:.1} µs")
             }
+            CapacityMethod::Trains => format!("trains arrive at {capacity}"),
         };
         let trains = dispersion.map(|rate| rate.rate.as_f64() / capacity.as_f64());
         if let Some(share) = trains {
@@ -199,7 +240,7 @@ impl NarrowReading {
         if found.confirmed_by.is_some() {
             reason += match self.method {
                 CapacityMethod::Pairs => "; two sizes of packet agree",
-                CapacityMethod::Bulks { .. } => "; shorter ones agree",
+                CapacityMethod::Bulks { .. } | CapacityMethod::Trains => "; shorter ones agree",
             };
         }
         let confidence = match (is_narrow, found.confirmed_by.is_some()) {

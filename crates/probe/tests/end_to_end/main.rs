@@ -152,7 +152,7 @@ fn a_path_that_carries_nothing_says_so() {
 /// What is found of a network between h1 and h2.
 fn duplex(ends: &mut SimulatedEnds, seed: u64) -> (DuplexFinding, String) {
     let [up, down] = Direction::BOTH.map(|direction| {
-        let found = capacity(ends, direction, seed);
+        let found = EndToEndCapacity::roughly(ends, direction, &settings(seed)).unwrap();
         found.sustained().map(|rate| rate.rate)
     });
     let capacity = EachWay {

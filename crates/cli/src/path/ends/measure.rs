@@ -30,6 +30,8 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct EndsRequest {
+    /// `true` for capacities as far as the duplex mode takes them, and no round trips.
+    pub rough: bool,
     /// `true` to measure the available bandwidth.
     pub available: bool,
     /// `true` to tell the duplex mode.
@@ -110,14 +112,16 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn steps(&mut self, request: &EndsRequest) -> Result<(), RunError> {
-        self.baseline()?;
+        if !request.rough {
+            self.baseline()?;
+        }
         for direction in Direction::BOTH {
             self.run
                 .found
                 .directions
                 .push(PathDirection::unknown(direction));
             if !self.run.is_over() {
-                self.narrow(direction)?;
+                self.narrow(direction, request.rough)?;
             }
         }
         for direction in Direction::BOTH {
@@ -190,9 +194,13 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn narrow(&mut self, direction: Direction) -> Result<(), RunError> {
+    fn narrow(&mut self, direction: Direction, rough: bool) -> Result<(), RunError> {
         self.begin(PathPhase::NarrowLink);
-        let found = EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?;
+        let found = if rough {
+            EndToEndCapacity::roughly(&mut self.run, direction, &self.settings)?
+        } else {
+            EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?
+        };
         self.of_direction(direction).narrow = Some((&found).into());
         self.capacities.push((direction, found));
         Ok(())
