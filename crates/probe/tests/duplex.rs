@@ -360,3 +360,33 @@ fn what_does_not_tell_says_why() {
         );
     }
 }
+
+#[test]
+fn a_mismatch_whose_losses_grow_threefold_by_chance_is_one() {
+    let at = |load, sent, lost: [u64; 2], alone: [u64; 2]| {
+        let each = |[forward, back]: [u64; 2]| EachWay {
+            forward: RunLoss {
+                sent,
+                lost: forward,
+            },
+            back: RunLoss { sent, lost: back },
+        };
+        LightRuns {
+            load,
+            alone: each(alone),
+            together: each(lost),
+        }
+    };
+    // A run over 10 Mbit/s in the lab.
+    let readings = DuplexReadings {
+        light: Some(at(0.2, 700, [104, 144], [2, 0])),
+        doubled: Some(at(0.4, 974, [324, 608], [2, 0])),
+        small: Some(at(0.2, 700, [1, 138], [2, 0])),
+        ..DuplexReadings::default()
+    };
+    let found = DuplexStatement::from_readings(&readings).finding;
+    let near = DuplexFinding::Mismatch {
+        half: Some(LinkSide::Near),
+    };
+    assert_eq!(found, near);
+}
