@@ -1,7 +1,7 @@
 //! The generated reference of CSV columns.
 
 use crate::file_columns::file_column;
-use crate::path_columns::path_column;
+use crate::path_columns::{direction_column, path_column};
 use crate::pcap_columns::pcap_column;
 use caudal_cli::output::{csv, path, quality, round_trips, transfers};
 use caudal_cli::predict::output as predict;
@@ -65,6 +65,12 @@ pub fn page(note: &str) -> String {
              | column | unit | meaning |\n|---|---|---|\n";
     for name in path::CSV_COLUMNS {
         let (unit, meaning) = path_column(name).expect("every column is described");
+        let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
+    }
+    page += "\nWith a server at the host an empty line follows, and a second table: one line for each direction between both ends.\n\n\
+             | column | unit | meaning |\n|---|---|---|\n";
+    for name in path::DIRECTION_COLUMNS {
+        let (unit, meaning) = direction_column(name).expect("every column is described");
         let _ = writeln!(page, "| `{name}` | {unit} | {meaning} |");
     }
     page += "\n## caudal pcap\n\nA line for each flow, the most bytes first; a value that is not known is empty.\n\n| column | unit | meaning |\n|---|---|---|\n";

@@ -61,3 +61,45 @@ pub fn path_column(name: &str) -> Option<(&'static str, &'static str)> {
         _ => return None,
     })
 }
+
+/// The unit and meaning of a column of its second table; `None` for one without a description.
+pub fn direction_column(name: &str) -> Option<(&'static str, &'static str)> {
+    Some(match name {
+        "direction" => ("", "`up` (to the host) or `down`"),
+        "capacity_bps" => (
+            "bit/s",
+            "the capacity of the narrow link, frames on the wire",
+        ),
+        "capacity_low_bps" => ("bit/s", "its lower bound"),
+        "capacity_high_bps" => ("bit/s", "its upper bound"),
+        "confidence" => (
+            "",
+            "how much that deserves to be believed: `low`, `medium` or `high`",
+        ),
+        "shaped_bps" => ("bit/s", "the rate that a token bucket in the way sustains"),
+        "bucket_bytes" => ("bytes", "what it lets pass at once"),
+        "available_low_bps" => ("bit/s", "the lower end of the available bandwidth"),
+        "available_high_bps" => ("bit/s", "its upper end; empty where no rate was above it"),
+        "rtt_min_ms" => (
+            "ms",
+            "the minimum round-trip time without load, of both directions together",
+        ),
+        "delay_variation_p50_ms" => ("ms", "one-way delay above its minimum: median"),
+        "delay_variation_p90_ms" => ("ms", "90th percentile"),
+        "bdp_bytes" => ("bytes", "the bandwidth-delay product"),
+        "window_needed_bytes" => ("bytes", "the window that TCP needs"),
+        "window_allowed_bytes" => (
+            "bytes",
+            "the largest that the kernels of both ends reach by their own tuning",
+        ),
+        "flows_needed" => (
+            "flows",
+            "the flows that fill the path with that, where one does not",
+        ),
+        "duplex_mode" => (
+            "",
+            "the duplex mode of the links: `full`, `half`, `mismatch_near_half`, `mismatch_far_half`, `mismatch` or `cannot_tell`",
+        ),
+        _ => return None,
+    })
+}

@@ -5,17 +5,15 @@ mod support;
 
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use std::process::{Child, ExitCode};
-use std::thread;
+use std::process::ExitCode;
 use std::time::Duration;
+use support::awake::Awake;
 use support::network::missing;
-use support::place::Place;
-use support::{Ended, Running, caudal, run, run_caudal, trial};
+use support::path_lab::{PathLab, is_documented, measured};
+use support::{Running, caudal, run, run_caudal, trial};
 
 /// The time limit of a command: hops at the kernel's default limit are probed three times as long as asked.
 const LIMIT: Duration = Duration::from_secs(240);
-/// The times that a measurement is made on a machine which stalls, or on which others take the processors.
-const TIMES: u32 = 4;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
@@ -86,32 +84,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Programs that keep the processors from going idle and give way to any other: a virtual machine that goes idle wakes the emulator's
-/// thread up to milliseconds late, and emulated links then take longer than they should.
-struct Awake(Vec<Child>);
-
-impl Awake {
-    fn keep() -> Self {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let start = |_| {
-            let mut idle = std::process::Command::new("chrt");
-            idle.args(["-i", "0", "sh", "-c", "while :; do :; done"])
-                .spawn()
-                .ok()
-        };
-        Self((0..processors).filter_map(start).collect())
-    }
-}
-
-impl Drop for Awake {
-    fn drop(&mut self) {
-        for program in &mut self.0 {
-            let _ = program.kill();
-            let _ = program.wait();
-        }
-    }
-}
-
 /// Hosts h1 and h2 with routers r1 and r2 between them, whose three links have these keys.
 fn chain(links: [&str; 3], routers: &str) -> String {
     let [first, second, third] = links;
@@ -123,72 +95,6 @@ fn chain(links: [&str; 3], routers: &str) -> String {
            {{ between = [\"r1\", \"r2\"], {second} }},\n\
            {{ between = [\"r2\", \"h2\"], {third} }},\n]\n"
     )
-}
-
-/// A lab that stays up until it is dropped.
-struct PathLab {
-    place: Place,
-    name: String,
-}
-
-impl PathLab {
-    #[track_caller]
-    fn up(topology: &str) -> Self {
-        let place = Place::of("lab");
-        let file = place.file("path.toml", topology);
-        let name = place.path().file_name().unwrap();
-        let name = name.to_string_lossy().into_owned();
-        place.says(&format!("up {file} --name {name} -q")).done();
-        Self { place, name }
-    }
-
-    fn on(&self, host: &str, words: &str) -> std::process::Command {
-        let mut command = self
-            .place
-            .command(&format!("exec --lab {} {host} --", self.name));
-        command.args(words.split(' ')).env("CAUDAL_STORE", "none");
-        command
-    }
-
-    #[track_caller]
-    fn does(&self, host: &str, words: &str) -> String {
-        run(&mut self.on(host, words), LIMIT).done().stdout
-    }
-
-    /// Has a host's firewall do something with packets, as nft(8) writes it.
-    #[track_caller]
-    fn rule(&self, host: &str, hook: &str, rule: &str) {
-        self.does(host, "nft add table inet t");
-        self.does(
-            host,
-            &format!("nft add chain inet t on-{hook} {{ type filter hook {hook} priority 0 ; }}"),
-        );
-        self.does(host, &format!("nft add rule inet t on-{hook} {rule}"));
-    }
-
-    fn path(&self, words: &str) -> Ended {
-        run(&mut self.path_command(words), LIMIT)
-    }
-
-    fn path_command(&self, words: &str) -> std::process::Command {
-        let program = env!("CARGO_BIN_EXE_caudal");
-        self.on("h1", &format!("{program} path {words}"))
-    }
-}
-
-/// Measures until a measurement is as it should be, some times at most: a machine that stalls delays answers.
-fn measured(holds: impl Fn() -> Result<(), String>) {
-    let mut last = String::new();
-    for _ in 0..TIMES {
-        match holds() {
-            Ok(()) => return,
-            Err(reason) => {
-                println!("once more, as {reason}");
-                last = reason;
-            }
-        }
-    }
-    panic!("{last}");
 }
 
 fn link(run: &Value, ttl: u64) -> &Value {
@@ -236,6 +142,7 @@ fn serialising() {
     let lab = PathLab::up(&chain(RATES, ""));
     measured(|| {
         let run = lab.path("h2 -t 15s --json").done().json();
+        is_documented(&run);
         let cost = &run["path"]["cost"];
         let elapsed = cost["elapsed_s"].as_f64().unwrap();
         assert!(elapsed < 16.0, "{cost}");
@@ -382,6 +289,7 @@ fn firewall() {
     let lab = PathLab::up(&chain(RATES, ""));
     lab.rule("r2", "forward", "reject with icmpx admin-prohibited");
     let run = lab.path("h2 --no-capacity --json").done().json();
+    is_documented(&run);
     assert_eq!(run["path"]["host_answer"], "refused");
     assert_eq!(hops(&run).len(), 2, "{run:#}");
     assert_eq!(codes(&run), ["host_answered_for"]);
@@ -537,12 +445,7 @@ fn interrupted() {
     let lab = PathLab::up(&chain(RATES, ""));
     let running = Running::start(&mut lab.path_command("h2 --json-stream"));
     running.line_with("\"phase\":\"capacity\"");
-    let program = std::process::Command::new("pkill")
-        .args(["-INT", "-P", &running.pid().to_string()])
-        .status();
-    if !program.is_ok_and(|status| status.success()) {
-        running.signal("INT");
-    }
+    lab.interrupt(&running);
     let ended = running.wait(LIMIT);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
     let last = ended.stdout.lines().last().unwrap();

@@ -36,3 +36,4 @@ pub mod transfer;
 pub mod transit;
 pub mod units;
 pub mod warning;
+pub mod window;

@@ -32,6 +32,10 @@ pub struct SenderReadings {
     pub max_receiver_window_bytes: u64,
     /// Readings in which the receiver advertised less than half of that maximum.
     pub receiver_window_shrunk: u64,
+    /// Readings with nine tenths of the window that the receiver advertised in flight, and a larger congestion window.
+    pub receiver_window_filled: u64,
+    /// The highest delivery rate that the kernel estimated while the application did not limit it, since the connection opened, bit/s.
+    pub max_delivery_rate_bps: u64,
     /// Segments retransmitted in the recovery with the greatest share of the window, since the connection opened; recoveries of
     /// a few segments are left out.
     pub max_burst_segments: u64,
@@ -60,6 +64,9 @@ impl SenderReadings {
             receiver_window_shrunk: self
                 .receiver_window_shrunk
                 .saturating_sub(earlier.receiver_window_shrunk),
+            receiver_window_filled: self
+                .receiver_window_filled
+                .saturating_sub(earlier.receiver_window_filled),
             at_losses: self.at_losses.since(&earlier.at_losses),
             ..*self
         }

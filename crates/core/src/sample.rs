@@ -8,6 +8,7 @@ use crate::text::ExternalText;
 use crate::transit::TransitTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The end of a flow at which a counter was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +18,15 @@ pub enum Role {
     Sender,
     /// The end that receives the payload.
     Receiver,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        })
+    }
 }
 
 /// The kernel's state of a TCP connection at its sender (`TCP_INFO`).
@@ -143,6 +153,10 @@ pub struct ReceiverCounters {
 /// The counters of one end of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "half of all readings are the sender's, and a boxed one could not be copied"
+)]
 pub enum Counters {
     /// Read where the payload is sent.
     Sender(SenderCounters),

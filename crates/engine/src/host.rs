@@ -1,21 +1,13 @@
 //! The machine an end of a test runs on: its description, and the resources used during a test.
 
 use caudal_core::host::{Host, Usage};
+use caudal_core::window::WINDOW_SYSCTLS;
 use caudal_sys::clock::{monotonic_ns, process_cpu};
 use caudal_sys::{affinity, host, interface};
 use std::net::IpAddr;
 
-/// The kernel settings that limit what a test can reach.
-const SYSCTLS: [&str; 8] = [
-    "net.core.rmem_max",
-    "net.core.wmem_max",
-    "net.core.default_qdisc",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_sack",
-];
+/// The kernel settings that limit what a test can reach, beside those that bound windows.
+const SYSCTLS: [&str; 1] = ["net.core.default_qdisc"];
 
 /// The description of this machine, with its interface towards `peer`.
 #[must_use]
@@ -56,8 +48,9 @@ pub fn describe_host(tool: &str, peer: Option<IpAddr>) -> Host {
                 .map(|(name, _)| name.into())
                 .collect()
         }),
-        sysctls: SYSCTLS
+        sysctls: WINDOW_SYSCTLS
             .iter()
+            .chain(&SYSCTLS)
             .filter_map(|name| Some(((*name).into(), host::sysctl(name)?.into())))
             .collect(),
         load_average: host::load_average().map(|load| load[0]),

@@ -6,27 +6,10 @@ use caudal_core::framing::Framing;
 use caudal_core::prediction::{Prediction, Tolerance};
 use caudal_core::quantity::{Unit, rate, size, time};
 use caudal_core::units::{BitRate, ByteCount};
+pub use caudal_core::window::{bandwidth_delay_product, flows_needed, window_rate};
 
 use crate::efficiency::tcp_wire_bound;
 use crate::rate_bounds::{LimitingFactor, RateBound, RateBounds};
-
-/// The bandwidth-delay product: the bytes in flight when a path of `rate` and `rtt` is full.
-///
-/// `rate · rtt / 8`, to the nearest byte. Source: RFC 6349 section 3.3.1; RFC 1072.
-#[must_use]
-pub fn bandwidth_delay_product(rate: BitRate, rtt: Duration) -> ByteCount {
-    let bit_nanos = u128::from(rate.bps()).saturating_mul(rtt.as_nanos());
-    let bytes = bit_nanos.saturating_add(4_000_000_000) / 8_000_000_000;
-    ByteCount::new(u64::try_from(bytes).unwrap_or(u64::MAX))
-}
-
-/// The highest rate that a window allows: one window per round trip.
-///
-/// `8 · window / rtt`; `None` for a round-trip time of zero. Source: RFC 6349 section 3.3.1; RFC 7323 section 1.1.
-#[must_use]
-pub fn window_rate(window: ByteCount, rtt: Duration) -> Option<BitRate> {
-    window.per(rtt)
-}
 
 /// The window that Linux from 6.6 on advertises with a receive buffer set to `requested` bytes (`SO_RCVBUF`).
 ///
@@ -41,14 +24,6 @@ pub fn advertised_window(requested: ByteCount, framing: &Framing) -> ByteCount {
     }
     let doubled = requested.get().saturating_mul(2);
     ByteCount::new(doubled / 256 * 161 + doubled % 256 * 161 / 256)
-}
-
-/// The number of flows of `window` each that fill a path; `None` for a window of zero.
-///
-/// `⌈BDP / window⌉`, at least 1. Source: RFC 6349 section 3.3.1, the number of connections.
-#[must_use]
-pub fn flows_needed(product: ByteCount, window: ByteCount) -> Option<u64> {
-    (window.get() > 0).then(|| product.get().div_ceil(window.get()).max(1))
 }
 
 /// The queue that keeps a bottleneck busy through the losses of one loss-based flow.
@@ -263,39 +238,6 @@ mod tests {
         BitRate::from_bps(megabits * 1_000_000)
     }
 
-    fn bdp_bytes(bps: u64, ms: u64) -> u64 {
-        bandwidth_delay_product(BitRate::from_bps(bps), Duration::from_millis(ms)).get()
-    }
-
-    #[test]
-    fn bandwidth_delay_products_of_typical_paths() {
-        assert_eq!(bdp_bytes(60_000_000, 50), 375_000);
-        // A T3: about 138 KB.
-        assert_eq!(bdp_bytes(44_210_000, 25), 138_156);
-        assert_eq!(bdp_bytes(100_000_000, 2), 25_000);
-        assert_eq!(bdp_bytes(1_000_000_000, 1), 125_000);
-        assert_eq!(bdp_bytes(1_000_000_000, 20), 2_500_000);
-        assert_eq!(bdp_bytes(u64::MAX, 1_000_000_000), u64::MAX);
-    }
-
-    #[test]
-    fn a_window_over_a_round_trip_is_a_rate() {
-        let allowed = window_rate(ByteCount::new(65_535), Duration::from_millis(50)).unwrap();
-        assert_eq!(rate(allowed), "10.49 Mbit/s");
-        // Advertised windows chosen by Linux on a path of 50.5 ms.
-        for (window, megabits) in [
-            (20_272, "3.21"),
-            (86_446, "13.69"),
-            (173_360, "27.46"),
-            (347_184, "55.00"),
-        ] {
-            let rtt = Duration::from_micros(50_500);
-            let allowed = window_rate(ByteCount::new(window), rtt).unwrap();
-            assert_eq!(format!("{:.2}", allowed.as_f64() / 1e6), megabits);
-        }
-        assert_eq!(window_rate(ByteCount::new(1), Duration::ZERO), None);
-    }
-
     #[test]
     fn a_path_of_60_megabit_and_50_ms() {
         let parameters = WindowParameters {
@@ -330,14 +272,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn the_flows_needed_fill_the_path_and_one_fewer_does_not(bps in 1_u64..1 << 40, us in 1_u64..1 << 30, window in 1_u64..1 << 32) {
-            let product = bandwidth_delay_product(BitRate::from_bps(bps), Duration::from_micros(us));
-            let flows = flows_needed(product, ByteCount::new(window)).unwrap();
-            prop_assert!(flows.saturating_mul(window) >= product.get());
-            prop_assert!(flows == 1 || (flows - 1) * window < product.get());
-        }
-
         #[test]
         fn goodput_never_exceeds_the_line_rate_and_a_longer_path_never_increases_it(bps in 1_000_u64..1 << 40, us in 1_u64..1 << 30, more in 0_u64..1 << 30, window_bytes in 1_u64..1 << 32) {
             let parameters = WindowParameters {

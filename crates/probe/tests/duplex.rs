@@ -331,7 +331,7 @@ fn what_does_not_tell_says_why() {
         lost: 2001,
     };
     for (readings, cause) in [
-        (with(None, None), "nothing was measured"),
+        (with(None, None), "there were no runs between both ends"),
         (with(clean, None), "there are no saturating ones"),
         (with(clean, saturating(60.0)), "short of CPU"),
         (with(None, saturating(47.0)), "a mismatch is not excluded"),

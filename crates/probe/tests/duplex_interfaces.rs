@@ -387,7 +387,7 @@ fn interfaces_alone_tell_what_both_of_their_ends_agree_on() {
         &between(&full, &full),
         cannot_tell,
         Low,
-        "nothing was measured",
+        "there were no runs between both ends",
     );
     // One cable, as it looks: the one fell back because the other does not negotiate.
     assert_said(
@@ -440,7 +440,7 @@ fn interfaces_alone_tell_what_both_of_their_ends_agree_on() {
         &one_hop(&tap(), &tap()),
         cannot_tell,
         Low,
-        "nothing was measured",
+        "there were no runs between both ends",
     );
 }
 
@@ -671,7 +671,7 @@ fn broken_frames_by_chance_are_no_mismatch() {
         &errors(9),
         DuplexFinding::CannotTell,
         Low,
-        "nothing was measured",
+        "there were no runs between both ends",
     );
     assert_said(&errors(10), MISMATCH_FAR, Medium, "10 broken frames");
 }
@@ -688,7 +688,12 @@ fn an_invented_rate_is_no_gigabit_ethernet() {
         ..between(link, link)
     };
     let cannot_tell = DuplexFinding::CannotTell;
-    assert_said(&readings(&veth), cannot_tell, Low, "nothing was measured");
+    assert_said(
+        &readings(&veth),
+        cannot_tell,
+        Low,
+        "there were no runs between both ends",
+    );
     let own = DuplexReadings {
         interface_rates: None,
         ..readings(&gigabit())

@@ -31,14 +31,15 @@ impl From<&Run> for Headline {
     /// given. Their round-trip times are averaged. Of round-trip times by message size the smallest size counts. A search
     /// for a rate gives the rate found, a test of latency under load its last phase, file transfers those of one cell, a path its host.
     fn from(run: &Run) -> Self {
+        // A path may have latency under load as well.
+        if let Some(report) = &run.path {
+            return of_path(report);
+        }
         if let Some(report) = &run.quality {
             return of_quality(report);
         }
         if let Some(report) = &run.file {
             return of_transfers(report);
-        }
-        if let Some(report) = &run.path {
-            return of_path(report);
         }
         let directions = run.directions();
         let are_together = directions.len() < 2 || !took_turns(run);

@@ -1,4 +1,4 @@
-//! Terminals: the echo of their input, and their width.
+//! Terminals: the echo of their input, and their size.
 
 use std::os::fd::AsFd;
 
@@ -27,6 +27,14 @@ pub fn columns(terminal: impl AsFd) -> Option<u16> {
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
+/// The lines of a terminal; `None` where it is none, or does not know.
+///
+/// Source: ioctl_tty(2), `TIOCGWINSZ`.
+pub fn lines(terminal: impl AsFd) -> Option<u16> {
+    let size = tcgetwinsize(&terminal).ok()?;
+    Some(size.ws_row).filter(|lines| *lines > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,8 +47,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_has_no_columns() {
+    fn a_pipe_has_no_size() {
         let (reader, _writer) = io::pipe().unwrap();
-        assert_eq!(columns(&reader), None);
+        assert_eq!((columns(&reader), lines(&reader)), (None, None));
     }
 }

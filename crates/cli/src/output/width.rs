@@ -1,4 +1,4 @@
-//! The width of the text that a command prints.
+//! The width of the text that a command prints, and the height of what it rewrites.
 
 use std::io;
 
@@ -6,6 +6,9 @@ use std::io;
 pub const USUAL_WIDTH: usize = 80;
 /// The minimum width that text is folded to: below it a value and its unit no longer fit a line.
 const MIN_WIDTH: usize = 40;
+
+/// The lines of a terminal that does not tell how many it has.
+const USUAL_LINES: usize = 24;
 
 /// The columns to which lines are folded: those of the terminal that standard output is; otherwise those that the environment
 /// variable `COLUMNS` gives. `None` when lines are not folded, as in a pipe or a file.
@@ -15,4 +18,10 @@ pub fn columns() -> Option<usize> {
     of_terminal
         .or_else(|| std::env::var("COLUMNS").ok()?.trim().parse().ok())
         .map(|columns| columns.max(MIN_WIDTH))
+}
+
+/// The lines of the terminal that standard output is.
+#[must_use]
+pub fn lines() -> usize {
+    caudal_sys::terminal::lines(io::stdout()).map_or(USUAL_LINES, usize::from)
 }

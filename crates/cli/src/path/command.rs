@@ -149,7 +149,7 @@ fn both_ends(
             }
             let message = format!("the other end took no part: {}", failure.message);
             let warning = Warning::new(WarningCode::CutShort, message);
-            probed.warnings.push(warning);
+            probed.warnings.push(warning.with_remedy(failure.advice));
             return BothEnds {
                 exit: Some(failure.exit),
                 ..BothEnds::default()

@@ -134,7 +134,7 @@ pub struct RttArgs {
         help_heading = "Test"
     )]
     pub affinity: Vec<usize>,
-    /// Rate of the link for the prediction, where the interface does not report it
+    /// Rate of the link for the prediction and the window, where the interface does not report it
     #[arg(
         long,
         value_name = "RATE",

@@ -2,6 +2,7 @@
 
 use super::measured::Measured;
 use super::warnings::warnings;
+use super::window::{idle_windows, next_step};
 use caudal_core::framing::Framing;
 use caudal_core::link::{link_mtu, link_rate, timestamps};
 use caudal_core::plan::{Direction, EchoSchedule, Plan, PlanRecord, PlannedFlow};
@@ -65,6 +66,7 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
         [only] => Some(&only.pooled),
         _ => None,
     };
+    let [window_up, window_down] = idle_windows(measured);
     RoundTripSummary {
         rtt_us: only.and_then(|only| only.rtt_us),
         mean_us: only.and_then(|only| only.mean_us),
@@ -78,6 +80,10 @@ fn summary(measured: &Measured<'_>) -> RoundTripSummary {
         connect_us: Some(peer.connect_us()),
         kernel_stamps_missing: echo.timestamps_missing.clone().map(Into::into),
         clock: echo.record.clock.map(ClockReport::from),
+        next_step_up: window_up.as_ref().map(next_step),
+        next_step_down: window_down.as_ref().map(next_step),
+        window_up: window_up.map(Box::new),
+        window_down: window_down.map(Box::new),
         cpu: Some(CpuReport {
             client: Some(echo.client_usage),
             server: echo.server_usage,

@@ -6,6 +6,7 @@ mod command;
 mod measured;
 mod plan;
 mod warnings;
+mod window;
 
 pub use args::RttArgs;
 pub use command::rtt;

@@ -4,8 +4,10 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+pub mod awake;
 pub mod network;
 pub mod pair;
+pub mod path_lab;
 pub mod peer;
 pub mod place;
 pub mod port;

@@ -2,6 +2,7 @@
 
 use super::Running;
 use super::place::Place;
+use serde_json::Value;
 use std::process::Command;
 
 /// The port of the server in a lab.
@@ -48,6 +49,14 @@ impl Pair {
     pub fn set(&self, words: &str) {
         let name = &self.name;
         self.place.says(&format!("set --lab {name} {words}")).done();
+    }
+
+    /// The counters of the lab, as `lab stats` has them.
+    #[track_caller]
+    pub fn stats(&self) -> Value {
+        let name = &self.name;
+        let words = format!("stats --lab {name} --json");
+        self.place.says(&words).done().json()
     }
 
     /// Starts a server on h2.

@@ -8,7 +8,7 @@ pub const REACHED: f64 = 0.98;
 pub(super) const MIN_SHARE: f64 = 0.2;
 
 /// The share of the payload that a link can carry from which the link is full.
-pub(super) const FULL: f64 = 0.95;
+pub(crate) const FULL: f64 = 0.95;
 /// The share of what a link can carry above which its rate is not what limits a test: it is not the rate that was given.
 pub(super) const MAX_FULL: f64 = 1.05;
 
@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     pub is_loopback: bool,
     /// The share of the payload that the link can carry that arrived, over all flows; `None` where the link's rate is unknown.
     pub ceiling_share: Option<f64>,
+    /// The payload that the link can carry, bit/s; `None` where its rate is unknown.
+    pub ceiling_bps: Option<f64>,
     /// `true` for a flow of datagrams.
     pub is_udp: bool,
 }

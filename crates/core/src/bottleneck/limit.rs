@@ -48,6 +48,8 @@ pub enum Cause {
     Bufferbloat,
     /// The network: losses without a queue, at random.
     RandomLoss,
+    /// The network: segments that overtook others, which TCP took for lost.
+    Reordering,
     /// The network: losses without a queue, of what exceeds a rate.
     Policer,
     /// The network: the test ended before slow start had filled it.
@@ -107,6 +109,9 @@ impl LimitedBy {
                 "the network (the rate of a link, with bufferbloat)"
             }
             (Bottleneck::Network, Some(Cause::RandomLoss)) => "the network (random loss)",
+            (Bottleneck::Network, Some(Cause::Reordering)) => {
+                "the network (reordering, taken for loss)"
+            }
             (Bottleneck::Network, Some(Cause::Policer)) => "the network (a policer)",
             (Bottleneck::Network, Some(Cause::SlowStart)) => "the network (slow start)",
             (Bottleneck::Sender, Some(Cause::Cpu)) => "the sender's CPU",

@@ -8,10 +8,13 @@
 
 mod evidence;
 mod find;
+mod full_window;
 mod limit;
 mod network;
 mod processor;
 mod receiver;
+mod retransmissions;
+mod round_trip;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -19,6 +22,7 @@ mod time_shares;
 mod transfer;
 mod udp;
 
+pub(crate) use evidence::FULL;
 pub use evidence::{Evidence, REACHED};
 pub use find::find;
 pub use limit::{Bottleneck, Cause, LimitedBy};

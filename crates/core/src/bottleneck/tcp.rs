@@ -69,7 +69,9 @@ fn limited_by_send_buffer(
         ));
     }
     let measured = evidence.measured;
-    let readings = measured.sender_readings.filter(|all| all.count > 0)?;
+    let Some(readings) = measured.sender_readings.filter(|all| all.count > 0) else {
+        return limited_by_send_buffer_without_readings(evidence, shares);
+    };
     let short = readings.share(readings.out_of_data);
     let waited = measured.send_wait().filter(|share| *share >= MIN_SHARE)?;
     let in_flight = readings.mean(readings.in_flight_sum_bytes);
@@ -90,6 +92,28 @@ fn limited_by_send_buffer(
                 readings.count,
                 in_flight,
                 readings.mean(readings.cwnd_sum_bytes)
+            ),
+        )
+    })
+}
+
+/// The same of a sender that is read at the ends of intervals only: the kernel says that its delivery rate was limited by the application
+/// most of the time, which waited for room most of the time while data was outstanding.
+fn limited_by_send_buffer_without_readings(
+    evidence: &Evidence<'_>,
+    shares: &TimeShares,
+) -> Option<LimitedBy> {
+    let measured = evidence.measured;
+    let waited = measured.send_wait()?;
+    let is_busy = shares.busy.is_some_and(|busy| busy > 1.0 - MIN_SHARE);
+    (measured.app_limited > SHORT_OF_DATA && waited > SHORT_OF_DATA && is_busy).then(|| {
+        LimitedBy::new(
+            Bottleneck::SendBuffer,
+            format!(
+                "the sender waited for room in it {} of the time, and the delivery rate was limited by the application in {} of \
+                 the samples",
+                percent(waited),
+                percent(measured.app_limited)
             ),
         )
     })

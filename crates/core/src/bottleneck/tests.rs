@@ -17,6 +17,7 @@ struct Recorded {
     machine_busy: bool,
     is_loopback: bool,
     ceiling_share: Option<f64>,
+    ceiling_bps: Option<f64>,
     is_udp: bool,
 }
 
@@ -64,6 +65,7 @@ fn recorded() -> Recorded {
         machine_busy: false,
         is_loopback: false,
         ceiling_share: None,
+        ceiling_bps: None,
         is_udp: false,
     }
 }
@@ -84,6 +86,7 @@ fn limited_by(change: impl FnOnce(&mut Recorded)) -> LimitedBy {
         machine_busy: all.machine_busy,
         is_loopback: all.is_loopback,
         ceiling_share: all.ceiling_share,
+        ceiling_bps: all.ceiling_bps,
         is_udp: all.is_udp,
     })
 }
@@ -141,6 +144,14 @@ fn losses_without_a_queue_are_random_or_those_of_a_policer() {
         found(|all| losses(all, 20)),
         (Bottleneck::Network, Some(Cause::RandomLoss))
     );
+    // At 10 Mbit/s: a link of that rate whose queue was not seen, and a faster one behind a policer.
+    for (ceiling_bps, cause) in [(9.4e6, Cause::LinkRate), (94e6, Cause::Policer)] {
+        let found = found(|all| {
+            policed(all);
+            all.ceiling_bps = Some(ceiling_bps);
+        });
+        assert_eq!(found.1, Some(cause), "{ceiling_bps}");
+    }
     // Bursts that keep to no rate are neither.
     assert_eq!(
         found(|all| {
@@ -160,6 +171,77 @@ fn losses_without_a_queue_are_random_or_those_of_a_policer() {
             all.last.bytes_sent = Some(131_000_000);
         }),
         (Bottleneck::Network, None)
+    );
+}
+
+#[test]
+fn segments_that_overtake_others_are_told_from_lost_ones() {
+    let reordered = |all: &mut Recorded| {
+        losses(all, 60);
+        (all.first.duplicate_sacks, all.first.reordering_seen) = (Some(2), Some(0));
+        (all.last.duplicate_sacks, all.last.reordering_seen) = (Some(58), Some(17));
+    };
+    let by = limited_by(reordered);
+    assert_eq!(
+        (by.limit, by.cause),
+        (Bottleneck::Network, Some(Cause::Reordering))
+    );
+    assert!(
+        by.evidence
+            .contains("60 segments retransmitted, of which 56 had arrived after all; 17 times"),
+        "{}",
+        by.evidence
+    );
+    // A queue is told from delays that differ from segment to segment, of 1726.
+    for (events, cause) in [(17, Cause::LinkRate), (400, Cause::Reordering)] {
+        let found = found(|all| {
+            reordered(all);
+            queue(all, 15);
+            all.last.reordering_seen = Some(events);
+        });
+        assert_eq!(found.1, Some(cause), "{events}");
+    }
+    // Too few retransmissions to matter, though none was needed.
+    let few = found(|all| {
+        reordered(all);
+        queue(all, 15);
+        all.last.bytes_sent = Some(200_000_000);
+        all.last.reordering_seen = Some(40_000);
+    });
+    assert_eq!(few.1, Some(Cause::LinkRate));
+    // Most of what was retransmitted was needed; nothing overtook anything; nothing is known of it.
+    for change in [
+        |all: &mut Recorded| all.last.duplicate_sacks = Some(20),
+        |all: &mut Recorded| all.last.reordering_seen = Some(0),
+        |all: &mut Recorded| all.last.reordering_seen = None,
+    ] {
+        let found = found(|all| {
+            reordered(all);
+            change(all);
+        });
+        assert_eq!(found, (Bottleneck::Network, Some(Cause::RandomLoss)));
+    }
+}
+
+#[test]
+fn timeouts_that_take_the_time_are_the_evidence() {
+    let timeouts = |all: &mut Recorded, count: u64| {
+        losses(all, 3);
+        (all.first.timeouts, all.last.timeouts) = (Some(1), Some(1 + count));
+    };
+    // 600 ms of 2 s, and 200 ms.
+    let by = limited_by(|all| timeouts(all, 3));
+    assert_eq!((by.limit, by.cause), (Bottleneck::Network, None));
+    assert!(
+        by.evidence.starts_with("3 retransmission timeouts"),
+        "{}",
+        by.evidence
+    );
+    let by = limited_by(|all| timeouts(all, 1));
+    assert!(
+        by.evidence.starts_with("the congestion window"),
+        "{}",
+        by.evidence
     );
 }
 
@@ -191,6 +273,15 @@ fn a_small_send_buffer_is_named_though_the_kernel_does_not_report_it() {
         found(|all| all.last.send_buffer_limited_us = Some(1_000_000)).0,
         Bottleneck::SendBuffer
     );
+    // A sender without readings shows it at the ends of the intervals.
+    let old = |all: &mut Recorded, app_limited: f64, source_wait: f64| {
+        all.sender.count = 0;
+        all.flow.app_limited = app_limited;
+        all.flow.source_wait = source_wait;
+    };
+    assert_eq!(found(|all| old(all, 0.9, 0.0)).0, Bottleneck::SendBuffer);
+    assert_eq!(found(|all| old(all, 0.4, 0.0)).0, Bottleneck::Network);
+    assert_eq!(found(|all| old(all, 0.9, 0.5)).0, Bottleneck::Sender);
     // The same readings of a sender that had no time to write are no small buffer.
     assert_eq!(
         found(|all| {
@@ -199,6 +290,36 @@ fn a_small_send_buffer_is_named_though_the_kernel_does_not_report_it() {
         }),
         (Bottleneck::Sender, Some(Cause::Cpu))
     );
+}
+
+#[test]
+fn a_window_that_is_full_is_the_limit_though_the_kernel_paced_below_it() {
+    // As bbr showed on 100 Mbit/s and 50 ms with half the window that it needs.
+    let full = |all: &mut Recorded| {
+        all.last.receiver_window_limited_us = Some(300_000);
+        all.sender.max_receiver_window_bytes = 520_192;
+        all.sender.in_flight_sum_bytes = 100 * 504_332;
+        all.sender.receiver_window_filled = 85;
+    };
+    let by = limited_by(full);
+    assert_eq!(by.limit, Bottleneck::ReceiverWindow);
+    assert!(
+        by.evidence
+            .ends_with("at most 520192 bytes, 504332 in flight on average"),
+        "{}",
+        by.evidence
+    );
+    for change in [
+        |all: &mut Recorded| all.sender.receiver_window_filled = 40,
+        |all: &mut Recorded| all.is_loopback = true,
+        |all: &mut Recorded| queue(all, 15),
+    ] {
+        let found = found(|all| {
+            full(all);
+            change(all);
+        });
+        assert_eq!(found.0, Bottleneck::Network);
+    }
 }
 
 #[test]

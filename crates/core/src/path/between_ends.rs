@@ -6,6 +6,7 @@ use super::throughput::PathThroughput;
 use crate::echo::ReplySummary;
 use crate::plan::Direction;
 use crate::text::ExternalText;
+use crate::window::{BaselineRtt, BaselineSource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,10 +39,10 @@ impl PathBetweenEnds {
             .find(|one| one.direction == direction)
     }
 
-    /// The minimum round-trip time without load, ms.
+    /// The baseline round-trip time: the minimum without load.
     #[must_use]
-    pub fn min_rtt_ms(&self) -> Option<f64> {
+    pub fn baseline_rtt(&self) -> Option<BaselineRtt> {
         let rtt = self.baseline.as_ref()?.rtt_us?;
-        Some(rtt.min / 1e3)
+        BaselineRtt::lowest(&[(BaselineSource::Messages, Some(rtt.min))])
     }
 }

@@ -4,6 +4,7 @@ use super::link::StatementConfidence;
 use crate::plan::Direction;
 use crate::text::ExternalText;
 use crate::units::{BitRate, ByteCount};
+use crate::window::{NextStep, WindowReport};
 use caudal_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,12 @@ pub struct PathDirection {
     /// Why the available bandwidth cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available_unknown: Option<ExternalText>,
+    /// The window that TCP needs, and what the kernels of both ends allow; absent where the capacity or the round-trip time is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Box<WindowReport>>,
+    /// What to do for a connection to fill the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<NextStep>,
 }
 
 impl PathDirection {
@@ -103,6 +110,8 @@ impl PathDirection {
             narrow: None,
             available: None,
             available_unknown: None,
+            window: None,
+            next_step: None,
         }
     }
 

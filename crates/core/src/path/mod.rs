@@ -23,6 +23,6 @@ pub use report::{HostAnswer, PathReport, PathTarget};
 pub use round::{PathPhase, PathRound};
 pub use route::{RouteChange, RouteCount};
 pub use throughput::{
-    DirectionThroughput, PathThroughput, ThroughputRun, WINDOW_SHARES, bandwidth_delay_product,
-    buffer_delay, tcp_efficiency, transfer_time_ratio, window_rate,
+    DirectionThroughput, PathThroughput, ThroughputRun, WINDOW_SHARES, buffer_delay,
+    tcp_efficiency, transfer_time_ratio,
 };

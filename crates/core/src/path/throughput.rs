@@ -79,24 +79,6 @@ pub struct ThroughputRun {
     pub failure: Option<ExternalText>,
 }
 
-/// The bandwidth-delay product: the bytes that are under way when a path of this rate is full.
-///
-/// `rate · rtt / 8`. Source: RFC 6349 section 3.3.1.
-#[must_use]
-pub fn bandwidth_delay_product(rate: BitRate, rtt_ms: f64) -> ByteCount {
-    ByteCount::new((rate.as_f64() * rtt_ms.max(0.0) / 8e3) as u64)
-}
-
-/// The payload rate that a window allows: a window each round trip; `None` for a round trip of no time.
-///
-/// Source: RFC 6349 section 3.3.1.
-#[must_use]
-pub fn window_rate(window: ByteCount, rtt_ms: f64) -> Option<BitRate> {
-    (rtt_ms > 0.0)
-        .then(|| BitRate::from_f64(window.as_f64() * 8e3 / rtt_ms))
-        .flatten()
-}
-
 /// The actual transfer time over the ideal one, from the rates; `None` for an actual rate of 0.
 ///
 /// Source: RFC 6349 section 4.1.
@@ -124,26 +106,6 @@ pub fn buffer_delay(mean_ms: f64, baseline_ms: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn products_of_bandwidth_and_delay_are_those_of_the_rfc() {
-        let bdp = |mbps: f64, rtt_ms| {
-            bandwidth_delay_product(BitRate::from_f64(mbps * 1e6).unwrap(), rtt_ms).get()
-        };
-        // Section 3.3.1: a T3 over 25 ms is about 138 KB, Fast Ethernet over 2 ms 25 KB, Gigabit Ethernet over 1 ms 125 KB.
-        assert_eq!(bdp(44.21, 25.0), 138_156);
-        assert_eq!(bdp(100.0, 2.0), 25_000);
-        assert_eq!(bdp(1000.0, 1.0), 125_000);
-        assert_eq!(bdp(60.0, 50.0), 375_000);
-        assert_eq!(bdp(60.0, -1.0), 0);
-    }
-
-    #[test]
-    fn a_window_allows_itself_each_round_trip() {
-        let rate = window_rate(ByteCount::new(65_535), 50.0).unwrap();
-        assert_eq!(rate, BitRate::from_bps(10_485_600));
-        assert_eq!(window_rate(ByteCount::new(65_535), 0.0), None);
-    }
 
     #[test]
     fn the_metrics_are_those_of_the_rfc_s_examples() {

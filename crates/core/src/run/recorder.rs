@@ -488,6 +488,8 @@ fn summarise_reports(reports: &[FlowReport], direction: Direction) -> Option<Dir
         sent_bytes: sum_all(senders().map(|end| end?.bytes)),
         ceiling: None,
         limited_by: None,
+        window: None,
+        next_step: None,
         sender_cpu: None,
         receiver_cpu: None,
         tcp: (tcp != TcpSummary::default()).then_some(tcp),

@@ -4,6 +4,7 @@ use crate::echo::{ClockOffsetLine, SizeSummary};
 use crate::host::Usage;
 use crate::summary::{DirectionSummary, estimate_or_number};
 use crate::text::ExternalText;
+use crate::window::{NextStep, WindowReport};
 use caudal_stats::{DistributionSummary, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,18 @@ pub struct RoundTripSummary {
     /// The clocks of both ends, where one-way delays were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReport>,
+    /// The window that the path needs from client to server, and what both kernels allow; absent on a loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_up: Option<Box<WindowReport>>,
+    /// The same from server to client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_down: Option<Box<WindowReport>>,
+    /// What to do next for the direction from client to server; absent on a loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step_up: Option<NextStep>,
+    /// The same from server to client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step_down: Option<NextStep>,
     /// The processor time of both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuReport>,

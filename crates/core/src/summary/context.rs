@@ -35,6 +35,10 @@ pub struct Context<'a> {
     pub ip: IpVersion,
     /// `true` when the traffic stays on a loopback interface.
     pub loopback: bool,
+    /// The minimum round-trip time over the idle control connection, µs; `None` where there is none.
+    pub idle_rtt_us: Option<f64>,
+    /// The time it took to connect the control connection, µs; `None` where there is none.
+    pub connect_us: Option<f64>,
     /// The rate of the link, where the user gave it.
     pub link_rate: Option<BitRate>,
     /// The confidence of intervals.

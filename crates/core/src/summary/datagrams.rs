@@ -250,6 +250,8 @@ mod tests {
             server_usage: None,
             ip: IpVersion::V4,
             loopback: false,
+            idle_rtt_us: None,
+            connect_us: None,
             link_rate: None,
             confidence: 0.95,
             cut_short: None,

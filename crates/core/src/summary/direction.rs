@@ -4,6 +4,7 @@ use crate::bottleneck::LimitedBy;
 use crate::loss::Loss;
 use crate::plan::Direction;
 use crate::sample::{DelaySummary, Spacing};
+use crate::window::{NextStep, WindowReport};
 use caudal_stats::Estimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -81,6 +82,12 @@ pub struct DirectionSummary {
     /// The bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
+    /// The window that the path needs and what was granted; absent on a loopback, and where no round-trip time is known (TCP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Box<WindowReport>>,
+    /// What to do next about what limited it; absent on a loopback (TCP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<NextStep>,
     /// Share of the time the sending threads spent on a processor, summed over flows; null where the sender did
     /// not report.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! The bottleneck of a direction, from those of its flows.
 
 use super::context::{Context, DirectionFlows};
+use super::direction::Ceiling;
 use crate::bottleneck::{self, Bottleneck, Evidence, LimitedBy};
 use crate::loss::Loss;
 use crate::plan::Transport;
@@ -10,7 +11,7 @@ pub(super) fn limited_by(
     context: &Context<'_>,
     flows: &DirectionFlows<'_>,
     loss: Option<&Loss>,
-    ceiling_share: Option<f64>,
+    ceiling: &Ceiling,
 ) -> LimitedBy {
     if let Some((loss, location)) = loss.and_then(|loss| Some((loss, loss.places.as_ref()?))) {
         let (goodput, sent) = flows
@@ -21,7 +22,7 @@ pub(super) fn limited_by(
             });
         let lost = loss.lost.unwrap_or_default();
         if let Some(by) = bottleneck::find_by_loss(location, lost, goodput, sent) {
-            return by.at_share_of_link(ceiling_share);
+            return by.at_share_of_link(ceiling.share);
         }
     }
     let found: Vec<(u64, LimitedBy)> = flows
@@ -38,7 +39,8 @@ pub(super) fn limited_by(
                 window_set: context.bulk.window.is_some(),
                 machine_busy: machine_busy(context),
                 is_loopback: context.loopback,
-                ceiling_share,
+                ceiling_share: ceiling.share,
+                ceiling_bps: ceiling.goodput_bps,
                 is_udp: context.transport() == Transport::Udp,
             });
             (measured.bytes, by)

@@ -11,6 +11,7 @@ mod recovery;
 mod repeats;
 mod summarise;
 mod warnings;
+mod window;
 
 pub use context::Context;
 pub(crate) use direction::estimate_or_number;

@@ -9,6 +9,7 @@ use super::limits::limited_by;
 use super::rate_sample::{finer_samples, rate_samples};
 use super::recovery::recovery_samples;
 use super::warnings::{direction_warnings, general_warnings};
+use super::window::DirectionEvidence;
 use crate::plan::{Direction, Omit, Transport};
 use crate::timeline::MeasuredFlow;
 use crate::warning::Warning;
@@ -84,7 +85,16 @@ fn summarise_direction(
     let records = &flows.records;
     let ceiling = ceiling(context, direction, records, goodput_mean);
     let goodput = goodput.map(|goodput| at_most(goodput, ceiling.goodput_bps));
-    let limited_by = limited_by(context, &flows, loss.as_ref(), ceiling.share);
+    let limited_by = limited_by(context, &flows, loss.as_ref(), &ceiling);
+    let diagnosis = DirectionEvidence {
+        context,
+        flows: &flows,
+        tcp: tcp.as_ref(),
+        goodput_bps: goodput_mean,
+        limited_by: &limited_by,
+        ceiling_bps: ceiling.goodput_bps.filter(|bps| *bps > 0.0),
+    }
+    .diagnose();
     direction_warnings(context, &flows, &limited_by, loss.as_ref(), warnings);
     let received = records.iter().map(|record| {
         let last = || context.timeline.last_received(record.flow.id);
@@ -106,6 +116,8 @@ fn summarise_direction(
             .sum(),
         ceiling: Some(ceiling),
         limited_by: Some(limited_by),
+        window: diagnosis.window.map(Box::new),
+        next_step: diagnosis.next_step,
         sender_cpu: sum_of_measured(&flows, |flow| flow.sender_cpu),
         receiver_cpu: sum_of_measured(&flows, |flow| flow.receiver_cpu),
         tcp,

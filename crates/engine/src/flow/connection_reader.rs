@@ -157,10 +157,19 @@ impl SenderState {
         readings.rtt_sum_us += u64::from(info.rtt_us);
         readings.cwnd_sum_bytes += u64::from(info.snd_cwnd) * mss;
         readings.in_flight_sum_bytes += in_flight;
+        if let Some(rate) = info
+            .delivery_rate
+            .filter(|_| !info.delivery_rate_app_limited)
+        {
+            readings.max_delivery_rate_bps =
+                readings.max_delivery_rate_bps.max(rate.saturating_mul(8));
+        }
         if let Some(window) = info.snd_wnd.map(u64::from) {
             let max = readings.max_receiver_window_bytes.max(window);
             readings.max_receiver_window_bytes = max;
             readings.receiver_window_shrunk += u64::from(window < max / 2);
+            let is_filled = in_flight * 10 >= window * 9 && u64::from(info.snd_cwnd) * mss > window;
+            readings.receiver_window_filled += u64::from(is_filled);
         }
         *readings
     }
@@ -292,5 +301,37 @@ mod tests {
             );
         }
         assert_eq!(state.readings.receiver_window_shrunk, 2);
+    }
+
+    #[test]
+    fn a_window_is_filled_where_the_congestion_window_has_room() {
+        let filled = |unacked, snd_cwnd| {
+            let reading = TcpInfo {
+                unacked,
+                snd_cwnd,
+                snd_wnd: Some(100 * 1448),
+                ..info()
+            };
+            SenderState::default()
+                .add(&reading, 0.0)
+                .receiver_window_filled
+        };
+        assert_eq!(filled(95, 184), 1);
+        assert_eq!(filled(80, 184), 0);
+        assert_eq!(filled(95, 96), 0);
+    }
+
+    #[test]
+    fn the_highest_delivery_rate_is_one_that_the_application_did_not_limit() {
+        let mut state = SenderState::default();
+        for (rate, is_limited) in [(1_000_000, false), (9_000_000, true), (500_000, false)] {
+            let reading = TcpInfo {
+                delivery_rate: Some(rate),
+                delivery_rate_app_limited: is_limited,
+                ..info()
+            };
+            state.add(&reading, 0.0);
+        }
+        assert_eq!(state.readings.max_delivery_rate_bps, 8_000_000);
     }
 }

@@ -105,6 +105,14 @@ pub trait Peer {
     /// The description of the peer.
     fn info(&self) -> &PeerInfo;
 
+    /// Checks that the peer is of a version that carries out plans of this kind, as far as it is known before one is offered.
+    ///
+    /// # Errors
+    /// When it is known not to.
+    fn check_support(&self, _plan: &Plan) -> Result<(), RunError> {
+        Ok(())
+    }
+
     /// Carries out a plan. A test that ended early after payload had begun to flow is an outcome, not an error.
     ///
     /// # Errors

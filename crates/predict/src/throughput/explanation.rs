@@ -86,6 +86,9 @@ fn limited_by_network(observed: &DirectionObservation<'_>, binding: &RateBound) 
         Some(Cause::SlowStart) => {
             return format!("the assumption of a window that fills the path failed: {evidence}");
         }
+        Some(Cause::Reordering) => {
+            return format!("the assumption of segments that arrive in order failed: {evidence}");
+        }
         Some(Cause::Policer) => {
             return format!(
                 "the assumption that nothing but the link limits the rate failed: {evidence}"

@@ -279,6 +279,10 @@ mod tests {
                 Cause::Policer,
                 "nothing but the link limits the rate failed: evidence",
             ),
+            (
+                Cause::Reordering,
+                "segments that arrive in order failed: evidence",
+            ),
             (Cause::Bufferbloat, "this link is the slowest failed"),
             (Cause::LinkRate, "this link is the slowest failed"),
         ] {

@@ -74,7 +74,13 @@ impl<'a> DirectionObservation<'a> {
     pub(super) fn has_random_losses(&self) -> bool {
         match self.limited_by.cause {
             Some(Cause::RandomLoss) => true,
-            Some(Cause::Policer | Cause::Bufferbloat | Cause::LinkRate | Cause::SlowStart) => false,
+            Some(
+                Cause::Policer
+                | Cause::Bufferbloat
+                | Cause::LinkRate
+                | Cause::SlowStart
+                | Cause::Reordering,
+            ) => false,
             Some(Cause::Cpu | Cause::Application) | None => self.losses_spread,
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn from_interfaces(readings: &DuplexReadings, light_is_clean: bool) -
     let missing = if light_is_clean {
         "runs at a light load lose nothing, and there are no saturating ones"
     } else {
-        "nothing was measured"
+        "there were no runs between both ends, and the interfaces alone do not tell"
     };
     let ends = SharedEnds::of(readings, light_is_clean);
     if let Some(end) = ends.in_doubt {

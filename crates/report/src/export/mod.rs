@@ -1,5 +1,6 @@
 //! Recorded runs and studies as files for others: HTML, Markdown, CSV, JSON and SVG.
 
+mod both_ends_section;
 mod capture_section;
 mod export_error;
 mod export_format;
@@ -18,6 +19,7 @@ mod subject;
 mod transfer_section;
 mod trial_findings;
 mod values;
+mod window_sentences;
 mod wording;
 
 pub use export_error::ExportError;

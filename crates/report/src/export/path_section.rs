@@ -1,5 +1,6 @@
 //! The result of probing a path in a report.
 
+use super::both_ends_section;
 use super::page::{Block, CaptionedPath, Cell, Table, TableColumn};
 use super::wording::{self, about, count};
 use caudal_core::path::{
@@ -14,8 +15,10 @@ const WIDTH: u32 = 800;
 
 /// The results in sentences, the narrow link first.
 pub fn sentences(report: &PathReport) -> Vec<String> {
+    // Where both ends were asked alone, no link was measured by its hops.
+    let is_measured = !report.links.is_empty() || report.duplex.is_none();
     let sentences = [
-        Some(narrow_link(report)),
+        is_measured.then(|| narrow_link(report)),
         host_sentence(report),
         report.mtu.as_ref().map(path_mtu),
         report.routes.map(routes),
@@ -141,7 +144,7 @@ pub fn figure(report: &PathReport) -> Option<CaptionedPath> {
             width: WIDTH,
             source,
             hops: hops.chain(rest).collect(),
-            note: None,
+            note: Some(both_ends_section::sentences(report).join(" ")).filter(|text| !text.is_empty()),
         },
         caption: "A link ten times as fast is a wider line. Dashed: what does not answer, and links whose rate is not known."
             .to_owned(),

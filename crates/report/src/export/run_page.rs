@@ -1,5 +1,6 @@
 //! The report of a single run, whichever tool measured it.
 
+use super::both_ends_section;
 use super::capture_section::capture;
 use super::figures::{
     box_figure, cdf_figure, first_figure, lines_figure, loss_figure, quality_panels, rates_figure,
@@ -12,6 +13,7 @@ use super::path_section;
 use super::quality_section;
 use super::study_page::{counted_items, environment};
 use super::transfer_section;
+use super::window_sentences;
 use super::wording::{self, about, count, sentence};
 use crate::round_trip_series::{RoundTripSeries, round_trip_series};
 use crate::size_results::{SizeResult, size_results};
@@ -44,6 +46,7 @@ pub fn run_page(run: &Run, series: &[SampleSeries], data: Option<&str>) -> Page 
         ("Result", result(run, &sizes)),
         ("Predicted, observed", predictions(run.predictions())),
         ("Hops", hops(run)),
+        ("Both ends", both_ends(run)),
         ("Phases", phases(run)),
         ("Transfers", transfers(run)),
         ("Panels", panels(run)),
@@ -121,14 +124,15 @@ fn result(run: &Run, sizes: &[SizeResult]) -> Vec<Block> {
         ));
     }
     sentences.extend(round_trip_result(run, sizes));
+    if let Some(report) = &run.path {
+        sentences.extend(both_ends_section::sentences(report));
+        sentences.extend(path_section::sentences(report));
+    }
     if let Some(report) = &run.quality {
         sentences.extend(quality_section::sentences(report));
     }
     if let Some(report) = &run.file {
         sentences.extend(transfer_section::sentences(report));
-    }
-    if let Some(report) = &run.path {
-        sentences.extend(path_section::sentences(report));
     }
     if let Some(search) = &run.search {
         sentences.push(match search.found.rate_bps {
@@ -159,6 +163,12 @@ fn hops(run: &Run) -> Vec<Block> {
     let figure = path_section::figure(report).map(Block::Path);
     let table = path_section::table(report);
     figure.into_iter().chain(table).collect()
+}
+
+/// What both ends of a path found together.
+fn both_ends(run: &Run) -> Vec<Block> {
+    let report = run.path.as_deref();
+    report.map_or_else(Vec::new, both_ends_section::tables)
 }
 
 /// The phases of a test of latency under load.
@@ -211,7 +221,10 @@ fn direction_result(summary: &DirectionSummary) -> Vec<String> {
     });
     let bottleneck = summary.limited_by.as_ref().map(bottleneck);
     let sentences = [Some(sentence(&text)), loss, bottleneck];
-    sentences.into_iter().flatten().collect()
+    let sentences = sentences.into_iter().flatten();
+    sentences
+        .chain(window_sentences::of_direction(summary))
+        .collect()
 }
 
 fn bottleneck(limited_by: &LimitedBy) -> String {
@@ -248,6 +261,9 @@ fn round_trip_result(run: &Run, sizes: &[SizeResult]) -> Vec<String> {
         lost => format!("{} without a reply.", count(lost, "message")),
     };
     vec![times, lost]
+        .into_iter()
+        .chain(window_sentences::of_round_trips(summary))
+        .collect()
 }
 
 fn predictions(checks: &[PredictionCheck]) -> Vec<Block> {

@@ -7,7 +7,7 @@ use crate::timeline::quantities::{
 };
 use crate::timeline::{FlowTimeline, flows_of_run, flows_of_trial};
 use caudal_core::interval::Interval;
-use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
+use caudal_core::path::{HopAnswering, PathDirection, PathHop, PathLink, PathReport};
 use caudal_core::quality::QualityReport;
 use caudal_core::run::Run;
 use caudal_core::summary::DirectionSummary;
@@ -29,7 +29,7 @@ pub const VALUE_COLUMNS: [(&str, &str, &str); 16] = [
     (
         "case",
         "",
-        "the case's key; the phase of a run of latency under load; the content of a file transfer; `hop N` of a path, for the hop and the link that leads to it; otherwise empty for a run",
+        "the case's key; the phase of a run of latency under load; the content of a file transfer; `hop N` of a path, for the hop and the link that leads to it, and `up` or `down` for a direction between its ends; otherwise empty for a run",
     ),
     ("alone", "", "the flow that is alone, for a solo baseline"),
     ("trial", "", "the trial's id"),
@@ -420,7 +420,7 @@ fn push_transfers(table: &mut ValueTable, row: &ValueRow<'_>, report: &FileRepor
     }
 }
 
-/// Adds the capacity of the narrow link, the path MTU, and each hop with the link that leads to it.
+/// Adds the capacity of the narrow link, the path MTU, each hop with the link that leads to it, and each direction between both ends.
 fn push_path(table: &mut ValueTable, row: &ValueRow<'_>, report: &PathReport) {
     let of_path = |metric, unit, value| ValueRow {
         kind: "estimate",
@@ -444,6 +444,67 @@ fn push_path(table: &mut ValueTable, row: &ValueRow<'_>, report: &PathReport) {
             ..row.clone()
         };
         push_hop(table, &row, hop, report.link(hop.ttl));
+    }
+    let directions = report.between_ends.iter().flat_map(|ends| &ends.directions);
+    for of in directions {
+        let row = ValueRow {
+            case: of.direction.name(),
+            ..row.clone()
+        };
+        push_path_direction(table, &row, of);
+    }
+}
+
+/// Adds what both ends found of a direction.
+fn push_path_direction(table: &mut ValueTable, row: &ValueRow<'_>, of: &PathDirection) {
+    let of_direction = |metric, unit, value| ValueRow {
+        kind: "estimate",
+        metric,
+        unit,
+        value,
+        ..row.clone()
+    };
+    let narrow = of.narrow.as_ref();
+    let estimates = [
+        ("capacity", narrow.and_then(|one| one.capacity_bps)),
+        (
+            "shaped_rate",
+            narrow.and_then(|one| Some(one.shaper.as_ref()?.rate_bps)),
+        ),
+    ];
+    for (metric, estimate) in estimates {
+        if let Some(estimate) = estimate {
+            table.push(&of_direction(metric, "bit/s", 0.0).with_estimate(&estimate));
+        }
+    }
+    let available = of.available.as_ref();
+    let window = of.window.as_deref();
+    let values = [
+        (
+            "available_low",
+            "bit/s",
+            available.map(|found| found.low_bps.as_f64()),
+        ),
+        (
+            "available_high",
+            "bit/s",
+            available.and_then(|found| Some(found.high_bps?.as_f64())),
+        ),
+        (
+            "bdp",
+            "bytes",
+            window.and_then(|window| Some(window.bdp_bytes? as f64)),
+        ),
+        (
+            "window_needed",
+            "bytes",
+            window.and_then(|window| Some(window.needed_bytes? as f64)),
+        ),
+    ];
+    for (metric, unit, value) in values {
+        if let Some(value) = value {
+            table.push(&of_direction(metric, unit, value));
+        }
     }
 }
 

@@ -241,6 +241,8 @@ fn direction_summary(log: &Log, direction: Direction) -> DirectionSummary {
         sent_bytes: whole(totals.sent_bytes),
         ceiling: None,
         limited_by: None,
+        window: None,
+        next_step: None,
         sender_cpu: None,
         receiver_cpu: None,
         tcp: (tcp != TcpSummary::default()).then_some(tcp),

@@ -1,6 +1,7 @@
 //! Everything that is known of a direction, a line for each thing.
 
 use super::round_trip::rtt_line;
+use super::window;
 use crate::output::text::{bits, bytes, percent, time_us};
 use caudal_core::loss::{Loss, LossLocation};
 use caudal_core::plan::{Direction, Transport};
@@ -25,6 +26,7 @@ pub(super) fn direction_lines(run: &Run, summary: &DirectionSummary) -> Vec<Stri
             .map(|limit| format!("  limited by: {}: {}", limit.name(), limit.evidence)),
     );
     lines.extend(tcp_line(summary));
+    lines.extend(window::every_line(run, summary));
     if let Some(loss) = &summary.loss {
         datagrams(loss, has_warm_up, &mut |line| lines.push(line));
     }

@@ -2,6 +2,7 @@
 
 use super::detail::{loss_location, prediction_lines};
 use super::round_trip::rtt_line;
+use super::window;
 use crate::output::text::{bits, fold};
 use caudal_core::bottleneck::{Bottleneck, LimitedBy};
 use caudal_core::loss::Loss;
@@ -160,6 +161,7 @@ pub(super) fn explanation(run: &Run, summary: &DirectionSummary) -> Vec<String> 
     }
     let limit = summary.limited_by.as_ref();
     lines.extend(limit.map(limit_line));
+    lines.extend(window::usual_lines(run, summary));
     lines.extend(prediction_lines(run, summary.direction, |holds| !holds));
     lines
 }

@@ -4,6 +4,7 @@
 mod detail;
 mod headline;
 mod round_trip;
+mod window;
 
 pub use headline::DirectionHeadline;
 

@@ -2,8 +2,10 @@
 
 use super::{duplex, headline, throughput};
 use crate::output::columns::ms;
+use crate::output::idle_windows::{self, DirectionWindow, step_lines};
 use crate::output::interval_table::Detail;
-use crate::output::text::{self, fold, time_us};
+use crate::output::text::{fold, time_us};
+use crate::output::window_text;
 use caudal_core::echo::{OneWaySummary, ReplySummary};
 use caudal_core::path::{
     CapacityEvidence, NarrowCapacity, PathAvailable, PathBetweenEnds, PathDirection, PathReport,
@@ -11,13 +13,14 @@ use caudal_core::path::{
 };
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit, rate, size};
+use caudal_core::run::Run;
 
 /// The lines between the narrow link and the table of hops.
 pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(ends) = &report.between_ends {
         lines.push(format!(
-            "between both ends, {}, in frames on the wire:",
+            "measured with {}, in frames on the wire:",
             ends.peer
         ));
         for direction in &ends.directions {
@@ -30,7 +33,6 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
         let is_headline = headline::is_duplex_first(report);
         lines.extend(duplex::lines(found, detail, is_headline));
     }
-    lines.extend(report.between_ends.as_deref().map(cost));
     let mut lines: Vec<String> = lines.iter().map(|line| fold(line, 4)).collect();
     let ends = report.between_ends.as_deref();
     if let Some(tcp) = ends.and_then(|ends| ends.throughput.as_ref()) {
@@ -39,10 +41,31 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
     lines
 }
 
-/// The name of a direction with room for the longer one.
+/// What to do for a connection to fill the path.
+pub(super) fn next_steps(run: &Run, report: &PathReport) -> Vec<String> {
+    let ends = report.between_ends.as_deref();
+    ends.map_or_else(Vec::new, |ends| step_lines(run, &windows(ends)))
+}
+
+/// What is known while it is measured.
+pub(super) fn live_lines(ends: &PathBetweenEnds) -> Vec<String> {
+    let directions = ends.directions.iter();
+    directions
+        .flat_map(|direction| {
+            let without_window = PathDirection {
+                window: None,
+                ..direction.clone()
+            };
+            direction_lines(&without_window, Detail::Usual)
+        })
+        .chain(ends.baseline.as_ref().map(round_trip))
+        .collect()
+}
+
+/// The name of a direction.
 const fn name(direction: Direction) -> &'static str {
     match direction {
-        Direction::Up => "  to it:  ",
+        Direction::Up => "  to it: ",
         Direction::Down => "  from it: ",
     }
 }
@@ -65,7 +88,26 @@ fn direction_lines(of: &PathDirection, detail: Detail) -> Vec<String> {
         }
         (None, None) => {}
     }
+    if let Some(window) = &of.window {
+        lines.push(format!("    window {}", idle_windows::text(window)));
+        if detail == Detail::Every {
+            let settings = window_text::settings(window);
+            lines.extend(settings.into_iter().map(|line| format!("  {line}")));
+        }
+    }
     lines
+}
+
+/// The directions whose window is known.
+fn windows(ends: &PathBetweenEnds) -> Vec<DirectionWindow<'_>> {
+    let known = ends.directions.iter().filter_map(|of| {
+        Some(DirectionWindow {
+            direction: of.direction,
+            window: of.window.as_deref()?,
+            step: &of.next_step.as_ref()?.remedy,
+        })
+    });
+    known.collect()
 }
 
 /// The capacity, or the shaper, with how much it deserves to be believed.
@@ -166,14 +208,4 @@ fn delay_variation(baseline: &ReplySummary) -> Option<String> {
         one(up),
         one(down)
     ))
-}
-
-fn cost(ends: &PathBetweenEnds) -> String {
-    let cost = &ends.cost;
-    format!(
-        "between both ends: {} packets, {} in {}",
-        cost.packets,
-        text::bytes(cost.bytes.get()),
-        Unit::Seconds.show((cost.elapsed_s * 10.0).round() / 10.0)
-    )
 }

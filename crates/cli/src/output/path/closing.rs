@@ -2,6 +2,7 @@
 
 use super::{both_ends, facts, headline, hop_rows};
 use crate::output::closing::ClosingLine;
+use crate::output::quality;
 use crate::output::text;
 use crate::output::text_form::TextForm;
 use caudal_core::run::Run;
@@ -16,8 +17,13 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<ClosingLine> {
         return vec![ClosingLine::Emphasized(headline::in_one_line(report))];
     }
     let mut lines = both_ends::lines(report, form.detail);
+    if let Some(under_load) = &run.quality {
+        lines.push("latency under load:".to_owned());
+        lines.extend(quality::report_lines(under_load, form));
+    }
     lines.extend(hop_rows::lines(report, form.detail));
     lines.extend(facts::lines(run, report));
+    lines.extend(both_ends::next_steps(run, report));
     lines.extend(run.warnings.iter().map(text::warning));
     let headlines = headline::lines(report).into_iter();
     let others = lines.into_iter().map(ClosingLine::Text);
@@ -32,7 +38,7 @@ mod tests {
     use super::super::sample;
     use super::*;
     use crate::output::interval_table::Detail;
-    use caudal_core::path::{HopAnswering, HostAnswer, PathReport};
+    use caudal_core::path::{HopAnswering, HostAnswer, PathDuplex, PathDuplexMode, PathReport};
     use caudal_core::warning::{Warning, WarningCode};
     use unicode_width::UnicodeWidthStr;
 
@@ -167,6 +173,75 @@ one route among 6 flows (95 %)
             assert!(usual(report).contains(words), "{words}");
         }
         assert!(!usual(sample::three_hops()).contains("the host"));
+    }
+
+    #[test]
+    fn what_both_ends_found_stands_above_the_hops_and_the_next_step_last() {
+        let mut report = sample::three_hops();
+        report.between_ends = Some(Box::new(sample::between_ends()));
+        report.duplex = Some(sample::duplex());
+        let text = usual(report.clone());
+        let (before, after) = text.split_once("\nhop  address").unwrap();
+        assert_eq!(
+            before,
+            "\
+between both ends: 9.940 Mbit/s to it, 10.00 Mbit/s from it
+narrow link: 9.94 Mbit/s (95 % interval 9.69 to 10.19 Mbit/s), hop 1 to 2
+measured with 10.0.0.3:5201, in frames on the wire:
+  to it: narrow link 9.940 Mbit/s (9.841 to 10.039 Mbit/s)
+    available bandwidth 4.753 Mbit/s to 4.902 Mbit/s, varying from 4.800 Mbit/s to 4.850 Mbit/s
+    window 31.06 kB needed (BDP 24.85 kB at 9.940 Mbit/s); the receiver allows 20 kB, so that it takes 2 flows
+  from it: shaped to 10.00 Mbit/s (9.90 to 10.10 Mbit/s), 60 000 B at once, on a line of 98.80 Mbit/s (medium confidence)
+    available bandwidth: cannot tell, because a token bucket is in the way
+    window 31.25 kB needed (BDP 25 kB at 10 Mbit/s); the kernels allow 20 kB
+  round trip without load: 20.0/20.5/22.0 ms (min/avg/max)
+  delay variation (p50/p90): 40 µs/80 µs to it, 40 µs/80 µs from it
+duplex mode: duplex mismatch, the near end half duplex (high confidence): 8.9 % are lost in both directions at once only, small datagrams from the near end least
+  this end: eth0 counted 43 late collisions, so it is half duplex and its partner does not defer to it
+    → enable autonegotiation at both ends of the link, with all modes advertised"
+        );
+        assert!(
+            after.ends_with(
+                "\n480 packets, 512 kB in 21 s; between both ends 38582 packets, 49.84 MB in 123.5 s\n\
+                 next step up: at the receiver: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 62500\""
+            ),
+            "{after}"
+        );
+        let text = shown(report, Detail::Every, false);
+        for detail in [
+            "    bulks of 8 packets: 9.940 Mbit/s (9.841 to 10.039 Mbit/s)",
+            "    shorter bulks: 9.950 Mbit/s",
+            "    a shaper with a bucket above 76 900 B would not show",
+            "    counted both ways: 43 late collisions, 2 wrong check sequences",
+            "  light load, both ways, to it: 178 of 2000 lost",
+            "  above the capacity, both ways, from it: 45 Mbit/s arrived",
+        ] {
+            assert!(text.contains(detail), "{detail:?}: {text}");
+        }
+    }
+
+    #[test]
+    fn where_the_duplex_mode_was_asked_for_it_is_the_headline() {
+        let mut report = sample::three_hops();
+        report.links.clear();
+        report.duplex = Some(sample::duplex());
+        let text = usual(report.clone());
+        assert!(
+            text.starts_with(
+                "duplex mode: duplex mismatch, the near end half duplex (high confidence): 8.9 %"
+            ),
+            "{text}"
+        );
+        report.duplex = Some(PathDuplex {
+            mode: PathDuplexMode::CannotTell,
+            reason: "cannot tell, because a run had 3 datagrams".into(),
+            ..sample::duplex()
+        });
+        let text = usual(report);
+        assert!(
+            text.starts_with("duplex mode: cannot tell, because a run had 3 datagrams\n"),
+            "{text}"
+        );
     }
 
     #[test]

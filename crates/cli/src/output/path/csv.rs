@@ -1,7 +1,11 @@
 //! A path as comma-separated values.
 
-use caudal_core::path::{HopAnswering, PathHop, PathLink, PathReport};
+use caudal_core::path::{
+    HopAnswering, PathBetweenEnds, PathDirection, PathHop, PathLink, PathReport,
+};
+use caudal_core::plan::Direction;
 use caudal_core::units::BitRate;
+use caudal_core::window::WindowReport;
 use serde::Serialize;
 
 /// The columns, a row for each hop with the link that leads to it; empty where a quantity is absent.
@@ -30,11 +34,76 @@ pub const CSV_COLUMNS: [&str; 22] = [
     "narrow",
 ];
 
-/// The lines of a path: the header, then each hop.
+/// The columns of the second table, a row for each direction between both ends; empty where a quantity is absent.
+pub const DIRECTION_COLUMNS: [&str; 17] = [
+    "direction",
+    "capacity_bps",
+    "capacity_low_bps",
+    "capacity_high_bps",
+    "confidence",
+    "shaped_bps",
+    "bucket_bytes",
+    "available_low_bps",
+    "available_high_bps",
+    "rtt_min_ms",
+    "delay_variation_p50_ms",
+    "delay_variation_p90_ms",
+    "bdp_bytes",
+    "window_needed_bytes",
+    "window_allowed_bytes",
+    "flows_needed",
+    "duplex_mode",
+];
+
+/// The lines of a path: the header, then each hop; where both ends measured, an empty line and the same of each direction.
 #[must_use]
 pub fn csv_lines(report: &PathReport) -> Vec<String> {
-    let rows = report.hops.iter().map(|hop| row(report, hop));
-    [CSV_COLUMNS.join(",")].into_iter().chain(rows).collect()
+    let mut lines = vec![CSV_COLUMNS.join(",")];
+    lines.extend(report.hops.iter().map(|hop| row(report, hop)));
+    if let Some(ends) = report.between_ends.as_deref() {
+        lines.extend([String::new(), DIRECTION_COLUMNS.join(",")]);
+        let rows = ends.directions.iter();
+        lines.extend(rows.map(|of| direction_row(report, ends, of)));
+    }
+    lines
+}
+
+fn direction_row(report: &PathReport, ends: &PathBetweenEnds, of: &PathDirection) -> String {
+    let bps = |value: Option<f64>| shown(value.map(|bps| format!("{bps:.0}")));
+    let ms = |us: Option<f64>| shown(us.map(|us| format!("{:.6}", us / 1e3)));
+    let narrow = of.narrow.as_ref();
+    let capacity = narrow.and_then(|narrow| narrow.capacity_bps);
+    let shaper = narrow.and_then(|narrow| narrow.shaper.as_ref());
+    let available = of.available.as_ref();
+    let window = of.window.as_deref();
+    let baseline = ends.baseline.as_ref();
+    let one_way = baseline.and_then(|baseline| match of.direction {
+        Direction::Up => baseline.up.as_ref(),
+        Direction::Down => baseline.down.as_ref(),
+    });
+    let cells: [String; 17] = [
+        of.direction.name().to_owned(),
+        bps(capacity.map(|one| one.mean)),
+        bps(capacity.map(|one| one.low)),
+        bps(capacity.map(|one| one.high)),
+        narrow.map_or_else(String::new, |narrow| document_name(&narrow.confidence)),
+        bps(shaper.map(|shaper| shaper.rate_bps.mean)),
+        shown(shaper.map(|shaper| shaper.bucket_bytes.get())),
+        shown(available.map(|found| found.low_bps.bps())),
+        shown(available.and_then(|found| found.high_bps).map(BitRate::bps)),
+        ms(baseline.and_then(|all| all.rtt_us).map(|rtt| rtt.min)),
+        ms(one_way.map(|way| way.pdv_p50_us)),
+        ms(one_way.and_then(|way| way.pdv_p90_us)),
+        shown(window.and_then(|window| window.bdp_bytes)),
+        shown(window.and_then(|window| window.needed_bytes)),
+        shown(window.and_then(WindowReport::kernels_max_bytes)),
+        shown(window.and_then(|window| window.flows_needed)),
+        report
+            .duplex
+            .as_ref()
+            .map_or_else(String::new, |duplex| document_name(&duplex.mode)),
+    ];
+    cells.join(",")
 }
 
 fn row(report: &PathReport, hop: &PathHop) -> String {
@@ -150,5 +219,21 @@ mod tests {
         let mut report = sample::three_hops();
         report.hops[0].name = Some("=1+1,\u{1b}[2J".into());
         assert!(csv_lines(&report)[1].starts_with("1,10.0.0.1,\"'=1+1,\\u001b[2J\",answers"));
+    }
+
+    #[test]
+    fn both_ends_are_a_second_table() {
+        let mut report = sample::three_hops();
+        report.between_ends = Some(Box::new(sample::between_ends()));
+        report.duplex = Some(sample::duplex());
+        let lines = csv_lines(&report);
+        assert_eq!(lines[4..6], [String::new(), DIRECTION_COLUMNS.join(",")]);
+        assert_eq!(
+            lines[6..],
+            [
+                "up,9940000,9840600,10039400,high,,,4753340,4901881,20.000000,0.040000,0.080000,24850,31062,20000,2,mismatch_near_half",
+                "down,98800000,97812000,99788000,medium,10000000,60000,,,20.000000,0.040000,0.080000,25000,31250,20000,,mismatch_near_half",
+            ]
+        );
     }
 }

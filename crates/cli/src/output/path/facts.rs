@@ -1,7 +1,7 @@
 //! What is to be said of a path as a whole: the answer of its host, path MTU, routes, and what probing took.
 
 use crate::output::text::{self, fold};
-use caudal_core::path::{HostAnswer, MtuEvidence, PathMtu, PathReport, RouteCount};
+use caudal_core::path::{HostAnswer, MtuEvidence, PathMtu, PathReport, ProbingCost, RouteCount};
 use caudal_core::quantity::{Unit, size};
 use caudal_core::run::Run;
 use caudal_core::warning::WarningCode;
@@ -102,9 +102,21 @@ fn changes(report: &PathReport) -> Vec<String> {
     shown.chain(more).collect()
 }
 
-/// What probing took; nothing where nothing was sent.
+/// What probing took, and what measuring between both ends did; nothing where nothing was sent.
 fn cost(report: &PathReport) -> Option<String> {
-    let cost = &report.cost;
+    let ends = report.between_ends.as_deref();
+    let each = [
+        ("", Some(&report.cost)),
+        ("between both ends ", ends.map(|ends| &ends.cost)),
+    ];
+    let texts: Vec<String> = each
+        .into_iter()
+        .filter_map(|(of, cost)| Some(format!("{of}{}", cost_text(cost?)?)))
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+fn cost_text(cost: &ProbingCost) -> Option<String> {
     let unit = if cost.packets == 1 {
         "packet"
     } else {

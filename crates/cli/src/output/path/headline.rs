@@ -31,14 +31,16 @@ pub(super) fn is_duplex_first(report: &PathReport) -> bool {
 
 /// The duplex mode, with how much it deserves to be believed and why.
 pub(super) fn duplex(duplex: &PathDuplex) -> EmphasizedLine {
+    let (bold, reason) = (duplex.mode.name(), duplex.reason.to_string());
+    // A reason why it cannot be told says so itself.
+    let after = match reason.strip_prefix(bold) {
+        Some(rest) => rest.to_owned(),
+        None => format!(" ({} confidence): {reason}", duplex.confidence.name()),
+    };
     EmphasizedLine {
         before: "duplex mode: ".to_owned(),
-        bold: duplex.mode.name().to_owned(),
-        after: format!(
-            " ({} confidence): {}",
-            duplex.confidence.name(),
-            duplex.reason
-        ),
+        bold: bold.to_owned(),
+        after,
     }
 }
 

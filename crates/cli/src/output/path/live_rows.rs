@@ -1,5 +1,6 @@
 //! The table in a terminal while a path is probed: a row for each hop.
 
+use super::both_ends;
 use super::hop_rows::{end_row, title};
 use crate::output::columns::{ms, share};
 use crate::output::text::truncated;
@@ -9,11 +10,20 @@ use unicode_width::UnicodeWidthStr;
 
 /// The columns of the address with its name.
 const NAME: usize = 29;
-/// The hops that are shown: the table has to fit a terminal, or it could not be rewritten.
-const MAX_ROWS: usize = 18;
+/// The lines besides those of hops that answer: the header, that of hops left out, that of those that do not answer, the phase, and the one
+/// that the cursor is on.
+const OTHER_LINES: usize = 5;
 
-/// The lines of a round: the hops, then what is being probed and the time that is left.
-pub(super) fn lines(round: &PathRound) -> Vec<String> {
+/// The lines of a round: the hops, what both ends found, then what is being probed and the time that is left. They fit a terminal of so many
+/// lines, or they could not be rewritten: in one that is too low for a hop there is the phase alone.
+pub(super) fn lines(round: &PathRound, terminal_lines: usize) -> Vec<String> {
+    let ends = round.between_ends.as_deref();
+    let mut ends = ends.map_or_else(Vec::new, both_ends::live_lines);
+    ends.truncate(terminal_lines.saturating_sub(OTHER_LINES + 1));
+    let max_rows = terminal_lines.saturating_sub(OTHER_LINES + ends.len());
+    if max_rows == 0 {
+        return vec![phase_line(round)];
+    }
     let mut lines = vec![cells([
         "hop",
         "address (name)",
@@ -26,13 +36,14 @@ pub(super) fn lines(round: &PathRound) -> Vec<String> {
     let answers = |hop: &&PathHop| hop.answering != HopAnswering::NothingFromHere;
     let known: Vec<&PathHop> = round.hops.iter().take_while(answers).collect();
     // Of many hops the last ones: those that probing has just reached.
-    let left_out = known.len().saturating_sub(MAX_ROWS);
+    let left_out = known.len().saturating_sub(max_rows);
     if left_out > 0 {
         lines.push(format!("     {left_out} hops before"));
     }
     lines.extend(known[left_out..].iter().map(|hop| row(hop, round)));
     let rest = round.hops.get(known.len());
     lines.extend(rest.map(|hop| end_row(hop, &round.hops)));
+    lines.extend(ends);
     lines.push(phase_line(round));
     lines
 }
@@ -112,7 +123,7 @@ mod tests {
     #[test]
     fn hops_have_a_row_each_and_the_phase_its_line() {
         assert_eq!(
-            lines(&round(sample::three_hops())).join("\n"),
+            lines(&round(sample::three_hops()), 24).join("\n"),
             "\
 hop  address (name)                   loss    min    avg max ms         link
   1  10.0.0.1                          0 %   1.00   1.50   2.00  99.4 Mbit/s
@@ -123,7 +134,7 @@ hop  address (name)                   loss    min    avg max ms         link
     }
 
     #[test]
-    fn the_table_fits_a_terminal_of_eighty_columns_and_twenty_four_lines() {
+    fn the_table_fits_terminals_of_eighty_columns_however_low() {
         for report in [
             sample::hostile(),
             sample::thirty_hops(),
@@ -131,12 +142,29 @@ hop  address (name)                   loss    min    avg max ms         link
             sample::nothing(),
             sample::loopback(),
         ] {
-            let lines = lines(&round(report));
-            assert!(lines.len() < 24, "{lines:#?}");
-            for line in lines {
-                assert!(line.width() <= 80, "{line}");
-                assert!(!line.chars().any(char::is_control), "{line:?}");
+            for (height, ends) in (2..40).flat_map(|height| [(height, false), (height, true)]) {
+                let mut round = round(report.clone());
+                round.between_ends = ends.then(|| Box::new(sample::between_ends()));
+                let lines = lines(&round, height);
+                assert!(lines.len() < height, "{height}: {lines:#?}");
+                assert!(lines.last().unwrap().contains("probing"), "{lines:#?}");
+                for line in lines {
+                    assert!(ends || line.width() <= 80, "{line}");
+                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn what_both_ends_found_stands_below_the_hops() {
+        let mut round = round(sample::three_hops());
+        round.between_ends = Some(Box::new(sample::between_ends()));
+        let lines = lines(&round, 24);
+        assert!(lines[3].starts_with("  3  10.0.0.3"), "{lines:#?}");
+        assert!(
+            lines[4].starts_with("  to it: narrow link 9.940 Mbit/s"),
+            "{lines:#?}"
+        );
     }
 }

@@ -15,5 +15,5 @@ mod sample;
 mod throughput;
 
 pub use closing::result_lines;
-pub use csv::{CSV_COLUMNS, csv_lines};
+pub use csv::{CSV_COLUMNS, DIRECTION_COLUMNS, csv_lines};
 pub use progress::PathProgress;

@@ -3,7 +3,7 @@
 use super::live_rows;
 use crate::output::sink::Sink;
 use crate::output::text::truncated;
-use crate::output::width::{USUAL_WIDTH, columns};
+use crate::output::width::{self, USUAL_WIDTH, columns};
 use caudal_core::path::PathRound;
 use caudal_core::text::printable;
 
@@ -23,7 +23,7 @@ impl PathProgress {
         let mut text = self.erase();
         // A line that the terminal breaks in two could not be rewritten.
         let width = columns().unwrap_or(USUAL_WIDTH);
-        let lines = live_rows::lines(round);
+        let lines = live_rows::lines(round, width::lines());
         self.region = lines.len();
         for line in lines {
             text += truncated(&printable(&line), width).as_ref();

@@ -1,14 +1,15 @@
 //! Made-up paths for the tests of what is shown.
 
 use caudal_core::path::{
-    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathHop, PathLink, PathLinkClass,
-    PathMtu, PathReport, PathTarget, ProbingCost, ProbingMeans, RouteChange, RouteCount,
-    StatementConfidence,
+    HopAnswering, HostAnswer, MtuEvidence, NarrowPathLink, PathBetweenEnds, PathDuplex, PathHop,
+    PathLink, PathLinkClass, PathMtu, PathReport, PathTarget, ProbingCost, ProbingMeans,
+    RouteChange, RouteCount, StatementConfidence,
 };
 use caudal_core::plan::{PlanKind, PlanRecord};
 use caudal_core::run::{Run, RunHeader, SCHEMA, Tool};
 use caudal_core::units::ByteCount;
 use caudal_stats::{DistributionSummary, Estimate, IntervalMethod};
+use serde_json::json;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// A run with this result.
@@ -224,4 +225,69 @@ pub(super) fn hostile() -> PathReport {
 pub(super) fn thirty_hops() -> PathReport {
     let links = (1..=30).map(|ttl| link(ttl, 1e6 * f64::from(ttl)));
     path((1..=30).map(hop).collect(), links.collect(), 1)
+}
+
+/// What both ends of the path found: 9.94 Mbit/s to the other end beside other traffic, a shaper from it.
+pub(super) fn between_ends() -> PathBetweenEnds {
+    let delay = json!({"n": 200, "min": 10_000.0, "mean": 10_100.0, "p50": 10_080.0, "max": 11_000.0, "mean_low": 10_000.0,
+        "mean_high": 10_200.0, "confidence": 0.95, "method": "batch_means_t", "mean_trusted": true});
+    let one_way = json!({"delay_us": delay, "bound_us": 1.0, "ipdv_mean_abs_us": 10.0, "pdv_p50_us": 40.0,
+        "pdv_p90_us": 80.0, "pdv_max_us": 1000.0});
+    let rtt = json!({"n": 200, "min": 20_000.0, "mean": 20_500.0, "p50": 20_400.0, "max": 22_000.0, "mean_low": 20_400.0,
+        "mean_high": 20_600.0, "confidence": 0.95, "method": "batch_means_t", "mean_trusted": true});
+    let bounds = |bps: f64| json!({"mean": bps, "low": 0.99 * bps, "high": 1.01 * bps, "confidence": 0.0, "n": 2, "method": "error_bound"});
+    let window = |bps: u64, sufficiency: &str, flows: Option<u64>| {
+        json!({"rtt_us": 20_000.0, "rtt_source": "messages", "rate_bps": bps, "rate_source": "narrow_link",
+            "bdp_bytes": bps / 400, "bdp_segments": 17, "needed_bytes": bps / 320, "receiver_max_bytes": 20_000,
+            "sender_max_bytes": 2_097_152, "allowed_bps": 8_000_000, "flows_needed": flows, "sufficiency": sufficiency})
+    };
+    let set = "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 62500\"";
+    serde_json::from_value(json!({
+        "peer": "10.0.0.3:5201",
+        "baseline": {"sent": 200, "lost": 0, "late": 0, "duplicate": 0, "rtt_us": rtt, "up": one_way, "down": one_way},
+        "directions": [
+            {
+                "direction": "up",
+                "narrow": {"capacity_bps": bounds(9.94e6), "evidence": "bulks", "bulk_packets": 8,
+                    "confirmed_by_bps": bounds(9.95e6), "trains_bps": bounds(8.1e6), "longest_train_bytes": 76_900,
+                    "confidence": "high", "reason": "bulks of 8 packets that met no queue take 9825.4 µs; shorter ones agree"},
+                "available": {"low_bps": 4_753_340, "high_bps": 4_901_881, "grey_low_bps": 4_800_000,
+                    "grey_high_bps": 4_850_000, "fleets": 7, "unfinished": false},
+                "window": window(9_940_000, "receiver_too_small", Some(2)),
+                "next_step": {"remedy": "set_kernel", "end": "receiver", "command": set, "text": ""},
+            },
+            {
+                "direction": "down",
+                "narrow": {"capacity_bps": bounds(98.8e6), "evidence": "pairs",
+                    "shaper": {"rate_bps": bounds(10e6), "bucket_bytes": 60_000}, "longest_train_bytes": 1_187_336,
+                    "confidence": "medium", "reason": "trains arrive at once up to 60 000 B and at 10.00 Mbit/s from then on"},
+                "available_unknown": "a token bucket is in the way",
+                "window": window(10_000_000, "sufficient", None),
+                "next_step": {"remedy": "measure_throughput", "text": ""},
+            },
+        ],
+        "cost": {"packets": 38_582, "bytes": 49_841_800, "answers": 30_187, "elapsed_s": 123.52},
+    }))
+    .unwrap()
+}
+
+/// A duplex mismatch whose half-duplex end is this one.
+pub(super) fn duplex() -> PathDuplex {
+    serde_json::from_value(json!({
+        "mode": "mismatch_near_half", "confidence": "high",
+        "reason": "8.9 % are lost in both directions at once only, small datagrams from the near end least",
+        "near": {
+            "link": {"interface": "eth0", "hardware_type": 1, "is_wireless": false, "speed_mbps": 100, "duplex": "half"},
+            "growth_alone": {}, "growth_together": {"late_collisions": 43, "rx_crc_errors": 2},
+            "reason": "eth0 counted 43 late collisions, so it is half duplex and its partner does not defer to it",
+            "confidence": "high",
+            "remedy": "enable autonegotiation at both ends of the link, with all modes advertised",
+        },
+        "runs": [
+            {"kind": "light", "both_ways": false, "direction": "up", "load": 0.1, "sent": 2000, "lost": 0},
+            {"kind": "light", "both_ways": true, "direction": "up", "load": 0.1, "sent": 2000, "lost": 178},
+            {"kind": "saturating", "both_ways": true, "direction": "down", "goodput_bps": 45_000_000},
+        ],
+    }))
+    .unwrap()
 }

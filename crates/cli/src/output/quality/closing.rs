@@ -14,6 +14,16 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
     let Some(report) = &run.quality else {
         return Vec::new();
     };
+    let mut lines = report_lines(report, form);
+    if !form.quiet {
+        lines.extend(run.warnings.iter().map(text::warning));
+    }
+    lines
+}
+
+/// The same without the warnings of the run.
+#[must_use]
+pub fn report_lines(report: &QualityReport, form: TextForm) -> Vec<String> {
     let mut lines = vec![grade_line(report)];
     lines.extend(phase_table(report));
     if form.quiet {
@@ -31,7 +41,6 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
         lines.push(fold(&advice.finding, 4));
         lines.push(fold(&format!("  → {}", advice.remedy), 4));
     }
-    lines.extend(run.warnings.iter().map(text::warning));
     lines
 }
 

@@ -6,6 +6,6 @@ mod panels;
 mod progress;
 mod rows;
 
-pub use closing::result_lines;
+pub use closing::{report_lines, result_lines};
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use progress::QualityProgress;

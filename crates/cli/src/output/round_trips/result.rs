@@ -3,10 +3,12 @@
 use super::closing::Closing;
 use super::size_table::{header, rows};
 use super::statistics_table::{legend, table};
+use crate::output::idle_windows::{DirectionWindow, window_lines};
 use crate::output::interval_table::Detail;
 use crate::output::text::{time_us, warning};
 use crate::output::text_form::TextForm;
-use caudal_core::run::Run;
+use caudal_core::plan::Direction;
+use caudal_core::run::{RoundTripSummary, Run};
 use caudal_stats::DistributionSummary;
 
 /// The confidence level of intervals where the run does not record it.
@@ -22,6 +24,28 @@ fn statistics(rtt: &DistributionSummary) -> String {
         time_us(rtt.p50),
         time_us(rtt.max)
     )
+}
+
+/// What is known of the window of each direction.
+fn windows(summary: &RoundTripSummary) -> Vec<DirectionWindow<'_>> {
+    let directions = [
+        (Direction::Up, &summary.window_up, &summary.next_step_up),
+        (
+            Direction::Down,
+            &summary.window_down,
+            &summary.next_step_down,
+        ),
+    ];
+    let known = directions
+        .into_iter()
+        .filter_map(|(direction, window, step)| {
+            Some(DirectionWindow {
+                direction,
+                window: window.as_deref()?,
+                step: &step.as_ref()?.remedy,
+            })
+        });
+    known.collect()
 }
 
 /// The result of a round-trip test: its table, the closing block, and the warnings.
@@ -52,6 +76,10 @@ pub fn result_lines(run: &Run, form: TextForm) -> Vec<String> {
             lines.extend(only.pooled.rtt_us.as_ref().map(statistics));
         }
         lines.extend(Closing { run, summary }.lines());
+        if !form.quiet {
+            let every = form.detail == Detail::Every;
+            lines.extend(window_lines(run, &windows(summary), every));
+        }
     }
     lines.extend(run.warnings.iter().map(warning));
     lines

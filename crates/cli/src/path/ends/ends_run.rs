@@ -10,7 +10,7 @@ use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
 use caudal_core::quality::QualityReport;
 use caudal_core::trains::{SeriesReadings, TrainsAccount};
 use caudal_core::units::ByteCount;
-use caudal_core::warning::Warning;
+use caudal_core::warning::{Warning, WarningCode};
 use caudal_engine::{LocalOptions, Outcome, RunError};
 use caudal_probe::end_to_end::{EndReading, TrainChannel, TrainsReadings};
 use caudal_sys::clock::monotonic_ns;
@@ -75,7 +75,7 @@ impl<'a> EndsRun<'a> {
         self.interrupt.count() > 0 || self.views.is_unread() || self.found.cut_short.is_some()
     }
 
-    /// Carries out a plan; a test that was cut short ends the measurement.
+    /// Carries out a plan; a test that was cut short, other than by a limit of the server, ends the measurement.
     ///
     /// # Errors
     /// When nothing could be measured.
@@ -90,12 +90,23 @@ impl<'a> EndsRun<'a> {
                 quit.store(true, Relaxed);
             }
         });
-        if let Ok(outcome) = &outcome
-            && let Some(why) = outcome.cut_short()
-        {
-            self.cut_short(why);
+        match outcome.as_ref().ok().and_then(Outcome::cut_short) {
+            // The server's limits are those of each test: the next one may be shorter. One that shuts down does not answer it.
+            Some(CutShort::ByServer(why)) => {
+                self.allows_less(&format!("a test ended early: {why}"))
+            }
+            Some(why) => self.cut_short(why),
+            None => {}
         }
         outcome
+    }
+
+    /// Warns, once, that the server allows less than what was to be measured takes.
+    pub(super) fn allows_less(&mut self, what: &str) {
+        let code = WarningCode::ServerChangedPlan;
+        if self.warnings.iter().all(|warning| warning.code != code) {
+            self.warnings.push(Warning::new(code, what));
+        }
     }
 
     /// Notes why the measurement ends early.

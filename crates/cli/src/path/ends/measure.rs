@@ -6,11 +6,16 @@ use super::settings::settings;
 use super::throughput::{ThroughputRequest, ThroughputSettings, measure_throughput};
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::CutShort;
+use caudal_core::framing::Framing;
+use caudal_core::link::timestamps;
 use caudal_core::path::{PathBetweenEnds, PathDirection, PathDuplex, PathPhase, PathReport};
 use caudal_core::plan::{Direction, EchoPlan, EchoSchedule, Plan, Transport};
 use caudal_core::quality::QualityReport;
 use caudal_core::units::BitRate;
 use caudal_core::warning::Warning;
+use caudal_core::window::{
+    PathRate, PathRateSource, WindowPath, WindowReport, next_step_of_settings,
+};
 use caudal_engine::{EchoLocalOptions, LinkReader, LocalOptions, RunError};
 use caudal_probe::duplex::{DuplexReadings, EachWay};
 use caudal_probe::end_to_end::{
@@ -149,11 +154,14 @@ impl Measuring<'_> {
     /// Round trips without load, and the delay variation each way.
     fn baseline(&mut self) -> Result<(), RunError> {
         self.begin(PathPhase::Baseline);
+        // A server may limit the time of a test; random gaps add up to a little more or less than their mean.
+        let time = self.settings.max_time.unwrap_or(Duration::MAX) / 5 * 4;
+        let fit = time.as_nanos() / MESSAGE_PERIOD.as_nanos();
         let plan = EchoPlan {
             transport: Transport::Udp,
             clients: 1,
             sizes: vec![MESSAGE_BYTES],
-            count: MESSAGES,
+            count: MESSAGES.min(u64::try_from(fit).unwrap_or(MESSAGES)).max(1),
             schedule: EchoSchedule::Every {
                 period: MESSAGE_PERIOD,
                 poisson: true,
@@ -201,9 +209,58 @@ impl Measuring<'_> {
         } else {
             EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?
         };
-        self.of_direction(direction).narrow = Some((&found).into());
+        let window = self.window(direction, &found);
+        let of_direction = self.of_direction(direction);
+        of_direction.narrow = Some((&found).into());
+        of_direction.next_step = window
+            .as_ref()
+            .map(|window| next_step_of_settings(window).into());
+        of_direction.window = window.map(Box::new);
+        self.warn_of_limits(direction, &found);
         self.capacities.push((direction, found));
         Ok(())
+    }
+
+    /// Warns where the server allows less than the path carries: nothing above that is measured.
+    fn warn_of_limits(&mut self, direction: Direction, capacity: &EndToEndCapacity) {
+        let (Some(allowed), Some(found)) = (self.settings.max_rate, capacity.sustained()) else {
+            return;
+        };
+        if found.rate > allowed {
+            self.run.allows_less(&format!(
+                "{}: the server allows {allowed}, and the path carries {}; what takes more is not measured: the available bandwidth \
+                 above that, and runs that fill both directions",
+                direction.name(),
+                found.rate
+            ));
+        }
+    }
+
+    /// The window that a direction of this capacity needs; `None` where the rate or the round-trip time is not known.
+    fn window(&self, direction: Direction, capacity: &EndToEndCapacity) -> Option<WindowReport> {
+        let baseline = self.run.found.baseline_rtt()?;
+        let info = self.run.peer.info();
+        let framing = Framing {
+            mtu: self.settings.packet_bytes,
+            ip: info.ip_version(),
+            timestamps: timestamps(&info.client),
+            ..Framing::default()
+        };
+        let (sender, receiver) = match direction {
+            Direction::Up => (&info.client, &info.server),
+            Direction::Down => (&info.server, &info.client),
+        };
+        Some(WindowReport::of_idle_path(&WindowPath {
+            baseline,
+            rate: Some(PathRate {
+                rate: capacity.sustained()?.rate,
+                source: PathRateSource::NarrowLink,
+                is_lower_bound: false,
+            }),
+            mss: Some(framing.tcp_payload_per_frame()),
+            sender,
+            receiver,
+        }))
     }
 
     fn available(&mut self, direction: Direction) -> Result<(), RunError> {
@@ -247,7 +304,7 @@ impl Measuring<'_> {
     }
 
     fn throughput(&mut self, asked: &ThroughputRequest) -> Result<(), RunError> {
-        let Some(baseline_rtt_ms) = self.run.found.min_rtt_ms() else {
+        let Some(baseline) = self.run.found.baseline_rtt() else {
             return Ok(());
         };
         let each = Direction::BOTH.into_iter().filter_map(|direction| {
@@ -258,7 +315,7 @@ impl Measuring<'_> {
         let settings = ThroughputSettings {
             asked: asked.clone(),
             path_mtu: self.settings.packet_bytes,
-            baseline_rtt_ms,
+            baseline_rtt: baseline.rtt,
             confidence: self.settings.confidence,
         };
         measure_throughput(&mut self.run, &settings, &capacities)

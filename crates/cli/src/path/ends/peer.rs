@@ -5,18 +5,19 @@ use super::super::target::ResolvedTarget;
 use crate::args::{HostArg, TargetArgs};
 use crate::exit::Failure;
 use crate::peer::CommandPeer;
+use caudal_core::plan::{Plan, PlannedTrains, TrainsPlan};
 use caudal_sys::signal::Interrupt;
 
 /// Connects to the server at the address that was probed.
 ///
 /// # Errors
-/// When no server of caudal answers there.
+/// When no server of caudal answers there, or one of a version that sends no trains.
 pub fn connect(
     args: &NetworkPathArgs,
     target: &ResolvedTarget,
     interrupt: &'static Interrupt,
 ) -> Result<CommandPeer, Failure> {
-    CommandPeer::connect(
+    let mut peer = CommandPeer::connect(
         &TargetArgs {
             // A name may have several addresses, and one of them was probed.
             host: Some(HostArg {
@@ -31,5 +32,13 @@ pub fn connect(
             device: None,
         },
         interrupt,
-    )
+    )?;
+    peer.peer_mut().check_support(&Plan::Trains(TrainsPlan {
+        series: PlannedTrains {
+            up: None,
+            down: None,
+        },
+        dscp: None,
+    }))?;
+    Ok(peer)
 }

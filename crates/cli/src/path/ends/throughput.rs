@@ -4,12 +4,13 @@ use super::ends_run::EndsRun;
 use caudal_core::framing::Framing;
 use caudal_core::link::timestamps;
 use caudal_core::path::{
-    DirectionThroughput, PathPhase, PathThroughput, ThroughputRun, WINDOW_SHARES,
-    bandwidth_delay_product, buffer_delay, tcp_efficiency, transfer_time_ratio, window_rate,
+    DirectionThroughput, PathPhase, PathThroughput, ThroughputRun, WINDOW_SHARES, buffer_delay,
+    tcp_efficiency, transfer_time_ratio,
 };
 use caudal_core::plan::{BulkPlan, Direction, Directions, Omit, Plan, Rate, TcpPlan, TestEnd};
 use caudal_core::run::{Run, RunHeader};
 use caudal_core::units::{BitRate, ByteCount};
+use caudal_core::window::{bandwidth_delay_product, window_rate};
 use caudal_engine::record::{SummaryOptions, bulk_run};
 use caudal_engine::{LocalOptions, RunError};
 use std::time::Duration;
@@ -35,8 +36,8 @@ pub(super) struct ThroughputSettings {
     pub(super) asked: ThroughputRequest,
     /// The path MTU, bytes.
     pub(super) path_mtu: u32,
-    /// The baseline round-trip time, ms.
-    pub(super) baseline_rtt_ms: f64,
+    /// The baseline round-trip time.
+    pub(super) baseline_rtt: Duration,
     /// The confidence of intervals.
     pub(super) confidence: f64,
 }
@@ -64,7 +65,7 @@ pub(super) fn measure_throughput(
     run.phase = PathPhase::Throughput;
     run.found.throughput = Some(PathThroughput {
         path_mtu_bytes: ByteCount::new(settings.path_mtu.into()),
-        baseline_rtt_ms: settings.baseline_rtt_ms,
+        baseline_rtt_ms: settings.baseline_rtt.as_secs_f64() * 1e3,
         run_s: settings.asked.run.as_secs_f64(),
         congestion: settings.asked.congestion.as_deref().map(Into::into),
         directions: Vec::new(),
@@ -81,7 +82,7 @@ pub(super) fn measure_throughput(
             direction: *direction,
             bottleneck_bps: *bottleneck,
             ideal_bps: framing.tcp_ceiling(*bottleneck),
-            bdp_bytes: bandwidth_delay_product(*bottleneck, settings.baseline_rtt_ms),
+            bdp_bytes: bandwidth_delay_product(*bottleneck, settings.baseline_rtt),
             runs: Vec::new(),
         };
         if let Some(throughput) = &mut run.found.throughput {
@@ -223,7 +224,7 @@ impl Sweep<'_, '_> {
             .sum();
         done.advertised_bytes = advertised.filter(|all| *all > 0).map(ByteCount::new);
         let window = done.advertised_bytes.unwrap_or(done.window_bytes);
-        let allowed = window_rate(window, self.settings.baseline_rtt_ms);
+        let allowed = window_rate(window, self.settings.baseline_rtt);
         done.expected_bps = allowed.map(|rate| rate.min(self.of.ideal_bps));
         done.goodput_bps = summary.goodput_bps;
         done.transfer_time_ratio = summary
@@ -233,7 +234,7 @@ impl Sweep<'_, '_> {
         done.rtt_ms = summary.tcp.and_then(|tcp| Some(tcp.rtt_mean_us? / 1e3));
         done.buffer_delay = done
             .rtt_ms
-            .and_then(|rtt| buffer_delay(rtt, self.settings.baseline_rtt_ms));
+            .and_then(|rtt| buffer_delay(rtt, self.settings.baseline_rtt.as_secs_f64() * 1e3));
         let limit = summary.limited_by.as_ref();
         done.limited_by = limit.map(|limit| limit.name().into());
     }

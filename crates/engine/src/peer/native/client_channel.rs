@@ -187,7 +187,7 @@ impl ClientChannel {
     }
 
     /// Checks that the server supports the workload of a plan: an older one would end the connection at the offer.
-    fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
+    pub(super) fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
         let feature = match plan {
             Plan::Tcp(_) | Plan::Udp(_) | Plan::Echo(_) => return Ok(()),
             Plan::Quality(_) => QUALITY,

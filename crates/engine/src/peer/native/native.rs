@@ -232,6 +232,10 @@ impl Peer for NativePeer {
         &self.info
     }
 
+    fn check_support(&self, plan: &Plan) -> Result<(), RunError> {
+        self.control.check_support(plan)
+    }
+
     fn run(
         &mut self,
         plan: &Plan,
