@@ -162,7 +162,6 @@ fn serialising() {
 }
 
 fn shaped() {
-    // The first link has no shaper: what waits in this machine's own queue has not departed yet.
     let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
         router = [{ name = \"r0\" }, { name = \"r1\" }, { name = \"r2\" }]\n\
         link = [{ between = [\"h1\", \"r0\"] }, { between = [\"r0\", \"r1\"] },\n\

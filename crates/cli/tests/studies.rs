@@ -13,20 +13,26 @@ use support::place::Place;
 use support::{run, trial};
 
 /// The studies over links that leave the processors idle, the longest first: three at a time.
-const OVER_LINKS: [&str; 9] = [
+const OVER_LINKS: [&str; 10] = [
     "goodput-duplex",
     "starvation",
     "bufferbloat",
     "echo-capacity",
     "policing",
     "echo-rtt",
+    "duplex",
     "load-balancing",
     "file-transfer-links",
     "segmentation",
 ];
 
-/// The studies that keep the processors busy: one after another.
-const BUSY: [&str; 3] = ["iperf-options", "udp-buffers", "file-transfer"];
+/// The studies that keep the processors busy, or measure what late processors spoil: one after another.
+const BUSY: [&str; 4] = [
+    "iperf-options",
+    "udp-buffers",
+    "file-transfer",
+    "path-accuracy",
+];
 
 /// The time limit of a study: busy machines repeat trials in which the emulator stalled.
 const LIMIT: Duration = Duration::from_secs(900);

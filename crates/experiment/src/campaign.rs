@@ -114,6 +114,7 @@ impl Campaign {
                 FlowKindFile::Tcp | FlowKindFile::Udp => format!("{}.goodput", flow.name),
                 FlowKindFile::Rtt | FlowKindFile::RttUdp => format!("{}.rtt", flow.name),
                 FlowKindFile::File => format!("{}.time", flow.name),
+                FlowKindFile::Path => format!("{}.capacity", flow.name),
             });
             return defaults.collect();
         }

@@ -43,6 +43,18 @@ pub struct Case {
     /// `true` where the offloads of the hosts' interfaces are to be on, `false` where off; as they are without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload: Option<bool>,
+    /// `true` when the processors are kept from going idle.
+    #[serde(default)]
+    pub awake: bool,
+}
+
+impl Case {
+    /// `true` when it probes a path: the trial ends with that.
+    #[must_use]
+    pub fn probes_a_path(&self) -> bool {
+        let mut flows = self.flows.iter();
+        flows.any(|flow| flow.kind == FlowKindFile::Path)
+    }
 }
 
 /// A flow of a case, with the parameters filled in.
@@ -91,8 +103,68 @@ pub struct FlowSpec {
     pub messages: Option<u64>,
     /// The period of scheduled echo messages.
     pub every: Option<Duration>,
+    /// What is probed of a path, and how; `None` for every other kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathProbing>,
     /// `true` when it measures the latency under load, and is no load itself.
     pub probe: bool,
+}
+
+/// What is measured of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PathScope {
+    /// Each link, from one end.
+    Links,
+    /// The capacity each way, between both ends.
+    Ends,
+    /// That and the available bandwidth.
+    Available,
+    /// The duplex mode of the links.
+    Duplex,
+    /// All of it.
+    All,
+}
+
+impl PathScope {
+    /// `true` where each link is measured from one end.
+    #[must_use]
+    pub const fn has_links(self) -> bool {
+        matches!(self, Self::Links | Self::All)
+    }
+
+    /// `true` where the capacity each way is a result.
+    #[must_use]
+    pub const fn has_ends(self) -> bool {
+        matches!(self, Self::Ends | Self::Available | Self::All)
+    }
+
+    /// `true` where the available bandwidth is measured.
+    #[must_use]
+    pub const fn has_available(self) -> bool {
+        matches!(self, Self::Available | Self::All)
+    }
+
+    /// `true` where the duplex mode is told.
+    #[must_use]
+    pub const fn has_duplex(self) -> bool {
+        matches!(self, Self::Duplex | Self::All)
+    }
+}
+
+/// What is probed of a path, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PathProbing {
+    /// What is measured.
+    pub measure: PathScope,
+    /// The time after which probing from one end ends; `None` for the time measured.
+    pub time: Option<Duration>,
+    /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed.
+    pub accuracy: Option<f64>,
+    /// The packets sent right before a probe that looks for shapers.
+    pub primers: Option<u32>,
+    /// `true` to count the routes that other flows take.
+    pub routes: bool,
 }
 
 /// The sending rate of a flow.

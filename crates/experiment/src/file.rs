@@ -56,6 +56,10 @@ pub struct ExperimentFile {
     /// stay as they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offload: Option<Scalar>,
+    /// Keeps the processors from going idle during trials, by threads of the lowest priority: a virtual machine that goes idle wakes an
+    /// emulated link late. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awake: Option<bool>,
     /// The expectations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<ExpectFile>,
@@ -166,6 +170,30 @@ pub enum FlowKindFile {
     RttUdp,
     /// The transfer of a generated file of `bytes`, verified by its digest.
     File,
+    /// Probing of the path from one host to another, as `caudal path` does it.
+    Path,
+}
+
+/// What is probed of a path, and how.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathProbingFile {
+    /// What is measured: `links` (each link, from one end), `ends` (the capacity each way, between both ends), `available` (that and the
+    /// available bandwidth), `duplex` (the duplex mode of the links), or `all`. Default `links`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Text>,
+    /// The time after which probing from one end ends where its accuracy is not reached before. Default: the time measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Scalar>,
+    /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed. Default `5%`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<Scalar>,
+    /// The packets sent right before a probe that looks for shapers. Default 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primers: Option<Scalar>,
+    /// Counts the routes that other flows take. Default false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<bool>,
 }
 
 /// A flow.
@@ -231,6 +259,9 @@ pub struct FlowFile {
     /// The period of scheduled echo messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Scalar>,
+    /// What is probed of a path, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathProbingFile>,
     /// Measures the flow also alone on the same network, as the baseline it is compared with. Default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<bool>,

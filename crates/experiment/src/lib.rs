@@ -16,11 +16,11 @@ mod trial;
 mod unfold;
 
 pub use campaign::{Campaign, MAX_CASES, RepetitionStatus, Variant};
-pub use case::{Case, FlowSpec, RateSpec};
+pub use case::{Case, FlowSpec, PathProbing, PathScope, RateSpec};
 pub use expression::{Expression, ExpressionError, Template};
 pub use file::*;
 pub use findings::{CasePredictions, Findings, StudyHeader};
-pub use metric::{METRICS, Metric, MetricSubject};
+pub use metric::{METRICS, Metric, MetricSubject, path_link_name};
 pub use scalar::{Scalar, Text, parse_number};
 pub use suggestion::nearest_name;
 pub use trial::{InterfaceSeries, TRIAL_SCHEMA, Trial, TrialFlow};

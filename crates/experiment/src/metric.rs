@@ -16,6 +16,10 @@ pub enum MetricSubject {
     Echo,
     /// The transfer of a file.
     File,
+    /// A path that is probed.
+    Path,
+    /// A link of such a path: `FLOW.linkN.metric`, where N is the TTL of its far end.
+    PathLink,
     /// Any flow, captured at the host of its client.
     Captured,
     /// A link of a lab: `links.NAME.metric`.
@@ -33,6 +37,7 @@ impl MetricSubject {
             FlowKindFile::Udp => &[Self::Udp, Self::Traffic, Self::Captured],
             FlowKindFile::Rtt | FlowKindFile::RttUdp => &[Self::Echo, Self::Captured],
             FlowKindFile::File => &[Self::File, Self::Captured],
+            FlowKindFile::Path => &[Self::Path, Self::Captured],
         }
     }
 
@@ -45,6 +50,8 @@ impl MetricSubject {
             Self::Traffic => "`FLOW.`, TCP and UDP",
             Self::Echo => "`FLOW.`, echo",
             Self::File => "`FLOW.`, file",
+            Self::Path => "`FLOW.`, path",
+            Self::PathLink => "`FLOW.linkN.`, the link to hop N of a path",
             Self::Captured => "`FLOW.`, with `capture = true`, alone on its client's host",
             Self::Link => "`links.NAME.`, a lab's link",
             Self::Total => "`total.`, all flows that are load",
@@ -76,10 +83,24 @@ impl Metric {
             ("harm", _) => (f64::NEG_INFINITY, 1.0),
             // The end of an interval under normal theory, which has no bounds.
             ("rtt_low", _) => (f64::NEG_INFINITY, f64::INFINITY),
+            // What is read may be more than twice the truth.
+            ("error" | "error_up" | "error_down", _) => (0.0, f64::INFINITY),
             ("jain", _) | (_, Unit::Share) => (0.0, 1.0),
             _ => (0.0, f64::INFINITY),
         }
     }
+}
+
+/// The name of the link to a hop of a path, in the names of its metrics: `link2`.
+#[must_use]
+pub fn path_link_name(ttl: u8) -> String {
+    format!("link{ttl}")
+}
+
+/// `true` for the name of the link to a hop of a path.
+pub(crate) fn is_path_link(name: &str) -> bool {
+    let ttl = name.strip_prefix("link").and_then(|ttl| ttl.parse().ok());
+    ttl.is_some_and(|ttl: u8| ttl > 0 && path_link_name(ttl) == name)
 }
 
 const fn metric(
@@ -335,6 +356,189 @@ pub const METRICS: &[Metric] = &[
         "minimum round-trip time that the sender measured",
     ),
     metric(
+        "capacity",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "capacity of the narrow link as probed from one end, frames on the wire",
+    ),
+    metric("mtu", MetricSubject::Path, Unit::Bytes, None, "path MTU"),
+    metric(
+        "routes",
+        MetricSubject::Path,
+        Unit::Paths,
+        None,
+        "routes that flows which differ in their source port take",
+    ),
+    metric(
+        "capacity_up",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "capacity of the narrow link as measured between both ends, from the first host to the second; the rate of a token bucket where there is one",
+    ),
+    metric(
+        "capacity_down",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "the same from the second host to the first",
+    ),
+    metric(
+        "error_up",
+        MetricSubject::Path,
+        Unit::Share,
+        LESS,
+        "difference of `capacity_up` from that of the lab's links, of the latter",
+    ),
+    metric(
+        "error_down",
+        MetricSubject::Path,
+        Unit::Share,
+        LESS,
+        "difference of `capacity_down` from that of the lab's links, of the latter",
+    ),
+    metric(
+        "available_up_low",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "highest rate found below the available bandwidth from the first host to the second, frames on the wire",
+    ),
+    metric(
+        "available_up_high",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "lowest rate found above it",
+    ),
+    metric(
+        "available_down_low",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "highest rate found below the available bandwidth from the second host to the first",
+    ),
+    metric(
+        "available_down_high",
+        MetricSubject::Path,
+        Unit::BitPerSecond,
+        None,
+        "lowest rate found above it",
+    ),
+    metric(
+        "full_duplex",
+        MetricSubject::Path,
+        Unit::Share,
+        None,
+        "1 where the links are found to be full duplex, else 0: over trials the share of them",
+    ),
+    metric(
+        "half_duplex",
+        MetricSubject::Path,
+        Unit::Share,
+        None,
+        "1 where a link is found to be half duplex at both ends",
+    ),
+    metric(
+        "mismatch_near",
+        MetricSubject::Path,
+        Unit::Share,
+        None,
+        "1 where a duplex mismatch is found whose near end is half duplex",
+    ),
+    metric(
+        "mismatch_far",
+        MetricSubject::Path,
+        Unit::Share,
+        None,
+        "1 where a duplex mismatch is found whose far end is half duplex",
+    ),
+    metric(
+        "duplex_unknown",
+        MetricSubject::Path,
+        Unit::Share,
+        LESS,
+        "1 where the duplex mode, or the half-duplex end of a mismatch, cannot be told",
+    ),
+    metric(
+        "rtt_min",
+        MetricSubject::Path,
+        Unit::Seconds,
+        LESS,
+        "minimum round-trip time of the host, by probes from one end",
+    ),
+    metric(
+        "probing_time",
+        MetricSubject::Path,
+        Unit::Seconds,
+        LESS,
+        "time that probing took, between both ends included",
+    ),
+    metric(
+        "probing_bytes",
+        MetricSubject::Path,
+        Unit::Bytes,
+        LESS,
+        "bytes sent for it, IP headers included, both ends together",
+    ),
+    metric(
+        "capacity",
+        MetricSubject::PathLink,
+        Unit::BitPerSecond,
+        None,
+        "its capacity, frames on the wire; of a shaped link the minimum over the path so far",
+    ),
+    metric(
+        "error",
+        MetricSubject::PathLink,
+        Unit::Share,
+        LESS,
+        "difference of that from the capacity of the lab's link, of the latter",
+    ),
+    metric(
+        "measured",
+        MetricSubject::PathLink,
+        Unit::Share,
+        MORE,
+        "1 where its capacity was found, else 0: over trials the share of them",
+    ),
+    metric(
+        "serialising",
+        MetricSubject::PathLink,
+        Unit::Share,
+        None,
+        "1 where it is classed as serialising",
+    ),
+    metric(
+        "shaped",
+        MetricSubject::PathLink,
+        Unit::Share,
+        None,
+        "1 where it is classed as shaped",
+    ),
+    metric(
+        "too_fast",
+        MetricSubject::PathLink,
+        Unit::Share,
+        None,
+        "1 where it is too fast to tell",
+    ),
+    metric(
+        "hidden_switch",
+        MetricSubject::PathLink,
+        Unit::Share,
+        None,
+        "1 where it is perhaps several links with a switch between them",
+    ),
+    metric(
+        "narrow",
+        MetricSubject::PathLink,
+        Unit::Share,
+        None,
+        "1 where it is the narrow link",
+    ),
+    metric(
         "share",
         MetricSubject::Traffic,
         Unit::Ratio,
@@ -505,7 +709,8 @@ mod tests {
     fn shares_lie_between_zero_and_one_and_most_other_metrics_above_zero() {
         for metric in METRICS {
             let (min, max) = metric.range();
-            let bounded = metric.unit == Unit::Share || metric.name == "jain";
+            let is_error = metric.name.starts_with("error");
+            let bounded = metric.unit == Unit::Share && !is_error || metric.name == "jain";
             assert_eq!(max == 1.0, bounded, "{}", metric.name);
             let signed = ["harm", "rtt_low"].contains(&metric.name);
             assert_eq!(min == 0.0, !signed, "{}", metric.name);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use caudal_core::units::BitRate;
 use caudal_experiment::{
-    Campaign, Case, ExperimentFile, RateSpec, RepetitionStatus, Scalar, Variant,
+    Campaign, Case, ExperimentFile, PathProbing, PathScope, RateSpec, RepetitionStatus, Scalar,
+    Variant,
 };
 
 fn unfold_variant(text: &str, variant: Variant) -> Result<Campaign, (String, String)> {
@@ -501,6 +502,88 @@ fn errors_name_their_key_and_a_remedy() {
         };
         assert_eq!(seen_at, at, "{to}: {seen}");
         assert!(problem.is_empty() || seen == problem, "{to}: {seen}");
+    }
+}
+
+/// A path that is probed, in ways that a parameter names.
+const PATH: &str = r#"
+title = "paths"
+
+[topology]
+preset = "line"
+
+[[parameter]]
+name = "measured"
+values = ["links", "ends"]
+
+[[flow]]
+name = "path"
+kind = "path"
+from = "h1"
+to = "h2"
+path = { measure = "{measured}", time = "8s", accuracy = "3%", primers = 4 }
+
+[[expect]]
+that = "path.link3.error < 6%"
+when = 'measured == "links"'
+"#;
+
+#[test]
+fn a_path_is_probed_as_its_keys_say() {
+    let campaign = unfold(PATH);
+    assert_eq!(keys(&campaign), ["measured=links", "measured=ends"]);
+    let probing = |measure| PathProbing {
+        measure,
+        time: Some(Duration::from_secs(8)),
+        accuracy: Some(0.03),
+        primers: Some(4),
+        routes: false,
+    };
+    for (key, measure) in [
+        ("measured=links", PathScope::Links),
+        ("measured=ends", PathScope::Ends),
+    ] {
+        let case = case(&campaign, key);
+        assert_eq!(case.flows[0].path, Some(probing(measure)));
+        assert!(case.probes_a_path());
+    }
+    for (from, to, at, problem) in [
+        (
+            "values = [\"links\", \"ends\"]",
+            "values = [\"links\", \"hops\"]",
+            "flow[0].path.measure",
+            "\"hops\" cannot be measured of a path; write links, ends, available, duplex or all",
+        ),
+        (
+            "\"8s\"",
+            "\"8ms\"",
+            "flow[0].path.time",
+            "time cannot be \"8ms\"; write from 1s to 1h",
+        ),
+        (
+            "accuracy = \"3%\"",
+            "accuracy = \"80%\"",
+            "flow[0].path.accuracy",
+            "accuracy cannot be \"80%\"; write from 0.5% to 50%",
+        ),
+        (
+            "to = \"h2\"",
+            "to = \"h2\"\nrate = \"5M\"",
+            "flow[0].rate",
+            "rate does not apply to the path flow path; remove it",
+        ),
+        (
+            "link3.error",
+            "link0.error",
+            "expect[0].that",
+            "path.link0.error is not a metric; write FLOW.METRIC, FLOW.linkN.METRIC, total.METRIC or \
+             links.NAME.METRIC",
+        ),
+    ] {
+        assert!(PATH.contains(from), "{from}");
+        let rejected = unfold_variant(&PATH.replacen(from, to, 1), Variant::Full).unwrap_err();
+        assert_eq!(rejected.0, at);
+        assert!(rejected.1.contains(problem), "{}", rejected.1);
     }
 }
 

@@ -360,3 +360,40 @@ fn what_does_not_tell_says_why() {
         );
     }
 }
+
+/// Runs over 10 Mbit/s in the lab whose near end is half duplex.
+#[test]
+fn a_mismatch_is_one_with_the_chance_of_few_datagrams() {
+    let at = |load, sent, lost: [u64; 2], alone: [u64; 2]| {
+        let each = |[forward, back]: [u64; 2]| EachWay {
+            forward: RunLoss {
+                sent,
+                lost: forward,
+            },
+            back: RunLoss { sent, lost: back },
+        };
+        LightRuns {
+            load,
+            alone: each(alone),
+            together: each(lost),
+        }
+    };
+    for (light, doubled, small, alone) in [
+        // The losses grow threefold.
+        ([104, 144], [324, 608], [1, 138], [2, 0]),
+        // Of small datagrams against the half-duplex end less than half as many are lost.
+        ([136, 210], [317, 530], [2, 95], [0, 0]),
+    ] {
+        let readings = DuplexReadings {
+            light: Some(at(0.2, 700, light, alone)),
+            doubled: Some(at(0.4, 974, doubled, alone)),
+            small: Some(at(0.2, 700, small, alone)),
+            ..DuplexReadings::default()
+        };
+        let found = DuplexStatement::from_readings(&readings).finding;
+        let near = DuplexFinding::Mismatch {
+            half: Some(LinkSide::Near),
+        };
+        assert_eq!(found, near);
+    }
+}

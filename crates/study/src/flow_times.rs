@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use caudal_core::plan::MessageSizes;
-use caudal_experiment::{Case, FlowSpec};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec};
 
 use crate::testbed::is_echo;
 
+/// The shortest time of probing a path.
+const MIN_PROBING: Duration = Duration::from_secs(1);
 /// The size of echo messages of a flow that names none, bytes.
 const DEFAULT_MESSAGE_BYTES: u32 = 64;
+
+/// The additional time for which other flows go on beside a path that is probed, at most: they end with it.
+const BESIDE_A_PATH: Duration = Duration::from_secs(3600);
 
 /// The times at which a flow sends, relative to the start of the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +30,20 @@ impl FlowTimes {
     /// The times of a flow of a case.
     pub(crate) fn new(case: &Case, flow: &FlowSpec) -> Self {
         let whole = case.warm_up + case.measure;
-        let begins_late = flow.probe && flow.start.is_zero();
+        let is_path = flow.kind == FlowKindFile::Path;
+        let begins_late = (flow.probe || is_path) && flow.start.is_zero();
         let start = if begins_late {
             case.warm_up
         } else {
             flow.start
         };
-        let end = flow.stop.unwrap_or(whole).max(start);
+        let beside_path = !is_path && case.probes_a_path();
+        let last = if beside_path {
+            whole + BESIDE_A_PATH
+        } else {
+            whole
+        };
+        let end = flow.stop.unwrap_or(last).max(start);
         let begin = if end > case.warm_up {
             start.max(case.warm_up)
         } else {
@@ -42,7 +54,7 @@ impl FlowTimes {
             message_sizes(flow).len() > 1
                 || !(flow.probe || flow.every.is_some() || flow.stop.is_some())
         } else {
-            flow.bytes.is_some()
+            flow.bytes.is_some() || is_path
         };
         Self {
             start,
@@ -59,6 +71,12 @@ impl FlowTimes {
     pub(crate) fn end(&self) -> Option<Duration> {
         self.time.map(|time| self.start + self.omit + time)
     }
+}
+
+/// The time after which probing a path from one end ends.
+pub(crate) fn probing_time(case: &Case, flow: &FlowSpec) -> Duration {
+    let time = flow.path.and_then(|path| path.time);
+    time.unwrap_or(case.measure).max(MIN_PROBING)
 }
 
 /// The sizes of the messages of an echo flow, bytes; the default size where it names none.
@@ -123,6 +141,11 @@ mod tests {
             (
                 "kind = 'rtt-udp'\nprobe = true\nevery = '10ms'\nlength = 64",
                 (2.0, 0.0, Some(10.0)),
+            ),
+            ("kind = 'path'", (2.0, 0.0, None)),
+            (
+                "kind = 'tcp'\n[[flow]]\nname = 'p'\nkind = 'path'\nfrom = 'a'\nto = 'b'",
+                (0.0, 2.0, Some(3610.0)),
             ),
         ] {
             assert_eq!(times(flow), expected, "{flow}");

@@ -42,6 +42,6 @@ pub use testbed::{
 };
 pub use text_file::{TextFileError, read_text_file};
 pub use trial::{
-    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, ProgramCommands,
-    TrialMeasurements, TrialSetup, run_trial,
+    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, PathTask,
+    ProgramCommands, TrialMeasurements, TrialSetup, run_trial,
 };

@@ -7,7 +7,7 @@ use caudal_experiment::{
     Campaign, Case, CasePredictions, DEFAULT_MESSAGES, FlowKindFile, FlowSpec,
 };
 
-use crate::duration::time_of_trial;
+use crate::duration::{time_of_trial, trial_duration};
 use crate::error::StudyError;
 use crate::flow_times::{FlowTimes, message_sizes};
 use crate::source::ExperimentSource;
@@ -132,9 +132,12 @@ fn flow_payload(
         return 2.0 * sizes * flow.messages.unwrap_or(DEFAULT_MESSAGES) as f64 * count;
     }
     let times = FlowTimes::new(case, flow);
-    let seconds = times
-        .time
-        .map_or(0.0, |time| (times.omit + time).as_secs_f64());
+    let time = times.time.map(|time| {
+        // What is sent beside a path that is probed ends with the trial.
+        let to_the_end = trial_duration(case, testbed).saturating_sub(times.start);
+        (times.omit + time).min(to_the_end)
+    });
+    let seconds = time.unwrap_or_default().as_secs_f64();
     let offered = offered_rate(flow, testbed)
         .ok()
         .flatten()

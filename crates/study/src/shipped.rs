@@ -33,6 +33,8 @@ pub const SHIPPED_EXPERIMENTS: &[ShippedExperiment] = shipped! {
     "bufferbloat"
     "file-transfer"
     "file-transfer-links"
+    "path-accuracy"
+    "duplex"
 };
 
 /// The experiment called `name`.

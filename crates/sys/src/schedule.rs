@@ -1,6 +1,7 @@
 //! The priority at which the kernel schedules a thread.
 
 use rustix::process::setpriority_process;
+use std::io;
 
 /// The scheduling class and priority of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,22 @@ pub enum ThreadPriority {
     Raised,
     /// The default.
     Ordinary,
+}
+
+/// Has the calling thread run only when no other wants its processor (`SCHED_IDLE`).
+///
+/// # Errors
+/// Those of sched_setscheduler(2).
+pub fn lower_thread_priority() -> io::Result<()> {
+    let priority: libc::c_int = 0;
+    let call = libc::SYS_sched_setscheduler;
+    // SAFETY: `priority` is a live local, which is only read; 0 is the calling thread.
+    let outcome = unsafe { libc::syscall(call, 0, libc::SCHED_IDLE, &raw const priority) };
+    if outcome == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Raises the priority of the calling thread as far as this process is permitted to, and returns the result.

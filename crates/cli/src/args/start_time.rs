@@ -18,9 +18,21 @@ impl StartTime {
     /// # Errors
     /// When the user interrupts the wait.
     pub fn approach(self, interrupt: &Interrupt) -> Result<(), Failure> {
+        self.wait_until_before(Self::LEAD, interrupt)
+    }
+
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// When the user interrupts the wait.
+    pub fn wait(self, interrupt: &Interrupt) -> Result<(), Failure> {
+        self.wait_until_before(Duration::ZERO, interrupt)
+    }
+
+    fn wait_until_before(self, lead: Duration, interrupt: &Interrupt) -> Result<(), Failure> {
         loop {
             let now = caudal_sys::clock::realtime_ns();
-            let left = Duration::from_nanos(self.0.saturating_sub(now)).saturating_sub(Self::LEAD);
+            let left = Duration::from_nanos(self.0.saturating_sub(now)).saturating_sub(lead);
             if left.is_zero() {
                 return Ok(());
             }

@@ -1,6 +1,6 @@
 //! The flags of `caudal path`.
 
-use crate::args::{HostArg, OutputArgs};
+use crate::args::{HostArg, OutputArgs, StartTime, start_time};
 use caudal_core::units::{parse_duration, parse_fraction};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -52,6 +52,12 @@ pub struct NetworkPathArgs {
     /// Tell the duplex mode of the links, between both ends where `caudal serve` runs at the host; hops are found, and not measured
     #[arg(long, help_heading = "Both ends")]
     pub duplex: bool,
+    /// Between both ends, do not measure the available bandwidth
+    #[arg(long, help_heading = "Both ends")]
+    pub no_available: bool,
+    /// Between both ends, do not tell the duplex mode
+    #[arg(long, conflicts_with = "duplex", help_heading = "Both ends")]
+    pub no_duplex: bool,
     /// Run the TCP throughput test of RFC 6349 between both ends as well: windows of 25 to 125 % of the bandwidth-delay product with one flow and
     /// several, and latency under load
     #[arg(long, help_heading = "Both ends")]
@@ -77,6 +83,9 @@ pub struct NetworkPathArgs {
         help_heading = "Both ends"
     )]
     pub token_file: Option<PathBuf>,
+    /// Begin at this time: seconds since 1970, or from now on as +2s; at once when it is past
+    #[arg(long, value_name = "TIME", value_parser = start_time, help_heading = "Test")]
+    pub at: Option<StartTime>,
     /// The largest TTL
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Test", allow_negative_numbers = true)]
     pub max_ttl: u8,

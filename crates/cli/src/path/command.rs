@@ -1,9 +1,7 @@
 //! A path as it is probed, and the result.
 
 use super::args::NetworkPathArgs;
-use super::ends::{
-    EndsRequest, EndsRun, EndsScope, ThroughputRequest, connect, measure, own_duplex,
-};
+use super::ends::{EndsRequest, EndsRun, ThroughputRequest, connect, measure, own_duplex};
 use super::names::names;
 use super::observer::ViewObserver;
 use super::target::{ResolvedTarget, resolve};
@@ -38,6 +36,9 @@ pub fn path(args: &NetworkPathArgs, interrupt: &'static Interrupt) -> Result<Exi
     if args.needs_peer() {
         // A server that is not there is told before a minute has passed.
         connect(args, &target, interrupt)?;
+    }
+    if let Some(at) = args.at {
+        at.wait(interrupt)?;
     }
     let mut views = Views::open(&args.output, false)?;
     let started = started_run();
@@ -109,11 +110,9 @@ fn probe(
 /// What both ends are asked for.
 fn request(args: &NetworkPathArgs) -> EndsRequest {
     EndsRequest {
-        scope: if args.is_duplex_only() {
-            EndsScope::Duplex
-        } else {
-            EndsScope::All
-        },
+        rough: args.is_duplex_only(),
+        available: !args.no_available && !args.is_duplex_only(),
+        duplex: !args.no_duplex,
         throughput: args.rfc6349.then(|| ThroughputRequest {
             run: args.run_time,
             flows: args.parallel,

@@ -2,8 +2,10 @@
 
 use caudal_core::plan::{Direction, FileProtocol, Transport};
 use caudal_core::units::{ByteCount, format_duration};
+use caudal_experiment::PathScope;
 use caudal_study::{
-    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, ProgramCommands,
+    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, PathTask,
+    ProgramCommands,
 };
 
 use crate::lab::keep::DAEMON_ARGUMENTS;
@@ -44,6 +46,7 @@ impl ProgramCommands for ThisProgram {
             FlowTraffic::Bulk(bulk) => command.add_bulk(bulk),
             FlowTraffic::Echo(echo) => command.add_echo(echo),
             FlowTraffic::File(file) => command.add_file(file),
+            FlowTraffic::Path(path) => command.add_path(path),
         }
         command.finish(task)
     }
@@ -62,6 +65,7 @@ impl FlowCommand {
             FlowTraffic::Echo(_) => ("rtt", Some("--parallel")),
             // A file has one connection.
             FlowTraffic::File(_) => ("file", None),
+            FlowTraffic::Path(_) => ("path", None),
         };
         let mut words = Self(vec![command.to_owned(), task.host.clone()]);
         words.add("--port", &task.port);
@@ -135,6 +139,28 @@ impl FlowCommand {
         }
     }
 
+    fn add_path(&mut self, path: &PathTask) {
+        let measure = path.measure;
+        self.0.push("--numeric".to_owned());
+        let flags = [
+            ("--no-routes", !path.routes),
+            ("--no-capacity", !measure.has_links()),
+            ("--peer", measure.has_ends()),
+            (
+                "--no-available",
+                measure.has_ends() && !measure.has_available(),
+            ),
+            ("--no-duplex", measure.has_ends() && !measure.has_duplex()),
+            ("--duplex", measure == PathScope::Duplex),
+        ];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        self.0.extend(given.map(|(flag, _)| flag.to_owned()));
+        self.add("--time", &format_duration(path.time));
+        let percent = path.accuracy.map(|part| format!("{}%", part * 100.0));
+        self.add_some("--accuracy", percent);
+        self.add_some("--primers", path.primers);
+    }
+
     fn finish(mut self, task: &FlowTask) -> Vec<String> {
         self.0.extend(["--json".to_owned(), "--quiet".to_owned()]);
         let start = task.start_ns;
@@ -199,6 +225,41 @@ mod tests {
             "rtt 10.0.0.2 --port 5201 --parallel 2 --congestion cubic --proto udp --sizes 1..64 \
              --every 10ms --count 50 --json --quiet --at 1.500000000 --raw /proc/self/fd/0"
         );
+    }
+
+    #[test]
+    fn what_is_measured_of_a_path_is_said_by_flags() {
+        for (measure, flags) in [
+            (PathScope::Links, ""),
+            (
+                PathScope::Ends,
+                "--no-capacity --peer --no-available --no-duplex ",
+            ),
+            (PathScope::Available, "--no-capacity --peer --no-duplex "),
+            (PathScope::Duplex, "--no-capacity --duplex "),
+            (PathScope::All, "--peer "),
+        ] {
+            let path = FlowTask {
+                congestion: None,
+                ..task(FlowTraffic::Path(PathTask {
+                    measure,
+                    time: Duration::from_secs(8),
+                    accuracy: Some(0.03),
+                    primers: None,
+                    routes: false,
+                }))
+            };
+            let words = ThisProgram.flow(&path);
+            assert_eq!(
+                words.join(" "),
+                format!(
+                    "path 10.0.0.2 --port 5201 --numeric --no-routes {flags}--time 8s --accuracy 3% \
+                     --json --quiet --at 1.500000000"
+                )
+            );
+            let parsed = Cli::try_parse_from(std::iter::once("caudal".to_owned()).chain(words));
+            assert!(parsed.is_ok(), "{:?}", parsed.err());
+        }
     }
 
     #[test]

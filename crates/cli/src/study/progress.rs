@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use caudal_core::quantity::{EstimateInUnit, Unit};
-use caudal_experiment::{Case, FlowKindFile, METRICS, Metric, MetricSubject};
+use caudal_experiment::{Case, FlowKindFile, FlowSpec, METRICS, Metric, MetricSubject};
 use caudal_stats::mean_of_trials;
 use caudal_study::StudyEvent;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -214,9 +214,36 @@ fn shown_metrics(case: &Case) -> Vec<String> {
             FlowKindFile::Udp => all.extend([format!("{name}.goodput"), format!("{name}.loss")]),
             FlowKindFile::Rtt | FlowKindFile::RttUdp => all.push(format!("{name}.rtt")),
             FlowKindFile::File => all.push(format!("{name}.time")),
+            FlowKindFile::Path => all.extend(path_metrics(flow)),
         }
     }
     all
+}
+
+/// The metrics that the line of a trial shows of a path.
+fn path_metrics(flow: &FlowSpec) -> Vec<String> {
+    let Some(scope) = flow.path.map(|path| path.measure) else {
+        return Vec::new();
+    };
+    let mut shown = Vec::new();
+    if scope.has_links() {
+        shown.push("capacity");
+    }
+    if scope.has_ends() {
+        shown.extend(["capacity_up", "capacity_down"]);
+    }
+    if scope.has_duplex() {
+        shown.extend([
+            "full_duplex",
+            "half_duplex",
+            "mismatch_near",
+            "mismatch_far",
+        ]);
+    }
+    shown
+        .iter()
+        .map(|metric| format!("{}.{metric}", flow.name))
+        .collect()
 }
 
 /// The unit of a metric by its full name.
@@ -236,7 +263,8 @@ fn unit(case: &Case, metric: &str) -> Option<Unit> {
             | (MetricSubject::Udp, Some(FlowKindFile::Udp))
             | (MetricSubject::Traffic, Some(FlowKindFile::Tcp | FlowKindFile::Udp))
             | (MetricSubject::Echo, Some(FlowKindFile::Rtt | FlowKindFile::RttUdp))
-            | (MetricSubject::File, Some(FlowKindFile::File)) => true,
+            | (MetricSubject::File, Some(FlowKindFile::File))
+            | (MetricSubject::Path, Some(FlowKindFile::Path)) => true,
             _ => false,
         }
     };

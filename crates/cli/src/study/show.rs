@@ -58,6 +58,7 @@ fn case_text(case: &Case, testbed: &Testbed) -> String {
             FlowKindFile::Rtt => "echo over TCP",
             FlowKindFile::RttUdp => "echo over UDP",
             FlowKindFile::File => "file",
+            FlowKindFile::Path => "path",
         };
         let congestion = flow
             .congestion

@@ -17,6 +17,8 @@ pub enum CapacityEvidence {
     Pairs,
     /// The first and the last packet of bulks.
     Bulks,
+    /// The rate at which trains arrived, which is less than the capacity beside other traffic: where the duplex mode alone was asked for.
+    Trains,
 }
 
 /// The capacity of the narrow link in one direction.

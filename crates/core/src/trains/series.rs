@@ -37,11 +37,17 @@ impl SeriesReadings {
     /// The payload that arrived over the time in which it did; `None` where fewer than two datagrams did.
     #[must_use]
     pub fn goodput(&self) -> Option<BitRate> {
+        self.goodput_over(self.received.as_ref()?.elapsed_ns)
+    }
+
+    /// The payload that arrived after the first datagram over this time, ns; `None` for no time, and where fewer than two arrived.
+    #[must_use]
+    pub fn goodput_over(&self, elapsed_ns: u64) -> Option<BitRate> {
         let received = self.received.as_ref()?;
         let between = received.datagrams.checked_sub(1).filter(|more| *more > 0)?;
         let bits = between as f64 * f64::from(self.series.length) * 8.0;
-        (received.elapsed_ns > 0)
-            .then(|| BitRate::from_f64(bits * 1e9 / received.elapsed_ns as f64))
+        (elapsed_ns > 0)
+            .then(|| BitRate::from_f64(bits * 1e9 / elapsed_ns as f64))
             .flatten()
     }
 

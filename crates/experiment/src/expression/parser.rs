@@ -4,6 +4,7 @@ use super::error::{ExpressionError, error};
 use super::lexer::{Lexeme, LexemeKind, lexemes};
 use super::name::MetricValue;
 use super::node::{Function, Operator, SyntaxNode, ValueType};
+use crate::metric::is_path_link;
 use crate::suggestion::suggestion;
 
 /// The maximum length of an expression, in bytes.
@@ -291,11 +292,12 @@ impl Parser {
         if word.contains('.') {
             let parts = word.split('.').count();
             let link = word.starts_with("links.");
-            if parts != 2 && !(link && parts >= 3) || link && parts == 2 {
+            let path_link = parts == 3 && word.split('.').nth(1).is_some_and(is_path_link);
+            if parts != 2 && !(link && parts >= 3) && !path_link || link && parts == 2 {
                 return Err(error(
                     at,
                     format!("{word} is not a metric"),
-                    "write FLOW.METRIC, total.METRIC or links.NAME.METRIC",
+                    "write FLOW.METRIC, FLOW.linkN.METRIC, total.METRIC or links.NAME.METRIC",
                 ));
             }
             self.metric = Some(word.clone());

@@ -2,7 +2,7 @@
 
 use super::name::ExpressionName;
 use crate::file::FlowKindFile;
-use crate::metric::{METRICS, MetricSubject};
+use crate::metric::{METRICS, MetricSubject, is_path_link};
 use crate::suggestion::suggestion;
 
 /// The names available to an expression.
@@ -71,6 +71,11 @@ fn unknown_metric(name: &str, scope: &Scope<'_>) -> Option<(String, String)> {
         vec![MetricSubject::Total]
     } else if let Some((_, kind)) = flows.iter().find(|(flow, _)| *flow == owner) {
         MetricSubject::for_flow(*kind).to_vec()
+    } else if let Some((flow, link)) = owner.split_once('.')
+        && is_path_link(link)
+        && flows.contains(&(flow, FlowKindFile::Path))
+    {
+        vec![MetricSubject::PathLink]
     } else {
         let names = flows.iter().map(|(flow, _)| *flow);
         return Some((
@@ -102,6 +107,7 @@ mod tests {
             ("tcp", FlowKindFile::Tcp),
             ("udp", FlowKindFile::Udp),
             ("ping", FlowKindFile::Rtt),
+            ("path", FlowKindFile::Path),
         ];
         let scope = Scope {
             parameters: &["load", "congestion"],
@@ -154,6 +160,18 @@ mod tests {
                 "",
             ),
             (
+                "path.link2.capacty > 5",
+                0,
+                "path.link2 has no metric \"capacty\"",
+                "did you mean capacity?",
+            ),
+            (
+                "ping.link2.capacity > 5",
+                0,
+                "there is no flow \"ping.link2\"",
+                "",
+            ),
+            (
                 "begins() > 5",
                 0,
                 "no flow is analysed for starvation",
@@ -174,7 +192,8 @@ mod tests {
         };
         let early = Expression::parse("tcp.goodput > 5").unwrap().check(&before);
         assert!(early.unwrap_err().problem.contains("must be known before"));
-        let fine = "tcp.rtt < 1 and ping.rtt < 1 and udp.loss < 1 and total.jain > 0 and links.north-1.drops == 0";
+        let fine = "tcp.rtt < 1 and ping.rtt < 1 and udp.loss < 1 and total.jain > 0 and links.north-1.drops == 0 \
+                    and path.capacity > 0 and path.link2.shaped == 1";
         assert_eq!(Expression::parse(fine).unwrap().check(&scope), Ok(()));
     }
 }

@@ -264,6 +264,7 @@ pub(super) fn default_metrics(campaign: &Campaign) -> Vec<String> {
             FlowKindFile::Udp => ("goodput", Some("loss")),
             FlowKindFile::Rtt | FlowKindFile::RttUdp => ("rtt", None),
             FlowKindFile::File => ("time", Some("goodput")),
+            FlowKindFile::Path => ("capacity", None),
         };
         let metrics = std::iter::once(metric).chain(second);
         names.extend(metrics.map(|metric| format!("{}.{metric}", flow.name)));

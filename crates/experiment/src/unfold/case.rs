@@ -160,6 +160,7 @@ impl<'a> Unfolder<'a> {
             baselines: BTreeMap::new(),
             capture: self.file.capture.unwrap_or(false),
             offload,
+            awake: self.file.awake.unwrap_or(false),
         };
         Ok((case, baselines))
     }

@@ -5,17 +5,21 @@ use std::time::Duration;
 use caudal_core::plan::{
     FileProtocol, MAX_BLOCK, MAX_DATAGRAM, MAX_FLOWS, MAX_MESSAGES, MAX_PACKET_BYTES,
 };
-use caudal_core::units::{BitRate, ByteCount, format_duration};
+use caudal_core::units::{BitRate, ByteCount, format_duration, parse_duration, parse_fraction};
 use caudal_topology::Location;
 
 use super::error::{ExperimentError, Result, no_link};
 use super::filler::Filler;
 use super::key_locations::KeyLocations;
 use super::network::NetworkNames;
-use crate::case::{FlowSpec, RateSpec};
+use crate::case::{FlowSpec, PathProbing, PathScope, RateSpec};
 use crate::file::{FlowFile, FlowKindFile, TestbedFile};
 use crate::scalar::parse_number;
 use crate::suggestion::suggestion;
+
+/// The shortest and the longest time of probing a path from one end.
+const MIN_PROBING: Duration = Duration::from_secs(1);
+const MAX_PROBING: Duration = Duration::from_secs(3600);
 
 /// The default number of messages of each size of an echo flow.
 pub const DEFAULT_MESSAGES: u64 = 1000;
@@ -99,6 +103,7 @@ impl FlowUnfolder<'_> {
             bytes: filler.bytes(&self.at("bytes"), flow.bytes.as_ref())?,
             messages,
             every,
+            path: self.path(filler)?,
             probe: flow.probe.unwrap_or(false),
         })
     }
@@ -248,6 +253,43 @@ impl FlowUnfolder<'_> {
         Ok((Some(via), packet.map(|packet| packet as u32)))
     }
 
+    /// What is probed of a path, and how; `None` for another kind of flow.
+    fn path(&self, filler: &mut Filler<'_>) -> Result<Option<PathProbing>> {
+        if self.flow.kind != FlowKindFile::Path {
+            return Ok(None);
+        }
+        let written = self.flow.path.clone().unwrap_or_default();
+        let at = |key: &str| self.at("path").key(key);
+        let measure = filler
+            .optional(&at("measure"), written.measure.as_ref())?
+            .map_or(Ok(PathScope::Links), |text| {
+                path_scope(&text).ok_or_else(|| {
+                    let problem = format!("{text:?} cannot be measured of a path");
+                    let remedy = "write links, ends, available, duplex or all";
+                    ExperimentError::new(at("measure"), problem, remedy)
+                })
+            })?;
+        let time = filler.parse(&at("time"), written.time.as_ref(), |text| {
+            let time = parse_duration(text).ok();
+            time.filter(|time| (MIN_PROBING..=MAX_PROBING).contains(time))
+                .ok_or_else(|| "write from 1s to 1h".to_owned())
+        })?;
+        let accuracy = filler.parse(&at("accuracy"), written.accuracy.as_ref(), |text| {
+            parse_fraction(text)
+                .ok()
+                .filter(|part| (0.005..=0.5).contains(part))
+                .ok_or_else(|| "write from 0.5% to 50%".to_owned())
+        })?;
+        let primers = filler.integer(&at("primers"), written.primers.as_ref(), 1..=64)?;
+        Ok(Some(PathProbing {
+            measure,
+            time,
+            accuracy,
+            primers: primers.map(|primers| primers as u32),
+            routes: written.routes.unwrap_or(false),
+        }))
+    }
+
     /// The length of datagrams or blocks, or the sizes of echo messages.
     fn length(&self, filler: &mut Filler<'_>) -> Result<(Option<u32>, Option<String>)> {
         let (at, written) = (self.at("length"), self.flow.length.as_ref());
@@ -269,7 +311,12 @@ fn misplaced_key(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
     let is_echo = is_echo(flow.kind);
     let over_udp = matches!(flow.kind, FlowKindFile::Udp | FlowKindFile::RttUdp);
     let is_file = flow.kind == FlowKindFile::File;
-    let misplaced: [(&'static str, bool, &'static str); 14] = [
+    let is_path = flow.kind == FlowKindFile::Path;
+    if is_path {
+        return misplaced_on_path(flow).map(|key| (key, "remove it"));
+    }
+    let misplaced: [(&'static str, bool, &'static str); 15] = [
+        ("path", flow.path.is_some(), "remove it"),
         ("via", flow.via.is_some() && !is_file, "remove it"),
         ("packet", flow.packet.is_some() && !is_file, "remove it"),
         ("nagle", flow.nagle.is_some() && !is_file, "remove it"),
@@ -325,6 +372,43 @@ fn misplaced_key(flow: &FlowFile) -> Option<(&'static str, &'static str)> {
     first.map(|(key, _, remedy)| (key, remedy))
 }
 
+/// The first key that does not apply to a path: it is probed in its own way, and for as long as that takes.
+fn misplaced_on_path(flow: &FlowFile) -> Option<&'static str> {
+    let given = [
+        ("count", flow.count.is_some()),
+        ("rate", flow.rate.is_some()),
+        ("of", flow.of.is_some()),
+        ("length", flow.length.is_some()),
+        ("via", flow.via.is_some()),
+        ("packet", flow.packet.is_some()),
+        ("nagle", flow.nagle.is_some()),
+        ("congestion", flow.congestion.is_some()),
+        ("window", flow.window.is_some()),
+        ("mss", flow.mss.is_some()),
+        ("dscp", flow.dscp.is_some()),
+        ("stop", flow.stop.is_some()),
+        ("bytes", flow.bytes.is_some()),
+        ("messages", flow.messages.is_some()),
+        ("every", flow.every.is_some()),
+        ("baseline", flow.baseline.is_some()),
+        ("probe", flow.probe.is_some()),
+    ];
+    let first = given.into_iter().find(|(_, given)| *given);
+    first.map(|(key, _)| key)
+}
+
+/// What is measured of a path, by its name.
+fn path_scope(name: &str) -> Option<PathScope> {
+    Some(match name {
+        "links" => PathScope::Links,
+        "ends" => PathScope::Ends,
+        "available" => PathScope::Available,
+        "duplex" => PathScope::Duplex,
+        "all" => PathScope::All,
+        _ => return None,
+    })
+}
+
 /// The protocol of files with this name.
 fn file_protocol(name: &str) -> Option<FileProtocol> {
     Some(match name {
@@ -347,6 +431,7 @@ const fn kind_name(kind: FlowKindFile) -> &'static str {
         FlowKindFile::Rtt => "echo",
         FlowKindFile::RttUdp => "UDP echo",
         FlowKindFile::File => "file",
+        FlowKindFile::Path => "path",
     }
 }
 

@@ -21,8 +21,12 @@ const PAIR_PERIOD_NS: u64 = 20_000_000;
 const PAIR_PERIODS: f64 = 4.0;
 /// The time for which the pairs of one size are sent at most, ns.
 const PAIRS_NS: u64 = 5_000_000_000;
-/// The smaller of the two sizes, as a part of the larger.
-const SMALLER: f64 = 0.62;
+/// The two sizes of pairs, as parts of the largest, and those that are tried where all of these meet queues: short ones find gaps in other
+/// traffic which full ones do not fit in.
+const SIZES: [f64; 2] = [1.0, 0.62];
+const SHORT_SIZES: [f64; 2] = [0.35, 0.2];
+/// The packets that a bucket holds at least to be one beside other traffic.
+const SMALLEST_BUCKET: u64 = 2;
 /// The noise of the kernel's times of arrival, and that of times at which a program read, ns.
 const KERNEL_NOISE_NS: u64 = 1_000;
 const READ_NOISE_NS: u64 = 20_000;
@@ -49,6 +53,8 @@ pub enum CapacityMethod {
         /// The packets after the first.
         packets: u32,
     },
+    /// The rate at which trains arrived.
+    Trains,
 }
 
 /// The capacity of one direction between two ends.
@@ -105,12 +111,55 @@ impl EndToEndCapacity {
         };
         let narrow = trains.narrow(rough)?;
         let found = find_shaper(&mut trains, &first, rough)?;
+        // The head of a train that other traffic thins out passes for a bucket of a packet.
+        let smallest = u64::from(settings.wire_bytes(settings.max_payload())) * SMALLEST_BUCKET;
+        let is_shaper =
+            |shaper: &ShaperReading| !narrow.is_beside_traffic || shaper.bucket.get() >= smallest;
+        let shaper = found.shaper.filter(is_shaper);
         Ok(Self::from_parts(
             narrow,
             first.estimate.ok(),
-            found.shaper,
+            shaper,
             found.longest_train,
         ))
+    }
+
+    /// The capacity of a direction as far as trains tell it in a second or two: less than it is where other traffic crosses.
+    ///
+    /// # Errors
+    /// Those of the channel.
+    pub fn roughly<C: TrainChannel>(
+        channel: &mut C,
+        direction: Direction,
+        settings: &EndToEndSettings,
+    ) -> Result<Self, C::Error> {
+        let mut trains = Trains {
+            channel,
+            direction,
+            settings,
+        };
+        let first = trains.first()?;
+        let found = match first.estimate {
+            Ok(found) => found,
+            Err(cause) => return Ok(Self::unknown(cause)),
+        };
+        let wire = u64::from(settings.wire_bytes(settings.max_payload()));
+        Ok(Self {
+            narrow: Ok(found.rate),
+            method: CapacityMethod::Trains,
+            confirmed_by: None,
+            dispersion: None,
+            shaper: found.bucket.map(|bucket| ShaperReading {
+                rate: found.rate,
+                bucket,
+            }),
+            longest_train: ByteCount::new(wire * u64::from(first.datagrams)),
+            confidence: Confidence::Low,
+            reason: format!(
+                "trains of {} packets arrive at {}, which is less than the capacity beside other traffic",
+                first.datagrams, found.rate.rate
+            ),
+        })
     }
 
     /// A capacity of which nothing is known.
@@ -162,6 +211,10 @@ impl EndToEndCapacity {
 struct NarrowReading {
     capacity: Result<PairCapacity, CannotTell>,
     method: CapacityMethod,
+    /// `true` where full pairs met the queues of other traffic.
+    is_beside_traffic: bool,
+    /// `true` where pairs of every size did: then bulks do as well.
+    met_queues: bool,
 }
 
 impl NarrowReading {
@@ -180,6 +233,7 @@ impl NarrowReading {
             CapacityMethod::Bulks { packets } => {
                 format!("bulks of {packets} packets that met no queue take {took_us:.1} µs")
             }
+            CapacityMethod::Trains => format!("trains arrive at {capacity}"),
         };
         let trains = dispersion.map(|rate| rate.rate.as_f64() / capacity.as_f64());
         if let Some(share) = trains {
@@ -194,12 +248,16 @@ impl NarrowReading {
                 );
             }
         }
+        if self.met_queues {
+            reason += "; but pairs of every size met queues, and a link with other traffic between the packets is faster than that";
+            return (Confidence::Low, reason);
+        }
         let width = found.capacity.relative_half_width();
         let is_narrow = width.is_some_and(|width| width <= NARROW);
         if found.confirmed_by.is_some() {
             reason += match self.method {
                 CapacityMethod::Pairs => "; two sizes of packet agree",
-                CapacityMethod::Bulks { .. } => "; shorter ones agree",
+                CapacityMethod::Bulks { .. } | CapacityMethod::Trains => "; shorter ones agree",
             };
         }
         let confidence = match (is_narrow, found.confirmed_by.is_some()) {
@@ -214,20 +272,38 @@ impl NarrowReading {
 impl<C: TrainChannel> Trains<'_, C> {
     /// The capacity of the narrow link by pairs, and by bulks where pairs are too short or meet too much noise.
     fn narrow(&mut self, rough: BitRate) -> Result<NarrowReading, C::Error> {
-        let full = self.settings.max_payload();
-        let smaller = ((f64::from(full) * SMALLER) as u32).max(self.settings.min_payload());
-        let (mut readings, mut noise_ns) = self.bulks(full, 1, rough)?;
-        let (more, more_noise_ns) = self.bulks(smaller, 1, rough)?;
-        readings.extend(more);
-        noise_ns = noise_ns.max(more_noise_ns);
+        let (mut capacity, mut noise_ns) = self.pairs(SIZES, rough)?;
+        let is_beside_traffic = met_queues(&capacity, rough);
+        if is_beside_traffic {
+            (capacity, noise_ns) = self.pairs(SHORT_SIZES, rough)?;
+        }
         let pairs = NarrowReading {
-            capacity: PairCapacity::from_pairs(&readings, noise_ns),
+            met_queues: met_queues(&capacity, rough),
+            is_beside_traffic,
+            capacity,
             method: CapacityMethod::Pairs,
         };
         if is_narrow(&pairs.capacity) {
             return Ok(pairs);
         }
         self.by_bulks(pairs, rough, noise_ns)
+    }
+
+    /// Sends pairs of these sizes, parts of the largest: what they say, and the noise of their times, ns.
+    fn pairs(
+        &mut self,
+        sizes: [f64; 2],
+        rough: BitRate,
+    ) -> Result<(Result<PairCapacity, CannotTell>, u64), C::Error> {
+        let full = f64::from(self.settings.max_payload());
+        let (mut readings, mut noise_ns) = (Vec::new(), 0);
+        for size in sizes {
+            let length = ((full * size) as u32).max(self.settings.min_payload());
+            let (more, more_noise_ns) = self.bulks(length, 1, rough)?;
+            readings.extend(more);
+            noise_ns = noise_ns.max(more_noise_ns);
+        }
+        Ok((PairCapacity::from_pairs(&readings, noise_ns), noise_ns))
     }
 
     /// Bulks that become longer until their capacity is narrow; that of the pairs where none is narrower.
@@ -251,6 +327,8 @@ impl<C: TrainChannel> Trains<'_, C> {
             if is_better(&found, &best.capacity) {
                 let confirmed_by = best.capacity.ok().map(|found| found.capacity);
                 best = NarrowReading {
+                    met_queues: best.met_queues,
+                    is_beside_traffic: best.is_beside_traffic,
                     capacity: found.map(|found| PairCapacity {
                         confirmed_by: found.confirmed_by.or(confirmed_by),
                         ..found
@@ -317,6 +395,18 @@ fn width(capacity: &Result<PairCapacity, CannotTell>) -> Option<f64> {
 /// `true` for a capacity that needs no better one.
 fn is_narrow(capacity: &Result<PairCapacity, CannotTell>) -> bool {
     width(capacity).is_some_and(|width| width <= NEEDS_NO_BULKS)
+}
+
+/// `true` where no pair came through without queueing, or all have other traffic between their packets: then they read less than trains,
+/// which are never faster than the link.
+fn met_queues(capacity: &Result<PairCapacity, CannotTell>, trains: BitRate) -> bool {
+    match capacity {
+        Ok(found) => found.capacity.rate.as_f64() < trains.as_f64() * (1.0 - MAX_DISAGREEMENT),
+        Err(cause) => matches!(
+            cause,
+            CannotTell::NotConverged { .. } | CannotTell::SizesDisagree { .. }
+        ),
+    }
 }
 
 /// `true` where `found` has a narrower interval than `best` and is no lower, or is the only one of both: other traffic that steps

@@ -123,7 +123,7 @@ pub fn measure_duplex<C: TrainChannel>(
     settings: &EndToEndSettings,
 ) -> Result<DuplexMeasurement, C::Error> {
     let lower = capacity.forward.min(capacity.back);
-    let mut runs = Runs {
+    let mut runs = DuplexRuns {
         channel,
         settings,
         lower,
@@ -164,7 +164,7 @@ pub fn measure_duplex<C: TrainChannel>(
 }
 
 /// Runs between two ends.
-struct Runs<'a, C> {
+struct DuplexRuns<'a, C> {
     channel: &'a mut C,
     settings: &'a EndToEndSettings,
     /// The lower capacity.
@@ -174,7 +174,7 @@ struct Runs<'a, C> {
     far: DuplexEnd,
 }
 
-impl<C: TrainChannel> Runs<'_, C> {
+impl<C: TrainChannel> DuplexRuns<'_, C> {
     /// What the readings say beside the links of both ends.
     fn measured(&self, readings: DuplexReadings) -> DuplexMeasurement {
         DuplexMeasurement::from_readings(readings, self.near.clone(), self.far.clone())
@@ -259,14 +259,10 @@ impl<C: TrainChannel> Runs<'_, C> {
         let up = self.send(Some(forward), None)?;
         let down = self.send(None, Some(back))?;
         let both = self.send(Some(forward), Some(back))?;
-        let goodputs = |up: &TrainsReadings, down: &TrainsReadings| {
-            let forward = up.up.as_ref()?.goodput()?;
-            let back = down.down.as_ref()?.goodput()?;
-            Some(EachWay { forward, back })
-        };
-        let alone = goodputs(&up, &down);
+        let alone = goodput(up.up.as_ref()).zip(goodput(down.down.as_ref()));
+        let alone = alone.map(|(forward, back)| EachWay { forward, back });
         Ok(alone
-            .zip(goodputs(&both, &both))
+            .zip(goodputs_together(&both))
             .map(|(alone, together)| SaturatingRuns { alone, together }))
     }
 
@@ -310,8 +306,62 @@ impl<C: TrainChannel> Runs<'_, C> {
     }
 }
 
+fn goodput(readings: Option<&SeriesReadings>) -> Option<BitRate> {
+    readings?.goodput()
+}
+
+/// The goodputs of both directions at once, over the time of the longer one: a station that captures a shared medium ends before the
+/// other, which then has it alone.
+fn goodputs_together(both: &TrainsReadings) -> Option<EachWay<BitRate>> {
+    let (up, down) = (both.up.as_ref()?, both.down.as_ref()?);
+    let elapsed_ns = [up, down].map(|one| one.received.as_ref().map(|all| all.elapsed_ns));
+    let longer_ns = elapsed_ns.into_iter().flatten().max()?;
+    Some(EachWay {
+        forward: up.goodput_over(longer_ns)?,
+        back: down.goodput_over(longer_ns)?,
+    })
+}
+
 /// The losses of a series; `None` where an end gave no account.
 fn loss(readings: Option<&SeriesReadings>) -> Option<RunLoss> {
     let (sent, lost) = readings?.sent_and_lost()?;
     Some(RunLoss { sent, lost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::end_to_end::TrainsReadings;
+    use caudal_core::trains::ReceivedTrains;
+
+    #[test]
+    fn what_one_direction_carries_after_the_other_ended_is_not_carried_together() {
+        let arrived = |elapsed_ns| {
+            Some(SeriesReadings {
+                series: TrainSeries {
+                    trains: 1,
+                    datagrams: 1001,
+                    length: 1250,
+                    spacing: TrainSpacing::BackToBack,
+                    period_ns: 0,
+                    timed: false,
+                },
+                sent: None,
+                received: Some(ReceivedTrains {
+                    datagrams: 1001,
+                    elapsed_ns,
+                    ..ReceivedTrains::default()
+                }),
+            })
+        };
+        let both = TrainsReadings {
+            up: arrived(1_000_000_000),
+            down: arrived(2_000_000_000),
+            near: EndReading::default(),
+            far: EndReading::default(),
+        };
+        let together = goodputs_together(&both).unwrap();
+        let mbps = [together.forward, together.back].map(|rate| rate.as_f64() / 1e6);
+        assert_eq!(mbps, [5.0, 5.0]);
+    }
 }

@@ -46,6 +46,12 @@ impl From<&EndToEndCapacity> for NarrowCapacity {
         let (evidence, bulk_packets) = match found.method {
             CapacityMethod::Pairs => (CapacityEvidence::Pairs, None),
             CapacityMethod::Bulks { packets } => (CapacityEvidence::Bulks, Some(packets)),
+            CapacityMethod::Trains => (CapacityEvidence::Trains, None),
+        };
+        let narrow = found.narrow.as_ref().ok();
+        let capacity_bps = match found.method {
+            CapacityMethod::Trains => narrow.and_then(of_trains),
+            _ => narrow.and_then(bounded),
         };
         let shaper = found.shaper.as_ref().and_then(|shaper| {
             Some(PathShaper {
@@ -54,7 +60,7 @@ impl From<&EndToEndCapacity> for NarrowCapacity {
             })
         });
         Self {
-            capacity_bps: found.narrow.as_ref().ok().and_then(bounded),
+            capacity_bps,
             evidence,
             bulk_packets,
             confirmed_by_bps: found.confirmed_by.as_ref().and_then(bounded),

@@ -74,6 +74,19 @@ struct ProbeUnderWay {
     expires_ns: u64,
 }
 
+impl ProbeUnderWay {
+    /// The time from which its answer is timed, ns.
+    ///
+    /// That of a primed probe is before its primers. Where this process is interrupted between the two, the probe leaves late, and from its
+    /// own departure it would seem to wait the less for them; from theirs it can only be longer, and the minimum leaves it out.
+    fn departure_ns(&self) -> u64 {
+        match self.request.priming {
+            Priming::Primed => self.before_ns,
+            Priming::Unprimed => self.departed_ns.unwrap_or(self.before_ns),
+        }
+    }
+}
+
 /// Probes under way.
 pub(super) struct ProbeExchange<'c> {
     channel: &'c mut dyn ProbeChannel,
@@ -327,11 +340,7 @@ impl<'c> ProbeExchange<'c> {
                     return;
                 };
                 self.is_stamped &= probe.departed_ns.is_some();
-                let stamped = probe.departed_ns.filter(|_| {
-                    // Of primers no departure is known.
-                    probe.request.priming == Priming::Unprimed
-                });
-                let departed_ns = stamped.unwrap_or(probe.before_ns);
+                let departed_ns = probe.departure_ns();
                 // The wall clock was set in between where the answer seems to precede the probe.
                 let Some(rtt_ns) = at_ns.checked_sub(departed_ns) else {
                     return;

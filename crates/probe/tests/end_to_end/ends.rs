@@ -38,6 +38,8 @@ pub struct SimulatedEnds {
     pub noise_ns: f64,
     /// The drift of h2's clock against that of h1, parts in a million.
     pub drift_ppm: f64,
+    /// `true` where the frames of cross traffic have the same distance from one another.
+    pub is_cross_even: bool,
     /// Payload sent so far, both ways.
     pub sent_bytes: u64,
 }
@@ -76,6 +78,7 @@ impl SimulatedEnds {
             random: SplitMix64::new(seed),
             noise_ns: 1_500.0,
             drift_ppm: 0.0,
+            is_cross_even: false,
             sent_bytes: 0,
         }
     }
@@ -151,7 +154,11 @@ impl SimulatedEnds {
             let gap_ns = 1538.0 * 8e9 / bps;
             let mut at_ns = self.now_ns as f64;
             loop {
-                at_ns += self.exponential(gap_ns);
+                at_ns += match (self.is_cross_even, at_ns > self.now_ns as f64) {
+                    (true, true) => gap_ns,
+                    (true, false) => gap_ns * self.uniform(),
+                    (false, _) => self.exponential(gap_ns),
+                };
                 if at_ns >= until_ns as f64 {
                     break;
                 }

@@ -73,6 +73,19 @@ fn the_narrow_link_is_within_two_percent_with_and_without_cross_traffic_in_both_
 }
 
 #[test]
+fn other_traffic_at_even_distances_does_not_pass_for_the_link() {
+    // Full packets follow one another at the rate of the narrow link, and there is a frame of the other traffic between any two of them.
+    let topology = narrow("rate = \"100M\"").replacen("rate = \"1G\"", "rate = \"100M\"", 1);
+    for seed in 0..6 {
+        let mut ends = SimulatedEnds::new(&topology, &cross(50e6), seed);
+        ends.is_cross_even = true;
+        let found = capacity(&mut ends, Direction::Up, seed);
+        let rate = found.narrow.as_ref().unwrap().rate;
+        assert!(error_of(rate, 100.0) <= 0.03, "{seed}: {found:#?}");
+    }
+}
+
+#[test]
 fn links_too_fast_for_pairs_are_read_from_bulks() {
     let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
                     link = [{ between = [\"h1\", \"h2\"], rate = \"1G\", driver = \"emulated\" }]\n";
@@ -152,7 +165,7 @@ fn a_path_that_carries_nothing_says_so() {
 /// What is found of a network between h1 and h2.
 fn duplex(ends: &mut SimulatedEnds, seed: u64) -> (DuplexFinding, String) {
     let [up, down] = Direction::BOTH.map(|direction| {
-        let found = capacity(ends, direction, seed);
+        let found = EndToEndCapacity::roughly(ends, direction, &settings(seed)).unwrap();
         found.sustained().map(|rate| rate.rate)
     });
     let capacity = EachWay {

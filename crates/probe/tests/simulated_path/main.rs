@@ -99,6 +99,21 @@ fn a_shaped_chain_is_told_from_links_that_serialise() {
     assert!(is_up_to_there, "{reason}");
 }
 
+#[test]
+fn probes_that_leave_late_behind_their_primers_hide_no_shaper() {
+    for seed in 1..=3 {
+        let hops = [20_000_000, 5_000_000].map(|rate| SimulatedHop::shaped(rate, 1600));
+        let mut network = SimulatedNetwork::of(hops.to_vec(), seed);
+        network.late_behind_primers = 20;
+        let report = probed(&mut network, &settings(seed)).report;
+        for (ttl, rate) in [(1, 20e6), (2, 5e6)] {
+            let link = report.link(ttl).unwrap();
+            assert_eq!(link.class, PathLinkClass::Shaped, "{link:#?}");
+            assert_capacity(&report, ttl, rate, 0.05);
+        }
+    }
+}
+
 /// What ICMPv6 quotes of a packet: as much as leaves a message of 1280 bytes (RFC 4443 section 2.4).
 const QUOTE_V6: u64 = 1232;
 

@@ -16,6 +16,8 @@ const MAX_QUOTE: u64 = 548;
 const ANSWER_HEADERS: u64 = 28;
 /// The size of primers, IP header included.
 const PRIMER: u64 = 1500;
+/// The most by which a probe is late behind its primers, ns.
+const MAX_LATE: u64 = 3_000_000;
 
 /// A link, and the router or host at its far end.
 #[derive(Debug, Clone)]
@@ -148,6 +150,8 @@ pub struct SimulatedNetwork {
     pub is_host_silent: bool,
     /// The time from which on nothing can be sent, ns.
     pub is_cut_at: Option<u64>,
+    /// The percentage of primed probes that leave up to 3 ms behind their primers.
+    pub late_behind_primers: u64,
     now: u64,
     events: BTreeMap<(u64, u64), ChannelEvent>,
     serial: u64,
@@ -166,6 +170,7 @@ impl SimulatedNetwork {
             later: None,
             is_host_silent: false,
             is_cut_at: None,
+            late_behind_primers: 0,
             now: 0,
             events: BTreeMap::new(),
             serial: 0,
@@ -212,9 +217,9 @@ impl SimulatedNetwork {
         );
     }
 
-    fn probe(&mut self, id: u32, request: &ProbeRequest) {
+    fn probe(&mut self, id: u32, request: &ProbeRequest, departure: u64) {
         let (flow, packet) = (request.flow, u64::from(request.bytes));
-        let mut time = self.now;
+        let mut time = departure;
         let last = self.hops.len() - 1;
         for hop in 0..self.hops.len() {
             let reply = |address, kind| SimulatedAnswer {
@@ -289,20 +294,22 @@ impl ProbeChannel for SimulatedNetwork {
             return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
         }
         assert!(request.flow == MEASURED_FLOW || request.bytes < 200);
-        let mut packets = 1;
+        let (mut packets, mut departure) = (1, self.now);
         if request.priming == Priming::Primed {
             self.primer();
             self.primer();
             packets += 2;
+            if self.rng.below(100) < self.late_behind_primers {
+                departure += self.rng.below(MAX_LATE);
+            }
         }
-        let now = self.now;
-        let at_ns = WALL + now;
-        self.event(now, ChannelEvent::Departed { id, at_ns });
-        self.probe(id, request);
+        let at_ns = WALL + departure;
+        self.event(departure, ChannelEvent::Departed { id, at_ns });
+        self.probe(id, request, departure);
         Ok(SentProbe {
             packets,
             bytes: u64::from(request.bytes),
-            before_ns: at_ns,
+            before_ns: WALL + self.now,
         })
     }
 

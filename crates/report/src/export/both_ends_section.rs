@@ -10,6 +10,7 @@ use caudal_core::path::{
 use caudal_core::plan::Direction;
 use caudal_core::quantity::{EstimateInUnit, Unit};
 use caudal_core::units::BitRate;
+use caudal_core::window::WindowReport;
 use caudal_stats::Estimate;
 
 /// The results in sentences: capacities, available bandwidth, duplex mode, next steps.
@@ -188,7 +189,7 @@ fn direction_cells(of: &PathDirection, one_way: Option<&OneWaySummary>) -> Vec<C
             .unwrap_or_default(),
         size(window.and_then(|window| window.bdp_bytes)),
         size(window.and_then(|window| window.needed_bytes)),
-        size(window.and_then(|window| window.kernels_max_bytes())),
+        size(window.and_then(WindowReport::kernels_max_bytes)),
         Cell::new(
             window
                 .and_then(|window| window.flows_needed)

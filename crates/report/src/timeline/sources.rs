@@ -95,7 +95,9 @@ pub fn flows_of_trial(trial: &Trial) -> Vec<FlowTimeline> {
         let kind = match flow.kind {
             FlowKindFile::Tcp => PlanKind::Tcp,
             FlowKindFile::Udp => PlanKind::Udp,
-            FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File => return None,
+            FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File | FlowKindFile::Path => {
+                return None;
+            }
         };
         let offset_s = flow.offset_s.unwrap_or(0.0);
         let connections = flow

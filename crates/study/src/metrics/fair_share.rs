@@ -6,7 +6,8 @@ use caudal_stats::contention::fair_shares;
 use caudal_topology::Hop;
 
 use crate::testbed::{
-    LabNetwork, Testbed, datagram_payload, framing, is_echo, line_rate, offered_rate, path_of_flow,
+    LabNetwork, Testbed, datagram_payload, framing, is_throughput, line_rate, offered_rate,
+    path_of_flow,
 };
 
 /// The max–min fair share of each flow with all its connections, in bit/s of payload; `None` for a flow that is no load, and where the
@@ -65,7 +66,7 @@ struct Competition<'a> {
 impl Competition<'_> {
     fn is_load(&self, flow: usize) -> bool {
         let flow = &self.flows[flow];
-        !flow.probe && !is_echo(flow) && flow.kind != FlowKindFile::File
+        !flow.probe && is_throughput(flow)
     }
 
     /// The fair share of a flow, payload bit/s.

@@ -6,6 +6,7 @@ mod file;
 mod headline;
 mod links;
 mod metric_set;
+mod path;
 mod round_trips;
 mod throughput;
 mod trial_metrics;

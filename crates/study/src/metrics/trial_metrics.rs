@@ -11,8 +11,8 @@ use caudal_stats::contention::{
 
 use super::fair_share::fair_shares_of_flows;
 use super::metric_set::FlowMetrics;
-use super::{captured, file, links, round_trips, throughput};
-use crate::testbed::{Testbed, is_echo};
+use super::{captured, file, links, path, round_trips, throughput};
+use crate::testbed::{Testbed, is_throughput};
 use crate::trial::{HERE, TrialMeasurements};
 
 /// The number of intervals over which a rate has to stay near its mean to have converged.
@@ -36,6 +36,13 @@ pub fn trial_metrics(
         }
         if flow.kind == FlowKindFile::File {
             file::add(run, &mut metrics);
+            continue;
+        }
+        if flow.kind == FlowKindFile::Path {
+            let lab = testbed
+                .network()
+                .filter(|_| matches!(testbed, Testbed::Lab(_)));
+            path::add(run, spec, lab, &mut all);
             continue;
         }
         match transport(flow.kind) {
@@ -87,7 +94,7 @@ fn captured_at<'a>(
 /// What carries the payload of a flow.
 const fn captured_transport(kind: FlowKindFile) -> Transport {
     match kind {
-        FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
+        FlowKindFile::Udp | FlowKindFile::RttUdp | FlowKindFile::Path => Transport::Udp,
         FlowKindFile::Tcp | FlowKindFile::Rtt | FlowKindFile::File => Transport::Tcp,
     }
 }
@@ -97,7 +104,7 @@ const fn transport(kind: FlowKindFile) -> Option<Transport> {
     match kind {
         FlowKindFile::Tcp => Some(Transport::Tcp),
         FlowKindFile::Udp => Some(Transport::Udp),
-        FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File => None,
+        FlowKindFile::Rtt | FlowKindFile::RttUdp | FlowKindFile::File | FlowKindFile::Path => None,
     }
 }
 
@@ -156,8 +163,7 @@ impl LoadTotals {
         let mut put = |metric: &str, value: f64| all.insert(format!("total.{metric}"), value);
         if let Some(goodput) = self.goodput {
             put("goodput", goodput);
-            let is_load =
-                |flow: &&FlowSpec| !flow.probe && !is_echo(flow) && flow.kind != FlowKindFile::File;
+            let is_load = |flow: &&FlowSpec| !flow.probe && is_throughput(flow);
             let loads = case.flows.iter().filter(is_load);
             let connections: f64 = loads.map(|flow| f64::from(flow.count)).sum();
             put("goodput_each", goodput / connections);

@@ -10,10 +10,11 @@ use caudal_predict::loss::LossResponse;
 use caudal_predict::topology::{FlowKind, FlowParameters, predict_flows};
 
 use super::files::add_file;
+use super::paths::add_paths;
 use super::tcp_settings::{congestion, flow_framing, tcp_settings, transport};
 use super::totals::{add_total_loss, add_totals};
 use crate::flow_times::{FlowTimes, message_sizes};
-use crate::testbed::{LabNetwork, Testbed, datagram_payload, is_echo, offered_rate};
+use crate::testbed::{LabNetwork, Testbed, datagram_payload, is_echo, is_throughput, offered_rate};
 
 /// The maximum share of a rate that rounding it to whole bits per second changes: for rates of 1 Mbit/s and more.
 const MAX_ROUNDING: f64 = 1e-6;
@@ -36,7 +37,7 @@ pub(super) fn predict_by_formulas(
     network: &LabNetwork,
 ) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    let is_load = |flow: &&FlowSpec| !is_echo(flow) && flow.kind != FlowKindFile::File;
+    let is_load = |flow: &&FlowSpec| is_throughput(flow);
     let loads: Vec<&FlowSpec> = case.flows.iter().filter(is_load).collect();
     let echoes: Vec<&FlowSpec> = case.flows.iter().filter(|flow| is_echo(flow)).collect();
     let limited = |flow: &FlowSpec| flow.kind == FlowKindFile::Tcp && flow.rate != RateSpec::Max;
@@ -56,6 +57,7 @@ pub(super) fn predict_by_formulas(
         let empty = round_trip(file, SMALLEST_MESSAGE, testbed, network);
         add_file(file, testbed, network, empty, &mut all);
     }
+    add_paths(case, testbed, network, &mut all);
     // The formula is for empty queues.
     if loads.is_empty() {
         for flow in echoes.into_iter().filter(|flow| flow.count == 1) {

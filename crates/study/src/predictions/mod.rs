@@ -2,6 +2,7 @@
 
 mod files;
 mod formulas;
+mod paths;
 mod simulated_metrics;
 mod simulation;
 mod tcp_settings;

@@ -72,7 +72,7 @@ pub(super) fn add_flow(
             put("loss", share(lost, expected));
             put("reordered", share(reordered, received));
         }
-        FlowKindFile::File => {}
+        FlowKindFile::File | FlowKindFile::Path => {}
         FlowKindFile::Rtt | FlowKindFile::RttUdp => {
             put("rtt", mean);
             put("lost", share(lost, expected));

@@ -160,6 +160,7 @@ fn traffic(
             })
         }
         FlowKindFile::File => return Err("the simulation has no file transfer".to_owned()),
+        FlowKindFile::Path => return Err("the simulation probes no path".to_owned()),
         FlowKindFile::Rtt | FlowKindFile::RttUdp => {
             let sizes = message_sizes(flow);
             let [message] = sizes[..] else {

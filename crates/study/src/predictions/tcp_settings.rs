@@ -76,7 +76,7 @@ pub(super) fn tcp_settings(
 /// The transport protocol of a flow.
 pub(super) const fn transport(flow: &FlowSpec) -> Transport {
     match flow.kind {
-        FlowKindFile::Udp | FlowKindFile::RttUdp => Transport::Udp,
+        FlowKindFile::Udp | FlowKindFile::RttUdp | FlowKindFile::Path => Transport::Udp,
         FlowKindFile::Tcp | FlowKindFile::Rtt => Transport::Tcp,
         FlowKindFile::File => match flow.via {
             Some(FileProtocol::Rbt | FileProtocol::Quic) => Transport::Udp,

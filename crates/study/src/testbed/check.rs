@@ -25,6 +25,13 @@ pub(super) fn check_flows(
         match testbed {
             Testbed::Lab(network) => check_in_lab(flow, &network.topology, &location, source)?,
             Testbed::Hosts { at, .. } => check_between_hosts(flow, at, &location, source)?,
+            Testbed::Loopback if flow.path.is_some() => {
+                return Err(source.error_at(
+                    &location.key("kind"),
+                    "a path on this machine alone has no link to measure",
+                    "give a lab or hosts",
+                ));
+            }
             Testbed::Loopback => {}
         }
         offered_rate(flow, testbed).map_err(|problem| {
@@ -112,11 +119,13 @@ fn check_between_hosts(
             ));
         }
     }
-    if is_echo(flow) && hosts.contains_key(&flow.from) {
+    let is_path = flow.path.is_some();
+    if (is_echo(flow) || is_path) && hosts.contains_key(&flow.from) {
+        let kind = if is_path { "path" } else { "echo flow" };
         return Err(source.error_at(
             &location.key("from"),
             &format!(
-                "echo flow {:?} would be sent by {}, another host",
+                "{kind} {:?} would be sent by {}, another host",
                 flow.name, flow.from
             ),
             &format!("let {THIS_MACHINE} send, and the other reply"),

@@ -14,6 +14,12 @@ pub fn is_echo(flow: &FlowSpec) -> bool {
     matches!(flow.kind, FlowKindFile::Rtt | FlowKindFile::RttUdp)
 }
 
+/// `true` for a flow of as much payload as it can or may send, which is load to others.
+#[must_use]
+pub(crate) fn is_throughput(flow: &FlowSpec) -> bool {
+    matches!(flow.kind, FlowKindFile::Tcp | FlowKindFile::Udp)
+}
+
 /// The highest rate of one direction of a link; `None` without a limit.
 #[must_use]
 pub(crate) fn line_rate(impairments: &Impairments) -> Option<BitRate> {

@@ -10,7 +10,12 @@ const MAX_SHORTFALL: f64 = 0.3;
 /// The reason to discard a trial: the emulator stalled, a flow failed, or UDP lacked a processor. `None` for a valid trial.
 pub(super) fn reason_to_discard(measurements: &TrialMeasurements) -> Option<String> {
     let report = measurements.after.as_ref();
-    emulator_stalled(report.and_then(|report| report.emulator.as_ref())).or_else(|| {
+    let emulator = report.and_then(|report| report.emulator.as_ref());
+    let probes_a_path = measurements
+        .flows
+        .iter()
+        .any(|flow| flow.kind == FlowKindFile::Path);
+    emulator_stalled(emulator, probes_a_path).or_else(|| {
         measurements
             .flows
             .iter()
@@ -50,9 +55,15 @@ fn lacked_processor(flow: &TrialFlow) -> Option<String> {
 }
 
 /// The reason to discard a trial in which the emulator stalled.
-fn emulator_stalled(emulator: Option<&caudal_lab::EmulatorState>) -> Option<String> {
+///
+/// A path is read from the shortest of many times, which frames that are late do not change; those lost unread count as losses.
+fn emulator_stalled(
+    emulator: Option<&caudal_lab::EmulatorState>,
+    probes_a_path: bool,
+) -> Option<String> {
     let run = &emulator?.run;
-    run.must_repeat.then(|| {
+    let is_spoiled = run.must_repeat && (!probes_a_path || run.unread > 0);
+    is_spoiled.then(|| {
         format!(
             "the emulator stalled for {:.1} ms ({} frames late, {} lost unread)",
             run.max_us.unwrap_or(0.0) / 1e3,
@@ -90,16 +101,18 @@ mod tests {
 
     #[test]
     fn a_trial_in_which_the_emulator_stalled_is_discarded() {
-        let state = |must_repeat: bool| -> caudal_lab::EmulatorState {
+        let state = |must_repeat: bool, unread: u64| -> caudal_lab::EmulatorState {
             let run = serde_json::json!({"deliveries": 10, "p50_us": 1.0, "p99_us": 2.0, "max_us": 25_300.0,
-                "stalls": 3, "unread": 0, "must_repeat": must_repeat});
+                "stalls": 3, "unread": unread, "must_repeat": must_repeat});
             serde_json::from_value(serde_json::json!({"device": "tap", "scheduling": "nice", "frames_read": 1,
                 "frames_delivered": 1, "frames_refused": 0, "cpu_s": null, "whole": run.clone(), "run": run}))
             .unwrap()
         };
-        assert_eq!(emulator_stalled(Some(&state(false))), None);
-        assert_eq!(emulator_stalled(None), None);
-        let reason = emulator_stalled(Some(&state(true))).unwrap();
+        assert_eq!(emulator_stalled(Some(&state(false, 0)), false), None);
+        assert_eq!(emulator_stalled(None, false), None);
+        assert_eq!(emulator_stalled(Some(&state(true, 0)), true), None);
+        assert!(emulator_stalled(Some(&state(true, 1)), true).is_some());
+        let reason = emulator_stalled(Some(&state(true, 0)), false).unwrap();
         assert_eq!(
             reason,
             "the emulator stalled for 25.3 ms (3 frames late, 0 lost unread)"

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use caudal_core::plan::{Direction, FileProtocol, Transport};
 use caudal_core::units::ByteCount;
 use caudal_engine::PORT;
-use caudal_experiment::{Case, DEFAULT_MESSAGES, FlowKindFile, FlowSpec};
+use caudal_experiment::{Case, DEFAULT_MESSAGES, FlowKindFile, FlowSpec, PathScope};
 
 use super::active_testbed::ActiveTestbed;
-use super::program::{BulkEnd, BulkTask, EchoTask, FileTask, FlowTask, FlowTraffic};
+use super::program::{BulkEnd, BulkTask, EchoTask, FileTask, FlowTask, FlowTraffic, PathTask};
 use super::setup::TrialSetup;
 use crate::error::StudyError;
-use crate::flow_times::{FlowTimes, message_sizes};
+use crate::flow_times::{FlowTimes, message_sizes, probing_time};
 use crate::testbed::{Testbed, is_echo, offered_rate};
 
 /// The size of echo messages of a flow that names none.
@@ -39,6 +39,7 @@ impl ActiveTestbed {
     ) -> Result<FlowTask, StudyError> {
         let server = self.flow_server(setup, flow)?;
         let traffic = match (flow.via, flow.bytes) {
+            _ if flow.path.is_some() => FlowTraffic::Path(path_task(setup.case, flow)),
             (Some(via), Some(bytes)) => {
                 FlowTraffic::File(file_task(setup, flow, (via, bytes), server.direction)?)
             }
@@ -146,6 +147,17 @@ fn file_task(
         nagle: flow.nagle,
         rate_bps,
     })
+}
+
+fn path_task(case: &Case, flow: &FlowSpec) -> PathTask {
+    let probing = flow.path;
+    PathTask {
+        measure: probing.map_or(PathScope::Links, |path| path.measure),
+        time: probing_time(case, flow),
+        accuracy: probing.and_then(|path| path.accuracy),
+        primers: probing.and_then(|path| path.primers),
+        routes: probing.is_some_and(|path| path.routes),
+    }
 }
 
 fn echo_task(case: &Case, flow: &FlowSpec, samples: PathBuf) -> EchoTask {

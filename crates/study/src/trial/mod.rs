@@ -1,6 +1,7 @@
 //! A trial: a case carried out once.
 
 mod active_testbed;
+mod awake;
 mod capture;
 mod child_process;
 mod discard;
@@ -20,7 +21,8 @@ pub(crate) use lead_time::lead_time;
 pub use measurements::TrialMeasurements;
 pub(crate) use program::own_command;
 pub use program::{
-    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, ProgramCommands,
+    BulkEnd, BulkTask, CaptureTask, EchoTask, FileTask, FlowTask, FlowTraffic, PathTask,
+    ProgramCommands,
 };
 pub use round_trip_samples::RoundTripSamples;
 pub use run_trial::run_trial;

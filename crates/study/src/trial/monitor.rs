@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use caudal_experiment::FlowKindFile;
 use caudal_sys::clock::monotonic_ns;
 use caudal_sys::poll::poll_readable;
 use caudal_sys::process;
@@ -35,7 +36,15 @@ pub(super) fn monitor(
 ) -> Result<(), StudyError> {
     let case = setup.case;
     let has_load = case.flows.iter().any(|flow| !flow.probe);
-    let is_load = |nth: usize| !case.flows[nth].probe || !has_load;
+    let is_load = |nth: usize| {
+        let flow = &case.flows[nth];
+        // What is sent beside a path that is probed ends with the probing.
+        if case.probes_a_path() {
+            flow.kind == FlowKindFile::Path
+        } else {
+            !flow.probe || !has_load
+        }
+    };
     let window = MeasurementWindow::new(setup, flows, zero, is_load);
     let mut samples = InterfaceSamples::default();
     let (mut began, mut ended) = (None, None);

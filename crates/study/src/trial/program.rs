@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use caudal_core::plan::{Direction, FileProtocol, Transport};
 use caudal_core::units::ByteCount;
+use caudal_experiment::PathScope;
 
 /// The path of this program, also in the mount namespace of a host.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -76,6 +77,23 @@ pub enum FlowTraffic {
     Echo(EchoTask),
     /// The transfer of a generated file.
     File(FileTask),
+    /// Probing of a path.
+    Path(PathTask),
+}
+
+/// Probing of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PathTask {
+    /// What is measured.
+    pub measure: PathScope,
+    /// The time after which probing from one end ends.
+    pub time: Duration,
+    /// Half the width of a capacity's interval, as a part of the capacity, at which no more is probed.
+    pub accuracy: Option<f64>,
+    /// The packets sent right before a probe that looks for shapers.
+    pub primers: Option<u32>,
+    /// `true` to count the routes that other flows take.
+    pub routes: bool,
 }
 
 /// The transfer of a generated file.

@@ -4,6 +4,7 @@ use caudal_sys::clock::{monotonic_ns, realtime_ns};
 use caudal_sys::signal::Interrupt;
 
 use super::active_testbed::ActiveTestbed;
+use super::awake::AwakeProcessors;
 use super::discard::reason_to_discard;
 use super::lead_time::lead_time;
 use super::measurements::TrialMeasurements;
@@ -22,6 +23,7 @@ pub fn run_trial(
 ) -> Result<TrialMeasurements, StudyError> {
     let mut measurements = TrialMeasurements::default();
     let testbed = ActiveTestbed::build(setup, &mut measurements.warnings)?;
+    let awake = setup.case.awake.then(AwakeProcessors::keep);
     let captures = testbed.capture(setup, &mut measurements)?;
     if interrupt.count() > 0 {
         return Err(StudyError::Interrupted);
@@ -52,6 +54,7 @@ pub fn run_trial(
             }
         }
     }
+    drop(awake);
     captures.finish(&mut measurements.warnings);
     drop(testbed);
     monitored?;

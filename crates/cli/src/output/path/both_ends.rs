@@ -145,13 +145,14 @@ fn evidence(narrow: &NarrowCapacity) -> Vec<String> {
     };
     let what = match (narrow.evidence, narrow.bulk_packets) {
         (CapacityEvidence::Bulks, Some(packets)) => format!("bulks of {packets} packets"),
+        (CapacityEvidence::Trains, _) => "trains".to_owned(),
         _ => "pairs".to_owned(),
     };
     lines.extend(narrow.capacity_bps.as_ref().map(|one| of(&what, one)));
     let confirmed = narrow.confirmed_by_bps.as_ref();
     let other = match narrow.evidence {
         CapacityEvidence::Pairs => "packets of another size",
-        CapacityEvidence::Bulks => "shorter bulks",
+        CapacityEvidence::Bulks | CapacityEvidence::Trains => "shorter bulks",
     };
     lines.extend(confirmed.map(|one| of(other, one)));
     lines.extend(narrow.trains_bps.as_ref().map(|one| of("trains", one)));

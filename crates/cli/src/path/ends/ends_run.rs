@@ -93,7 +93,7 @@ impl<'a> EndsRun<'a> {
         match outcome.as_ref().ok().and_then(Outcome::cut_short) {
             // The server's limits are those of each test: the next one may be shorter. One that shuts down does not answer it.
             Some(CutShort::ByServer(why)) => {
-                self.allows_less(&format!("a test ended early: {why}"))
+                self.allows_less(&format!("a test ended early: {why}"));
             }
             Some(why) => self.cut_short(why),
             None => {}

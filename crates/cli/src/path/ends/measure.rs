@@ -35,22 +35,18 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct EndsRequest {
-    pub scope: EndsScope,
+    /// `true` for capacities as far as the duplex mode takes them, and no round trips.
+    pub rough: bool,
+    /// `true` to measure the available bandwidth.
+    pub available: bool,
+    /// `true` to tell the duplex mode.
+    pub duplex: bool,
     /// The throughput of TCP by window; `None` for none.
     pub throughput: Option<ThroughputRequest>,
     /// The confidence of intervals.
     pub confidence: f64,
     /// The seed of random gaps.
     pub seed: u64,
-}
-
-/// What is measured between both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EndsScope {
-    /// Round trips, capacity, available bandwidth and duplex mode.
-    All,
-    /// What the duplex mode takes.
-    Duplex,
 }
 
 /// What was measured between both ends.
@@ -121,22 +117,24 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn steps(&mut self, request: &EndsRequest) -> Result<(), RunError> {
-        self.baseline()?;
+        if !request.rough {
+            self.baseline()?;
+        }
         for direction in Direction::BOTH {
             self.run
                 .found
                 .directions
                 .push(PathDirection::unknown(direction));
             if !self.run.is_over() {
-                self.narrow(direction)?;
+                self.narrow(direction, request.rough)?;
             }
         }
         for direction in Direction::BOTH {
-            if request.scope == EndsScope::All && !self.run.is_over() {
+            if request.available && !self.run.is_over() {
                 self.available(direction)?;
             }
         }
-        if !self.run.is_over() {
+        if request.duplex && !self.run.is_over() {
             self.duplex()?;
         }
         if let Some(throughput) = request.throughput.as_ref().filter(|_| !self.run.is_over()) {
@@ -204,9 +202,13 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn narrow(&mut self, direction: Direction) -> Result<(), RunError> {
+    fn narrow(&mut self, direction: Direction, rough: bool) -> Result<(), RunError> {
         self.begin(PathPhase::NarrowLink);
-        let found = EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?;
+        let found = if rough {
+            EndToEndCapacity::roughly(&mut self.run, direction, &self.settings)?
+        } else {
+            EndToEndCapacity::measure(&mut self.run, direction, &self.settings)?
+        };
         let window = self.window(direction, &found);
         let of_direction = self.of_direction(direction);
         of_direction.narrow = Some((&found).into());

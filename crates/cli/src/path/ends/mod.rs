@@ -8,6 +8,6 @@ mod settings;
 mod throughput;
 
 pub(super) use ends_run::EndsRun;
-pub(super) use measure::{EndsRequest, EndsScope, measure, own_duplex};
+pub(super) use measure::{EndsRequest, measure, own_duplex};
 pub(super) use peer::connect;
 pub(super) use throughput::ThroughputRequest;

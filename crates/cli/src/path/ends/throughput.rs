@@ -88,7 +88,7 @@ pub(super) fn measure_throughput(
         if let Some(throughput) = &mut run.found.throughput {
             throughput.directions.push(found.clone());
         }
-        Sweep {
+        WindowSweep {
             run,
             settings,
             of: &found,
@@ -100,7 +100,7 @@ pub(super) fn measure_throughput(
 }
 
 /// The runs of one direction.
-struct Sweep<'s, 'r> {
+struct WindowSweep<'s, 'r> {
     run: &'s mut EndsRun<'r>,
     settings: &'s ThroughputSettings,
     of: &'s DirectionThroughput,
@@ -108,7 +108,7 @@ struct Sweep<'s, 'r> {
     window_of_buffer: f64,
 }
 
-impl Sweep<'_, '_> {
+impl WindowSweep<'_, '_> {
     fn windows(mut self) -> Result<(), RunError> {
         let trial = self.one(1, 1.0, TRIAL)?;
         self.learn(&trial);

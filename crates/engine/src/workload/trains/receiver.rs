@@ -31,7 +31,7 @@ pub(super) struct TrainReceiver {
 }
 
 /// What has arrived so far.
-struct Arrivals {
+struct TrainArrivals {
     /// Whether the datagram of each number has arrived.
     seen: Vec<bool>,
     highest: Option<u32>,
@@ -54,7 +54,7 @@ impl TrainReceiver {
         signals: &TrainSignals,
         limit: Option<&TestLimit>,
     ) -> ReceivedTrains {
-        let mut arrivals = Arrivals::new(&self.series);
+        let mut arrivals = TrainArrivals::new(&self.series);
         // What has arrived stands, whatever the kernel says then.
         let _ = self.receive_into(&mut arrivals, socket, signals, limit);
         arrivals.finish()
@@ -62,7 +62,7 @@ impl TrainReceiver {
 
     fn receive_into(
         &self,
-        arrivals: &mut Arrivals,
+        arrivals: &mut TrainArrivals,
         socket: &UdpSocket,
         signals: &TrainSignals,
         limit: Option<&TestLimit>,
@@ -98,7 +98,7 @@ impl TrainReceiver {
         Ok(())
     }
 
-    fn take(&self, arrivals: &mut Arrivals, socket: &UdpSocket, message: &ReceivedBatch<'_>) {
+    fn take(&self, arrivals: &mut TrainArrivals, socket: &UdpSocket, message: &ReceivedBatch<'_>) {
         let header = DatagramHeader::read(message.data).filter(|header| {
             header.kind == DatagramKind::Data
                 && header.tag == self.tag
@@ -129,7 +129,7 @@ fn is_transient(cause: &io::Error) -> bool {
     )
 }
 
-impl Arrivals {
+impl TrainArrivals {
     fn new(series: &TrainSeries) -> Self {
         let total = series.total() as usize;
         Self {
@@ -190,7 +190,7 @@ mod tests {
             period_ns: 0,
             timed: true,
         };
-        let mut arrivals = Arrivals::new(&series);
+        let mut arrivals = TrainArrivals::new(&series);
         for (number, at_ns) in [(0, 100), (2, 200), (1, 300), (2, 400), (9, 500)] {
             arrivals.add(number, Some(at_ns));
         }
