@@ -53,6 +53,13 @@ fn main() -> ExitCode {
         ("a_host_that_is_down_is_a_partial_answer", &[], host_down),
         ("a_route_that_changes_is_said", &[], route_change),
         (
+            "behind_network_address_translation_all_hops_are_measured",
+            &["nft"],
+            translated,
+        ),
+        ("another_way_back_is_said", &[], other_way_back),
+        ("a_path_of_ipv6_alone_is_measured", &[], ipv6_alone),
+        (
             "an_ordinary_user_measures_as_well",
             &["setpriv"],
             unprivileged,
@@ -318,6 +325,69 @@ fn host_down() {
     assert_eq!(nothing.code, Some(3), "{nothing:#?}");
     let run = nothing.json();
     assert_eq!(run["path"]["links"].as_array().unwrap().len(), 0);
+}
+
+fn translated() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    let rules = [
+        "add table ip nat",
+        "add chain ip nat post { type nat hook postrouting priority 100 ; }",
+        // Others' ports are taken, so that they change as well.
+        "add rule ip nat post oifname eth1 meta l4proto udp masquerade to :20000-29999",
+        "add rule ip nat post oifname eth1 masquerade",
+    ];
+    for rule in rules {
+        lab.does("r1", &format!("nft {rule}"));
+    }
+    measured(|| {
+        let run = lab.path("h2 -4 -t 5s --json").done().json();
+        assert_eq!(run["path"]["host_answer"], "refused_by_port", "{run:#}");
+        assert_eq!(hops(&run).len(), 3, "{run:#}");
+        assert!(hops(&run).iter().all(|hop| hop["answering"] == "answers"));
+        agrees(&run, 2, 10.0)
+    });
+}
+
+fn other_way_back() {
+    // Answers of h2 and r2 come back over one router more.
+    let topology = "host = [{ name = \"h1\" }, { name = \"h2\" }]\n\
+        router = [{ name = \"r1\" }, { name = \"a\" }, { name = \"b\" }, { name = \"r2\" }]\n\
+        link = [{ between = [\"h1\", \"r1\"] }, { between = [\"r1\", \"r2\"], rate = \"10M\" }, { between = [\"r2\", \"h2\"] },\n\
+        { between = [\"r2\", \"b\"] }, { between = [\"b\", \"a\"] }, { between = [\"a\", \"r1\"] }]\n";
+    let lab = PathLab::up(topology);
+    let run = lab.path("h2 -4 -t 3s --no-routes --json").done().json();
+    assert!(!codes(&run).contains(&"return_path_differs"), "{run:#}");
+    let address = |host: &str, device: &str| {
+        let said = lab.does(host, &format!("ip -4 -o address show dev {device}"));
+        let with_length = said.split_whitespace().nth(3).unwrap();
+        with_length.split('/').next().unwrap().to_owned()
+    };
+    let target = address("h1", "eth0");
+    // The devices of a router are numbered in the order of its links: the last one of r2 leads to b.
+    for (router, device, next) in [("r2", "eth2", ("b", "eth0")), ("b", "eth1", ("a", "eth0"))] {
+        let next = address(next.0, next.1);
+        lab.does(router, &format!("ip route replace {target}/32 via {next} dev {device}"));
+    }
+    lab.does("r1", "sysctl -qw net.ipv4.conf.all.rp_filter=0");
+    let run = lab.path("h2 -4 -t 3s --no-routes --json").done().json();
+    assert!(codes(&run).contains(&"return_path_differs"), "{run:#}");
+    assert_eq!(hops(&run).len(), 3, "{run:#}");
+}
+
+fn ipv6_alone() {
+    let lab = PathLab::up(&chain(RATES, ""));
+    for host in ["h1", "r1", "r2", "h2"] {
+        lab.does(host, "ip -4 address flush scope global");
+    }
+    measured(|| {
+        let run = lab.path("h2 -t 5s --no-routes --json").done().json();
+        is_documented(&run);
+        let target = run["path"]["target"]["address"].as_str().unwrap();
+        assert!(target.contains(':'), "{target}");
+        assert_eq!(hops(&run).len(), 3, "{run:#}");
+        assert_eq!(run["path"]["mtu"]["bytes"], 1500);
+        agrees(&run, 2, 10.0)
+    });
 }
 
 fn route_change() {
