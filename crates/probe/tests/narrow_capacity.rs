@@ -127,6 +127,41 @@ fn sizes_that_disagree_are_no_capacity() {
     ));
 }
 
+#[test]
+fn what_hosts_add_to_each_pair_is_in_the_interval() {
+    let truth = BitRate::from_bps(20_000_000);
+    let late = |mut pair: PairReading, ns: i64| {
+        pair.second_delay_ns += ns;
+        pair
+    };
+    for seed in 0..SEEDS {
+        let alone = pairs(&[line(20.0)], &[1038, 1538], 1, 100, seed);
+        // Without it the interval is narrow.
+        let exact = PairCapacity::from_pairs(&alone, 1000).unwrap().capacity;
+        assert!(exact.relative_half_width().unwrap() < 0.01, "{exact:?}");
+        let all: Vec<PairReading> = alone.iter().map(|pair| late(*pair, 15_000)).collect();
+        let offset_ns = PairCapacity::host_offset_ns(&all, 1000);
+        assert!((offset_ns - 15_000.0).abs() < 10_000.0, "{offset_ns}");
+        let found = PairCapacity::from_pairs(&all, 1000).unwrap().capacity;
+        assert!(
+            !exact.contains(found.rate) && found.contains(truth),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn one_pair_that_hosts_handled_otherwise_does_not_make_the_interval() {
+    for seed in 0..SEEDS {
+        let mut readings = pairs(&[line(20.0)], &[1538], 1, 100, seed);
+        // Both packets sooner than all others, and the first of them more.
+        readings[50].first_delay_ns -= 40_000;
+        readings[50].second_delay_ns -= 25_000;
+        let found = PairCapacity::from_pairs(&readings, 1000).unwrap().capacity;
+        assert!(found.contains(BitRate::from_bps(20_000_000)), "{found:?}");
+    }
+}
+
 fn train(devices: &[Device], count: u32, seed: u64) -> Vec<TrainArrival> {
     let arrived = arrivals(devices, 1538, count, &mut Chance::new(seed));
     let arrival = |at: f64| TrainArrival {

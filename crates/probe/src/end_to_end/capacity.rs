@@ -105,12 +105,12 @@ impl EndToEndCapacity {
             settings,
         };
         let first = trains.first()?;
-        let rough = match &first.estimate {
-            Ok(found) => found.rate.rate,
+        let arrived = match &first.estimate {
+            Ok(found) => found.rate,
             Err(cause) => return Ok(Self::unknown(cause.clone())),
         };
-        let narrow = trains.narrow(rough)?;
-        let found = find_shaper(&mut trains, &first, rough)?;
+        let narrow = trains.narrow(&arrived)?;
+        let found = find_shaper(&mut trains, &first, arrived.rate)?;
         // The head of a train that other traffic thins out passes for a bucket of a packet.
         let smallest = u64::from(settings.wire_bytes(settings.max_payload())) * SMALLEST_BUCKET;
         let is_shaper =
@@ -233,7 +233,12 @@ impl NarrowReading {
             CapacityMethod::Bulks { packets } => {
                 format!("bulks of {packets} packets that met no queue take {took_us:.1} µs")
             }
-            CapacityMethod::Trains => format!("trains arrive at {capacity}"),
+            CapacityMethod::Trains => {
+                let reason = format!(
+                    "trains arrive at {capacity}, which is more than pairs and bulks show: hosts are late with those"
+                );
+                return (Confidence::Low, reason);
+            }
         };
         let trains = dispersion.map(|rate| rate.rate.as_f64() / capacity.as_f64());
         if let Some(share) = trains {
@@ -269,13 +274,23 @@ impl NarrowReading {
     }
 }
 
+/// What hosts add to the times of pairs.
+struct HostNoise {
+    /// The noise of a time of arrival, ns.
+    times_ns: u64,
+    /// What they add to each dispersion, ns.
+    offset_ns: f64,
+}
+
 impl<C: TrainChannel> Trains<'_, C> {
-    /// The capacity of the narrow link by pairs, and by bulks where pairs are too short or meet too much noise.
-    fn narrow(&mut self, rough: BitRate) -> Result<NarrowReading, C::Error> {
-        let (mut capacity, mut noise_ns) = self.pairs(SIZES, rough)?;
+    /// The capacity of the narrow link by pairs, and by bulks where pairs are too short or meet too much noise; that of trains where these
+    /// arrive faster than both.
+    fn narrow(&mut self, trains: &RateEstimate) -> Result<NarrowReading, C::Error> {
+        let rough = trains.rate;
+        let (mut capacity, mut noise) = self.pairs(SIZES, rough)?;
         let is_beside_traffic = met_queues(&capacity, rough);
         if is_beside_traffic {
-            (capacity, noise_ns) = self.pairs(SHORT_SIZES, rough)?;
+            (capacity, noise) = self.pairs(SHORT_SIZES, rough)?;
         }
         let pairs = NarrowReading {
             met_queues: met_queues(&capacity, rough),
@@ -283,10 +298,24 @@ impl<C: TrainChannel> Trains<'_, C> {
             capacity,
             method: CapacityMethod::Pairs,
         };
-        if is_narrow(&pairs.capacity) {
+        let is_possible = !is_below(&pairs.capacity, trains);
+        if is_possible && is_narrow(&pairs.capacity) {
             return Ok(pairs);
         }
-        self.by_bulks(pairs, rough, noise_ns)
+        let found = self.by_bulks(pairs, trains, &noise)?;
+        if is_below(&found.capacity, trains) {
+            let capacity = found.capacity.map(|found| PairCapacity {
+                capacity: *trains,
+                confirmed_by: None,
+                ..found
+            });
+            return Ok(NarrowReading {
+                capacity,
+                method: CapacityMethod::Trains,
+                ..found
+            });
+        }
+        Ok(found)
     }
 
     /// Sends pairs of these sizes, parts of the largest: what they say, and the noise of their times, ns.
@@ -294,7 +323,7 @@ impl<C: TrainChannel> Trains<'_, C> {
         &mut self,
         sizes: [f64; 2],
         rough: BitRate,
-    ) -> Result<(Result<PairCapacity, CannotTell>, u64), C::Error> {
+    ) -> Result<(Result<PairCapacity, CannotTell>, HostNoise), C::Error> {
         let full = f64::from(self.settings.max_payload());
         let (mut readings, mut noise_ns) = (Vec::new(), 0);
         for size in sizes {
@@ -303,29 +332,40 @@ impl<C: TrainChannel> Trains<'_, C> {
             readings.extend(more);
             noise_ns = noise_ns.max(more_noise_ns);
         }
-        Ok((PairCapacity::from_pairs(&readings, noise_ns), noise_ns))
+        let noise = HostNoise {
+            times_ns: noise_ns,
+            offset_ns: PairCapacity::host_offset_ns(&readings, noise_ns),
+        };
+        Ok((PairCapacity::from_pairs(&readings, noise_ns), noise))
     }
 
     /// Bulks that become longer until their capacity is narrow; that of the pairs where none is narrower.
     fn by_bulks(
         &mut self,
         pairs: NarrowReading,
-        rough: BitRate,
-        noise_ns: u64,
+        trains: &RateEstimate,
+        noise: &HostNoise,
     ) -> Result<NarrowReading, C::Error> {
+        let rough = trains.rate;
         let full = self.settings.max_payload();
         let wire = u64::from(self.settings.wire_bytes(full));
         let pair_ns = rough.gap_ns(wire).unwrap_or(0.0) as u64;
-        let mut packets = bulk_packets(pair_ns, noise_ns).map_or(MIN_BULK, |k| k.max(MIN_BULK));
+        let mut packets =
+            bulk_packets(pair_ns, noise.times_ns).map_or(MIN_BULK, |k| k.max(MIN_BULK));
         let mut best = pairs;
         for _ in 0..BULK_ATTEMPTS {
             if packets > MAX_BULK || self.channel.is_stopped() {
                 break;
             }
             let (readings, noise_ns) = self.bulks(full, packets, rough)?;
-            let found = PairCapacity::from_pairs(&readings, noise_ns);
-            if is_better(&found, &best.capacity) {
-                let confirmed_by = best.capacity.ok().map(|found| found.capacity);
+            let found = PairCapacity::from_pairs(&readings, noise_ns).map(|found| {
+                // Bulks are of one size, and do not show by themselves what hosts add.
+                found.with_host_offset(noise.offset_ns).unwrap_or(found)
+            });
+            let is_possible = !is_below(&best.capacity, trains);
+            if found.is_ok() && !is_possible || is_better(&found, &best.capacity) {
+                let known = best.capacity.ok().filter(|_| is_possible);
+                let confirmed_by = known.map(|found| found.capacity);
                 best = NarrowReading {
                     met_queues: best.met_queues,
                     is_beside_traffic: best.is_beside_traffic,
@@ -336,7 +376,7 @@ impl<C: TrainChannel> Trains<'_, C> {
                     method: CapacityMethod::Bulks { packets },
                 };
             }
-            if is_narrow(&best.capacity) {
+            if is_narrow(&best.capacity) && !is_below(&best.capacity, trains) {
                 break;
             }
             packets *= BULK_GROWTH;
@@ -395,6 +435,12 @@ fn width(capacity: &Result<PairCapacity, CannotTell>) -> Option<f64> {
 /// `true` for a capacity that needs no better one.
 fn is_narrow(capacity: &Result<PairCapacity, CannotTell>) -> bool {
     width(capacity).is_some_and(|width| width <= NEEDS_NO_BULKS)
+}
+
+/// `true` for a capacity that trains exceed, beyond the errors of both: they arrive as fast as the narrow link lets them, or slower.
+fn is_below(capacity: &Result<PairCapacity, CannotTell>, trains: &RateEstimate) -> bool {
+    let high = capacity.as_ref().ok().and_then(|found| found.capacity.high);
+    high.is_some_and(|high| high < trains.low)
 }
 
 /// `true` where no pair came through without queueing, or all have other traffic between their packets: then they read less than trains,

@@ -3,6 +3,7 @@
 use crate::cannot_tell::CannotTell;
 use crate::rate_estimate::RateEstimate;
 use crate::sorted::median;
+use caudal_core::units::BitRate;
 use std::collections::BTreeMap;
 
 /// The minimum number of pairs of one size.
@@ -15,8 +16,12 @@ const MAX_DISAGREEMENT: f64 = 0.05;
 const MIN_NOISE_RATIO: f64 = 2.0;
 /// The part of such gaps from which on none is believed.
 const MAX_COALESCED: f64 = 0.3;
+/// The pairs with the least delay that are compared with the one of them, at least.
+const MIN_ALIKE: usize = 5;
 /// The minimum number of pairs from which their spread is told.
 const MIN_SPREAD: usize = 8;
+/// The longest time that is taken for the hosts' in a dispersion, ns: waking up takes tens of microseconds.
+const MAX_HOST_NS: f64 = 100_000.0;
 /// The maximum delay or dispersion taken for a reading, ns: a minute.
 const MAX_NS: u64 = 60_000_000_000;
 
@@ -66,40 +71,66 @@ impl PairCapacity {
     /// # Errors
     /// When there are too few pairs, all met queues, gaps are those of the host, or sizes disagree by more than 5 %.
     pub fn from_pairs(pairs: &[PairReading], noise_ns: u64) -> Result<Self, CannotTell> {
-        if pairs.is_empty() {
-            return Err(CannotTell::NoReadings);
-        }
-        let mut by_size: BTreeMap<u32, Vec<DelayPair>> = BTreeMap::new();
-        for pair in pairs {
-            let of_size = by_size.entry(pair.bytes).or_default();
-            of_size.extend(DelayPair::from_reading(pair));
-        }
-        let results: Vec<Result<Self, CannotTell>> = by_size
-            .iter()
-            .map(|(bytes, pairs)| of_size(*bytes, pairs, noise_ns as f64))
-            .collect();
-        let mut found: Vec<Self> = results
-            .iter()
-            .filter_map(|result| result.clone().ok())
-            .collect();
-        found.sort_by_key(|one| std::cmp::Reverse(one.bytes));
-        let Some(best) = found.first().copied() else {
+        let results = of_each_size(pairs, noise_ns);
+        let mut found = results.iter().rev().flatten();
+        let (best, other) = (found.next(), found.next());
+        let Some(best) = best else {
             let mut causes = results.into_iter().filter_map(Result::err);
             // The largest size has the largest dispersion, and comes closest to a result.
             return Err(causes.next_back().unwrap_or(CannotTell::NoReadings));
         };
-        let Some(other) = found.get(1) else {
-            return Ok(best);
+        let Some(other) = other else {
+            return best.capacity(0.0, None);
         };
-        let (first, second) = (best.capacity.rate, other.capacity.rate);
+        let alone = (best.rate(0.0)?, other.rate(0.0)?);
+        let (first, second) = (alone.0.rate, alone.1.rate);
         if (first.as_f64() / second.as_f64() - 1.0).abs() > MAX_DISAGREEMENT {
             return Err(CannotTell::SizesDisagree { first, second });
         }
-        Ok(Self {
-            confirmed_by: Some(other.capacity),
-            ..best
+        let offset_ns = best.offset_ns(other);
+        best.capacity(offset_ns, Some(other.rate(offset_ns)?))
+    }
+
+    /// The time by which hosts make dispersions longer or shorter, ns, as pairs of two sizes show it: 0 where they show none, and where it
+    /// is too long for that, as behind other traffic.
+    #[must_use]
+    pub fn host_offset_ns(pairs: &[PairReading], noise_ns: u64) -> f64 {
+        let results = of_each_size(pairs, noise_ns);
+        let mut found = results.iter().rev().flatten();
+        let (best, other) = (found.next(), found.next());
+        let offset_ns = best.zip(other).map(|(best, other)| best.offset_ns(other));
+        offset_ns.filter(|ns| *ns <= MAX_HOST_NS).unwrap_or(0.0)
+    }
+
+    /// The same with an interval that allows for `offset_ns` of the dispersion to be the hosts'; `None` where nothing is left of it.
+    #[must_use]
+    pub fn with_host_offset(self, offset_ns: f64) -> Option<Self> {
+        let ns_per_byte = |rate: BitRate| 8e9 / rate.as_f64();
+        let more = offset_ns / f64::from(self.bytes);
+        let ends = (
+            ns_per_byte(self.capacity.high?) - more,
+            ns_per_byte(self.capacity.low) + more,
+        );
+        let middle = ns_per_byte(self.capacity.rate);
+        let readings = self.capacity.readings;
+        Some(Self {
+            capacity: RateEstimate::from_ns_per_byte(middle, ends, 0.0, readings)?,
+            ..self
         })
     }
+}
+
+/// What the pairs of each size show, by size.
+fn of_each_size(pairs: &[PairReading], noise_ns: u64) -> Vec<Result<OfOneSize, CannotTell>> {
+    let mut by_size: BTreeMap<u32, Vec<DelayPair>> = BTreeMap::new();
+    for pair in pairs {
+        let of_size = by_size.entry(pair.bytes).or_default();
+        of_size.extend(DelayPair::from_reading(pair));
+    }
+    let sizes = by_size.iter();
+    sizes
+        .map(|(bytes, pairs)| OfOneSize::read(*bytes, pairs, noise_ns as f64))
+        .collect()
 }
 
 /// The delays of a pair, ns.
@@ -124,6 +155,129 @@ impl DelayPair {
     }
 }
 
+/// What the pairs of one size show.
+#[derive(Debug, Clone, Copy)]
+struct OfOneSize {
+    bytes: u32,
+    dispersion_ns: f64,
+    /// The bound of its error: queueing of the pair chosen, and the noise of the times.
+    uncertain_ns: f64,
+    excess_ns: f64,
+    noise_ns: f64,
+    /// The pairs with about the least delay.
+    alike: u64,
+}
+
+impl OfOneSize {
+    fn read(bytes: u32, pairs: &[DelayPair], noise_ns: f64) -> Result<Self, CannotTell> {
+        if pairs.len() < MIN_PAIRS {
+            return Err(CannotTell::TooFew {
+                what: "pairs of one size",
+                have: pairs.len() as u64,
+                need: MIN_PAIRS as u64,
+            });
+        }
+        let of_host = |pair: &&DelayPair| pair.dispersion <= MIN_NOISE_RATIO * noise_ns;
+        let coalesced = pairs.iter().filter(of_host).count() as f64 / pairs.len() as f64;
+        if coalesced > MAX_COALESCED {
+            return Err(CannotTell::Coalesced {
+                percent: (coalesced * 100.0).round() as u32,
+            });
+        }
+        let (Some(best), Some(first), Some(second)) = (
+            pairs.iter().min_by_key(|pair| pair.sum()),
+            pairs.iter().map(|pair| pair.first).min(),
+            pairs.iter().map(|pair| pair.second).min(),
+        ) else {
+            return Err(CannotTell::NoReadings);
+        };
+        let excess_ns = (best.sum() - first - second) as f64;
+        if excess_ns > MAX_RELATIVE_EXCESS * best.dispersion + 2.0 * noise_ns {
+            return Err(CannotTell::NotConverged {
+                excess_ns: excess_ns as u64,
+            });
+        }
+        let noise_ns = noise_ns.max(spread_ns(pairs));
+        let alike = dispersions_within(pairs, best, 2.0 * noise_ns);
+        let count = alike.len() as u64;
+        let dispersion_ns = median(alike).unwrap_or(best.dispersion);
+        let noise_ns = noise_ns.max(deviation_ns(pairs, best, dispersion_ns));
+        Ok(Self {
+            bytes,
+            dispersion_ns,
+            // The excess is queueing of either packet, and the noise of two times comes on top: with its step it does not average out.
+            uncertain_ns: excess_ns + 2.0 * noise_ns,
+            excess_ns,
+            noise_ns,
+            alike: count,
+        })
+    }
+
+    /// The rate, where a part of the dispersion of up to `offset_ns` may not be the link's.
+    fn rate(&self, offset_ns: f64) -> Result<RateEstimate, CannotTell> {
+        let uncertain_ns = self.uncertain_ns + offset_ns;
+        let per_byte = |ns: f64| ns / f64::from(self.bytes);
+        let ends = (
+            per_byte(self.dispersion_ns - uncertain_ns),
+            per_byte(self.dispersion_ns + uncertain_ns),
+        );
+        RateEstimate::from_ns_per_byte(per_byte(self.dispersion_ns), ends, 0.0, self.alike).ok_or(
+            CannotTell::Implausible(
+                "the dispersion of the pairs is within the noise of the timestamps",
+            ),
+        )
+    }
+
+    fn capacity(
+        &self,
+        offset_ns: f64,
+        confirmed_by: Option<RateEstimate>,
+    ) -> Result<PairCapacity, CannotTell> {
+        Ok(PairCapacity {
+            capacity: self.rate(offset_ns)?,
+            bytes: self.bytes,
+            excess_ns: self.excess_ns as u64,
+            confirmed_by,
+        })
+    }
+
+    /// The time by which hosts make the dispersions of either size longer or shorter, ns: where the line through both does not meet the
+    /// origin, by more than twice the standard deviation that noise gives it.
+    ///
+    /// A processor that is woken up takes longer for one packet than for the next.
+    fn offset_ns(&self, other: &Self) -> f64 {
+        let (size, smaller) = (f64::from(self.bytes), f64::from(other.bytes));
+        let part = 1.0 / (size - smaller);
+        let at_origin_ns = part * (size * other.dispersion_ns - smaller * self.dispersion_ns);
+        let noise_ns = part * (size * other.noise_ns).hypot(smaller * self.noise_ns);
+        if at_origin_ns.abs() > 2.0 * noise_ns {
+            at_origin_ns.abs()
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The dispersions of the pairs whose delay sum is that of `best` or up to `more_ns` above.
+fn dispersions_within(pairs: &[DelayPair], best: &DelayPair, more_ns: f64) -> Vec<f64> {
+    let limit = best.sum() as f64 + more_ns;
+    let within = pairs.iter().filter(|pair| pair.sum() as f64 <= limit);
+    within.map(|pair| pair.dispersion).collect()
+}
+
+/// The median distance from `dispersion_ns` of pairs with as little queueing as is taken for none, ns: where the least delay is that of
+/// a pair which hosts handled otherwise than most, its dispersion is not theirs.
+fn deviation_ns(pairs: &[DelayPair], best: &DelayPair, dispersion_ns: f64) -> f64 {
+    let mut sums: Vec<i128> = pairs.iter().map(DelayPair::sum).collect();
+    sums.sort_unstable();
+    let few = sums.get(MIN_ALIKE - 1).or(sums.last());
+    let few_ns = few.map_or(0.0, |sum| (sum - best.sum()) as f64);
+    let near_ns = few_ns.max(MAX_RELATIVE_EXCESS * best.dispersion);
+    let near = dispersions_within(pairs, best, near_ns);
+    let deviations = near.iter().map(|one| (one - dispersion_ns).abs());
+    median(deviations.collect()).unwrap_or(0.0)
+}
+
 /// The spread of the dispersions of the pairs that met the least delay, ns: what is not queueing differs from one to the next.
 ///
 /// 1.4826 times the median absolute deviation of a quarter of the pairs, which is the standard deviation where it is normal.
@@ -137,57 +291,4 @@ fn spread_ns(pairs: &[DelayPair]) -> f64 {
     };
     let deviations = dispersions.iter().map(|one| (one - middle).abs());
     median(deviations.collect()).unwrap_or(0.0) * 1.4826
-}
-
-fn of_size(bytes: u32, pairs: &[DelayPair], noise_ns: f64) -> Result<PairCapacity, CannotTell> {
-    if pairs.len() < MIN_PAIRS {
-        return Err(CannotTell::TooFew {
-            what: "pairs of one size",
-            have: pairs.len() as u64,
-            need: MIN_PAIRS as u64,
-        });
-    }
-    let of_host = |pair: &&DelayPair| pair.dispersion <= MIN_NOISE_RATIO * noise_ns;
-    let coalesced = pairs.iter().filter(of_host).count() as f64 / pairs.len() as f64;
-    if coalesced > MAX_COALESCED {
-        return Err(CannotTell::Coalesced {
-            percent: (coalesced * 100.0).round() as u32,
-        });
-    }
-    let (Some(best), Some(first), Some(second)) = (
-        pairs.iter().min_by_key(|pair| pair.sum()),
-        pairs.iter().map(|pair| pair.first).min(),
-        pairs.iter().map(|pair| pair.second).min(),
-    ) else {
-        return Err(CannotTell::NoReadings);
-    };
-    let excess = (best.sum() - first - second) as f64;
-    if excess > MAX_RELATIVE_EXCESS * best.dispersion + 2.0 * noise_ns {
-        return Err(CannotTell::NotConverged {
-            excess_ns: excess as u64,
-        });
-    }
-    let noise_ns = noise_ns.max(spread_ns(pairs));
-    let close = (best.sum() as f64) + 2.0 * noise_ns;
-    let alike = pairs.iter().filter(|pair| pair.sum() as f64 <= close);
-    let dispersions: Vec<f64> = alike.map(|pair| pair.dispersion).collect();
-    let count = dispersions.len() as f64;
-    let dispersion = median(dispersions).unwrap_or(best.dispersion);
-    // The excess is queueing of either packet, and the noise of two times comes on top: with its step it does not average out.
-    let uncertain = excess + 2.0 * noise_ns;
-    let per_byte = |ns: f64| ns / f64::from(bytes);
-    let ends = (
-        per_byte(dispersion - uncertain),
-        per_byte(dispersion + uncertain),
-    );
-    let capacity = RateEstimate::from_ns_per_byte(per_byte(dispersion), ends, 0.0, count as u64)
-        .ok_or(CannotTell::Implausible(
-            "the dispersion of the pairs is within the noise of the timestamps",
-        ))?;
-    Ok(PairCapacity {
-        capacity,
-        bytes,
-        excess_ns: excess as u64,
-        confirmed_by: None,
-    })
 }

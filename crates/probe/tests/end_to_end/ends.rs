@@ -36,6 +36,8 @@ pub struct SimulatedEnds {
     random: SplitMix64,
     /// The mean of the noise of times of arrival, ns.
     pub noise_ns: f64,
+    /// By how much hosts are late with all but the first two packets of a train, ns.
+    pub host_ns: u64,
     /// The drift of h2's clock against that of h1, parts in a million.
     pub drift_ppm: f64,
     /// `true` where the frames of cross traffic have the same distance from one another.
@@ -77,6 +79,7 @@ impl SimulatedEnds {
             next_id: 1,
             random: SplitMix64::new(seed),
             noise_ns: 1_500.0,
+            host_ns: 0,
             drift_ppm: 0.0,
             is_cross_even: false,
             sent_bytes: 0,
@@ -198,7 +201,9 @@ impl SimulatedEnds {
                 if end != way.receiver || number >= way.series.total() {
                     continue;
                 }
-                let noise_ns = self.exponential(self.noise_ns) as u64;
+                let is_later = number % u64::from(way.series.datagrams) >= 2;
+                let host_ns = if is_later { self.host_ns } else { 0 };
+                let noise_ns = host_ns + self.exponential(self.noise_ns) as u64;
                 let host = if way.sender == self.end("h1") {
                     "h2"
                 } else {

@@ -73,6 +73,22 @@ fn the_narrow_link_is_within_two_percent_with_and_without_cross_traffic_in_both_
 }
 
 #[test]
+fn hosts_that_are_late_with_later_packets_do_not_slow_the_link() {
+    for mbps in [10.0, 20.0, 50.0, 100.0] {
+        for seed in 0..5 {
+            let topology = narrow(&format!("rate = \"{mbps}M\""));
+            let mut ends = SimulatedEnds::new(&topology, &[], seed);
+            ends.host_ns = 15_000;
+            let found = capacity(&mut ends, Direction::Up, seed);
+            let rate = found.narrow.as_ref().unwrap();
+            assert!(error_of(rate.rate, mbps) <= 0.02, "{mbps} {found:#?}");
+            let is_within = rate.contains(BitRate::from_bps((mbps * 1e6) as u64));
+            assert!(is_within, "{mbps} {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn other_traffic_at_even_distances_does_not_pass_for_the_link() {
     // Full packets follow one another at the rate of the narrow link, and there is a frame of the other traffic between any two of them.
     let topology = narrow("rate = \"100M\"").replacen("rate = \"1G\"", "rate = \"100M\"", 1);
