@@ -366,7 +366,10 @@ fn other_way_back() {
     // The devices of a router are numbered in the order of its links: the last one of r2 leads to b.
     for (router, device, next) in [("r2", "eth2", ("b", "eth0")), ("b", "eth1", ("a", "eth0"))] {
         let next = address(next.0, next.1);
-        lab.does(router, &format!("ip route replace {target}/32 via {next} dev {device}"));
+        lab.does(
+            router,
+            &format!("ip route replace {target}/32 via {next} dev {device}"),
+        );
     }
     lab.does("r1", "sysctl -qw net.ipv4.conf.all.rp_filter=0");
     let run = lab.path("h2 -4 -t 3s --no-routes --json").done().json();

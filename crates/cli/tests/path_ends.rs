@@ -216,6 +216,8 @@ fn mismatch() {
             let reason = duplex[end]["reason"].as_str().unwrap();
             assert!(reason.contains("virtual"), "{reason}");
         }
+        let remedy = duplex["remedy"].as_str().unwrap();
+        assert!(remedy.contains("autonegotiation"), "{remedy}");
         Ok(())
     });
 }

@@ -122,6 +122,9 @@ pub struct PathDuplex {
     /// The other end's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<PathEndLink>,
+    /// What to do, where it is the links between both ends that it concerns; absent where there is nothing to do, or an end has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<ExternalText>,
     /// The runs it was told from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<DuplexRun>,

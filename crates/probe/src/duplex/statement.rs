@@ -3,6 +3,10 @@
 use super::link_side::LinkSide;
 use crate::confidence::Confidence;
 
+const FIND_MISMATCH: &str = "find the link on the path with late collisions at one end and wrong check sequences at the other, and enable \
+    autonegotiation at both";
+const FIND_HALF: &str = "unless a hub or a radio is on the path, find the link whose ends are half duplex, and enable autonegotiation at both";
+
 /// What a path is found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DuplexFinding {
@@ -35,6 +39,16 @@ impl DuplexStatement {
     #[must_use]
     pub const fn is_mismatch(&self) -> bool {
         matches!(self.finding, DuplexFinding::Mismatch { .. })
+    }
+
+    /// What to do about a link between both ends; `None` where there is nothing to do.
+    #[must_use]
+    pub const fn remedy(&self) -> Option<&'static str> {
+        match self.finding {
+            DuplexFinding::Mismatch { .. } => Some(FIND_MISMATCH),
+            DuplexFinding::MatchedHalf => Some(FIND_HALF),
+            DuplexFinding::Full | DuplexFinding::CannotTell => None,
+        }
     }
 
     pub(super) fn new(finding: DuplexFinding, confidence: Confidence, reason: String) -> Self {

@@ -75,10 +75,13 @@ pub fn measure_available<C: TrainChannel>(
                 silent += 1;
                 if silent >= MAX_SILENT {
                     return Ok(match search.outcome() {
-                        Ok(found) => Ok(AvailableBandwidth {
-                            unfinished: true,
-                            ..found
-                        }),
+                        Ok(found) => Ok(within(
+                            AvailableBandwidth {
+                                unfinished: true,
+                                ..found
+                            },
+                            capacity,
+                        )),
                         Err(_) => Err(cause),
                     });
                 }
@@ -86,10 +89,27 @@ pub fn measure_available<C: TrainChannel>(
         }
     }
     let is_over = search.next_rate().is_none();
-    Ok(search.outcome().map(|found| AvailableBandwidth {
-        unfinished: found.unfinished || !is_over,
-        ..found
+    Ok(search.outcome().map(|found| {
+        within(
+            AvailableBandwidth {
+                unfinished: found.unfinished || !is_over,
+                ..found
+            },
+            capacity,
+        )
     }))
+}
+
+/// No more than the path sustains, which rates a little above it were tried to show, unless `found` contradicts that.
+fn within(found: AvailableBandwidth, capacity: &EndToEndCapacity) -> AvailableBandwidth {
+    let sustained = capacity.sustained().and_then(|sustained| sustained.high);
+    let high = found.high.zip(sustained);
+    AvailableBandwidth {
+        high: high.map_or(found.high, |(high, most)| {
+            Some(high.min(most).max(found.low))
+        }),
+        ..found
+    }
 }
 
 /// The highest rate that is tried: a little above the sustained one, within what both ends can send.

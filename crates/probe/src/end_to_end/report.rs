@@ -112,7 +112,14 @@ impl From<&DuplexMeasurement> for PathDuplex {
             runs.extend(saturating_runs(saturating.alone, false));
             runs.extend(saturating_runs(saturating.together, true));
         }
+        let (near, far) = (end_link(&measured.near), end_link(&measured.far));
+        let has_own_remedy = [&near, &far]
+            .into_iter()
+            .flatten()
+            .any(|end| end.remedy.is_some());
+        let remedy = statement.remedy().filter(|_| !has_own_remedy);
         Self {
+            remedy: remedy.map(ExternalText::from),
             mode: match statement.finding {
                 DuplexFinding::Full => PathDuplexMode::Full,
                 DuplexFinding::MatchedHalf => PathDuplexMode::Half,
@@ -125,8 +132,8 @@ impl From<&DuplexMeasurement> for PathDuplex {
             },
             confidence: statement.confidence.into(),
             reason: statement.reason.as_str().into(),
-            near: end_link(&measured.near),
-            far: end_link(&measured.far),
+            near,
+            far,
             runs,
         }
     }

@@ -33,6 +33,11 @@ pub fn sentences(report: &PathReport) -> Vec<String> {
         ends.map(|(name, end)| Some(format!("{name}: {}", end.as_ref()?.remedy.as_ref()?)))
     });
     texts.extend(remedies.flatten());
+    let between = report
+        .duplex
+        .iter()
+        .filter_map(|duplex| duplex.remedy.as_ref());
+    texts.extend(between.map(|remedy| format!("next step: {remedy}")));
     if let Some(ends) = ends {
         texts.extend(ends.directions.iter().filter_map(next_step));
         let cut_short = ends.cut_short.as_ref();

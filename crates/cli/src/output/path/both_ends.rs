@@ -43,6 +43,10 @@ pub(super) fn lines(report: &PathReport, detail: Detail) -> Vec<String> {
 
 /// What to do for a connection to fill the path.
 pub(super) fn next_steps(run: &Run, report: &PathReport) -> Vec<String> {
+    let duplex = report.duplex.as_ref();
+    if let Some(remedy) = duplex.and_then(|duplex| duplex.remedy.as_ref()) {
+        return vec![fold(&format!("next step: {remedy}"), 4)];
+    }
     let ends = report.between_ends.as_deref();
     ends.map_or_else(Vec::new, |ends| step_lines(run, &windows(ends)))
 }
