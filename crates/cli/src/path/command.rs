@@ -156,8 +156,9 @@ fn both_ends(
             };
         }
     };
-    let run = EndsRun::new(&mut peer, views, &probed.report, interrupt);
-    let measured = measure(run, &request(args));
+    let request = request(args);
+    let run = EndsRun::new(&mut peer, views, &probed.report, interrupt, &request);
+    let measured = measure(run, &request);
     if let Some(why) = &measured.found.cut_short {
         let message = format!("between both ends: {why}");
         probed

@@ -43,7 +43,7 @@ pub struct PathRound {
     pub at_s: f64,
     /// What is being probed.
     pub phase: PathPhase,
-    /// The time that is left at most, s.
+    /// The time that is left, s: at most while one end probes, about while both ends measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_s: Option<f64>,
     /// The hops so far.

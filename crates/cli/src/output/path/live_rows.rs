@@ -80,7 +80,7 @@ fn capacity(link: &PathLink) -> String {
     }
 }
 
-/// What is being probed, since when, and the time that is left at most.
+/// What is being probed, since when, and the time that is left.
 fn phase_line(round: &PathRound) -> String {
     let phase = match round.phase {
         PathPhase::Hops => "hops",
@@ -98,7 +98,11 @@ fn phase_line(round: &PathRound) -> String {
     };
     let left = round.remaining_s.map_or_else(String::new, |left_s| {
         let left = Unit::Seconds.show(left_s.max(0.0).ceil());
-        format!(", at most {left} left")
+        let bound = match round.between_ends {
+            None => "at most",
+            Some(_) => "about",
+        };
+        format!(", {bound} {left} left")
     });
     format!("{:.0} s: probing {phase}{left}", round.at_s)
 }

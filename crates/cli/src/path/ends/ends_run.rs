@@ -1,5 +1,7 @@
 //! A measurement between both ends while it is under way: what is known so far, shown after every series of trains.
 
+use super::measure::EndsRequest;
+use super::remaining::RemainingSteps;
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
 use caudal_core::event::{CutShort, Event, View};
@@ -31,7 +33,8 @@ pub struct EndsRun<'a> {
     pub(super) quality: Option<Box<QualityReport>>,
     /// The doubts about it.
     pub(super) warnings: Vec<Warning>,
-    pub(super) phase: PathPhase,
+    phase: PathPhase,
+    remaining: RemainingSteps,
     options: LocalOptions,
     /// The bytes of the IP and the UDP header.
     header_bytes: u64,
@@ -45,6 +48,7 @@ impl<'a> EndsRun<'a> {
         views: &'a mut Views,
         report: &'a PathReport,
         interrupt: &'static Interrupt,
+        request: &EndsRequest,
     ) -> Self {
         let address = peer.info().address;
         Self {
@@ -63,6 +67,7 @@ impl<'a> EndsRun<'a> {
             quality: None,
             warnings: Vec::new(),
             phase: PathPhase::Baseline,
+            remaining: RemainingSteps::of(request),
             options: LocalOptions::default(),
             header_bytes: if address.is_ipv4() { 28 } else { 48 },
             began_ns: monotonic_ns(),
@@ -125,14 +130,22 @@ impl<'a> EndsRun<'a> {
         cost.elapsed_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
     }
 
+    /// Begins the next step.
+    pub(super) fn begin(&mut self, phase: PathPhase) {
+        self.phase = phase;
+        self.remaining.begin(monotonic_ns());
+        self.show();
+    }
+
     /// Shows what is known.
     pub(super) fn show(&mut self) {
-        let elapsed_s = (monotonic_ns() - self.began_ns) as f64 / 1e9;
+        let now_ns = monotonic_ns();
+        let elapsed_s = (now_ns - self.began_ns) as f64 / 1e9;
         self.found.cost.elapsed_s = elapsed_s;
         let round = PathRound {
             at_s: self.report.cost.elapsed_s + elapsed_s,
             phase: self.phase,
-            remaining_s: None,
+            remaining_s: self.remaining.left(now_ns).map(|left| left.as_secs_f64()),
             hops: self.report.hops.clone(),
             links: self.report.links.clone(),
             between_ends: Some(Box::new(self.found.clone())),

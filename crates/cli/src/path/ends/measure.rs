@@ -146,14 +146,9 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    fn begin(&mut self, phase: PathPhase) {
-        self.run.phase = phase;
-        self.run.show();
-    }
-
     /// Round trips without load, and the delay variation each way.
     fn baseline(&mut self) -> Result<(), RunError> {
-        self.begin(PathPhase::Baseline);
+        self.run.begin(PathPhase::Baseline);
         // A server may limit the time of a test; random gaps add up to a little more or less than their mean.
         let time = self.settings.max_time.unwrap_or(Duration::MAX) / 5 * 4;
         let fit = time.as_nanos() / MESSAGE_PERIOD.as_nanos();
@@ -203,7 +198,7 @@ impl Measuring<'_> {
     }
 
     fn narrow(&mut self, direction: Direction, rough: bool) -> Result<(), RunError> {
-        self.begin(PathPhase::NarrowLink);
+        self.run.begin(PathPhase::NarrowLink);
         let found = if rough {
             EndToEndCapacity::roughly(&mut self.run, direction, &self.settings)?
         } else {
@@ -267,7 +262,7 @@ impl Measuring<'_> {
         let Some(capacity) = self.capacity(direction) else {
             return Ok(());
         };
-        self.begin(PathPhase::AvailableBandwidth);
+        self.run.begin(PathPhase::AvailableBandwidth);
         let found = measure_available(&mut self.run, direction, &capacity, &self.settings)?;
         let of_direction = self.of_direction(direction);
         match found {
@@ -278,7 +273,7 @@ impl Measuring<'_> {
     }
 
     fn duplex(&mut self) -> Result<(), RunError> {
-        self.begin(PathPhase::Duplex);
+        self.run.begin(PathPhase::Duplex);
         let sustained =
             |direction| -> Option<BitRate> { Some(self.capacity(direction)?.sustained()?.rate) };
         let near = own_end(self.run.report.target.address);
@@ -323,7 +318,7 @@ impl Measuring<'_> {
 
     /// Latency under load; what goes wrong costs nothing else.
     fn latency(&mut self, asked: &ThroughputRequest) {
-        self.begin(PathPhase::LatencyUnderLoad);
+        self.run.begin(PathPhase::LatencyUnderLoad);
         let (confidence, interrupt) = (self.settings.confidence, self.run.interrupt);
         match measure_latency(self.run.peer, asked, confidence, interrupt) {
             Ok(run) => {

@@ -4,6 +4,7 @@ mod ends_run;
 mod latency;
 mod measure;
 mod peer;
+mod remaining;
 mod settings;
 mod throughput;
 

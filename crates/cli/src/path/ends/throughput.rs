@@ -62,7 +62,7 @@ pub(super) fn measure_throughput(
     settings: &ThroughputSettings,
     capacities: &[(Direction, BitRate)],
 ) -> Result<(), RunError> {
-    run.phase = PathPhase::Throughput;
+    run.begin(PathPhase::Throughput);
     run.found.throughput = Some(PathThroughput {
         path_mtu_bytes: ByteCount::new(settings.path_mtu.into()),
         baseline_rtt_ms: settings.baseline_rtt.as_secs_f64() * 1e3,
