@@ -341,7 +341,7 @@ fn translated() {
     }
     measured(|| {
         let run = lab.path("h2 -4 -t 5s --json").done().json();
-        assert_eq!(run["path"]["host_answer"], "refused_by_port", "{run:#}");
+        assert_eq!(run["path"]["host_answer"], "port_unreachable", "{run:#}");
         assert_eq!(hops(&run).len(), 3, "{run:#}");
         assert!(hops(&run).iter().all(|hop| hop["answering"] == "answers"));
         agrees(&run, 2, 10.0)

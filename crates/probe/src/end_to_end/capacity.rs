@@ -362,6 +362,7 @@ impl<C: TrainChannel> Trains<'_, C> {
                 // Bulks are of one size, and do not show by themselves what hosts add.
                 found.with_host_offset(noise.offset_ns).unwrap_or(found)
             });
+            let has_met_queues = met_queues(&found, rough);
             let is_possible = !is_below(&best.capacity, trains);
             if found.is_ok() && !is_possible || is_better(&found, &best.capacity) {
                 let known = best.capacity.ok().filter(|_| is_possible);
@@ -376,7 +377,9 @@ impl<C: TrainChannel> Trains<'_, C> {
                     method: CapacityMethod::Bulks { packets },
                 };
             }
-            if is_narrow(&best.capacity) && !is_below(&best.capacity, trains) {
+            let is_enough = is_narrow(&best.capacity) && !is_below(&best.capacity, trains);
+            // The longer a bulk, the more of other traffic it meets.
+            if is_enough || has_met_queues {
                 break;
             }
             packets *= BULK_GROWTH;
