@@ -7,6 +7,7 @@ mod capacity;
 mod channel;
 mod clock_skew;
 mod duplex_runs;
+mod narrow_reading;
 mod readings;
 mod report;
 mod settings;
@@ -14,8 +15,9 @@ mod shaper;
 mod trains;
 
 pub use available::measure_available;
-pub use capacity::{CapacityMethod, EndToEndCapacity};
+pub use capacity::EndToEndCapacity;
 pub use channel::{EndReading, TrainChannel, TrainsReadings};
 pub use duplex_runs::{DuplexEnd, DuplexMeasurement, measure_duplex};
+pub use narrow_reading::CapacityMethod;
 pub use settings::{EndToEndSettings, FRAMING_BYTES};
 pub use shaper::ShaperReading;

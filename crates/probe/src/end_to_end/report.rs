@@ -1,7 +1,8 @@
 //! What two ends found, as documents have it.
 
-use super::capacity::{CapacityMethod, EndToEndCapacity};
+use super::capacity::EndToEndCapacity;
 use super::duplex_runs::{DuplexEnd, DuplexMeasurement};
+use super::narrow_reading::CapacityMethod;
 use crate::available_bandwidth::AvailableBandwidth;
 use crate::cannot_tell::CannotTell;
 use crate::duplex::{DuplexFinding, EachWay, EndLinkStatement, LightRuns, LinkSide, RunLoss};

@@ -1,7 +1,7 @@
 //! The capacity from the pair of packets that met no queue (CapProbe).
 
 use crate::cannot_tell::CannotTell;
-use crate::rate_estimate::RateEstimate;
+use crate::rate_estimate::{RateEstimate, rate_of};
 use crate::sorted::median;
 use caudal_core::units::BitRate;
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ pub struct PairCapacity {
     pub excess_ns: u64,
     /// The capacity of another size of packet, which agrees; `None` when there was one size only.
     pub confirmed_by: Option<RateEstimate>,
+    /// The rate of the line through two sizes, which what hosts add to both does not change; `None` when there was one size only, or
+    /// nothing that they added.
+    pub by_difference: Option<BitRate>,
 }
 
 impl PairCapacity {
@@ -69,7 +72,7 @@ impl PairCapacity {
     /// Gerla and Sanadidi, "CapProbe: A Simple and Accurate Capacity Estimation Technique", 2004.
     ///
     /// # Errors
-    /// When there are too few pairs, all met queues, gaps are those of the host, or sizes disagree by more than 5 %.
+    /// When there are too few pairs, all met queues, gaps are those of the host, or sizes disagree by more than 5 % and more than hosts explain.
     pub fn from_pairs(pairs: &[PairReading], noise_ns: u64) -> Result<Self, CannotTell> {
         let results = of_each_size(pairs, noise_ns);
         let mut found = results.iter().rev().flatten();
@@ -84,11 +87,18 @@ impl PairCapacity {
         };
         let alone = (best.rate(0.0)?, other.rate(0.0)?);
         let (first, second) = (alone.0.rate, alone.1.rate);
-        if (first.as_f64() / second.as_f64() - 1.0).abs() > MAX_DISAGREEMENT {
+        let offset_ns = best.offset_ns(other);
+        let is_hosts = offset_ns > 0.0 && offset_ns <= MAX_HOST_NS;
+        let disagree = (first.as_f64() / second.as_f64() - 1.0).abs() > MAX_DISAGREEMENT;
+        if disagree && !is_hosts {
             return Err(CannotTell::SizesDisagree { first, second });
         }
-        let offset_ns = best.offset_ns(other);
-        best.capacity(offset_ns, Some(other.rate(offset_ns)?))
+        let found = best.capacity(offset_ns, Some(other.rate(offset_ns)?))?;
+        let by_difference = best.rate_by_difference(other).filter(|_| is_hosts);
+        Ok(Self {
+            by_difference,
+            ..found
+        })
     }
 
     /// The time by which hosts make dispersions longer or shorter, ns, as pairs of two sizes show it: 0 where they show none, and where it
@@ -238,7 +248,14 @@ impl OfOneSize {
             bytes: self.bytes,
             excess_ns: self.excess_ns as u64,
             confirmed_by,
+            by_difference: None,
         })
+    }
+
+    /// The rate of the bytes by which sizes differ over the time by which dispersions do; `None` where the larger takes no longer.
+    fn rate_by_difference(&self, other: &Self) -> Option<BitRate> {
+        let bytes = f64::from(self.bytes) - f64::from(other.bytes);
+        rate_of((self.dispersion_ns - other.dispersion_ns) / bytes)
     }
 
     /// The time by which hosts make the dispersions of either size longer or shorter, ns: where the line through both does not meet the

@@ -84,6 +84,7 @@ fn hosts_that_are_late_with_later_packets_do_not_slow_the_link() {
             assert!(error_of(rate.rate, mbps) <= 0.02, "{mbps} {found:#?}");
             let is_within = rate.contains(BitRate::from_bps((mbps * 1e6) as u64));
             assert!(is_within, "{mbps} {found:#?}");
+            assert!(found.confidence >= Confidence::Medium, "{mbps} {found:#?}");
         }
     }
 }
@@ -98,6 +99,27 @@ fn other_traffic_at_even_distances_does_not_pass_for_the_link() {
         let found = capacity(&mut ends, Direction::Up, seed);
         let rate = found.narrow.as_ref().unwrap().rate;
         assert!(error_of(rate, 100.0) <= 0.03, "{seed}: {found:#?}");
+    }
+}
+
+#[test]
+fn even_traffic_and_late_hosts_are_no_shaper_and_no_capacity_of_high_confidence() {
+    let topology = narrow("rate = \"100M\"").replacen("rate = \"1G\"", "rate = \"100M\"", 1);
+    for host_ns in [5_000, 15_000, 30_000] {
+        for seed in 0..6 {
+            let mut ends = SimulatedEnds::new(&topology, &cross(50e6), seed);
+            ends.is_cross_even = true;
+            ends.host_ns = host_ns;
+            let found = capacity(&mut ends, Direction::Up, seed);
+            assert_eq!(found.shaper, None, "{host_ns} {seed}: {found:#?}");
+            let rate = found.narrow.as_ref().unwrap();
+            let is_right = rate.contains(BitRate::from_bps(100_000_000));
+            let is_near = error_of(rate.rate, 100.0) <= 0.03;
+            assert!(
+                is_right || is_near || found.confidence == Confidence::Low,
+                "{host_ns} {seed}: {found:#?}"
+            );
+        }
     }
 }
 
