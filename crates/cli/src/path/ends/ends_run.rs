@@ -1,7 +1,7 @@
 //! A measurement between both ends while it is under way: what is known so far, shown after every series of trains.
 
-use super::measure::EndsRequest;
 use super::remaining::RemainingSteps;
+use super::request::EndsRequest;
 use crate::output::views::Views;
 use crate::peer::CommandPeer;
 use caudal_core::event::{CutShort, Event, View};

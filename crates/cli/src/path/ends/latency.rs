@@ -1,6 +1,6 @@
 //! Latency under load between both ends, as `caudal quality` measures it.
 
-use super::throughput::ThroughputRequest;
+use super::request::ThroughputRequest;
 use crate::args::{OutputArgs, TargetArgs};
 use crate::exit::Failure;
 use crate::invocation::started_run;

@@ -2,8 +2,9 @@
 
 use super::ends_run::EndsRun;
 use super::latency::measure_latency;
+use super::request::{EndsRequest, ThroughputRequest};
 use super::settings::settings;
-use super::throughput::{ThroughputRequest, ThroughputSettings, measure_throughput};
+use super::throughput::{ThroughputSettings, measure_throughput};
 use caudal_core::echo::EchoSummaryOptions;
 use caudal_core::event::CutShort;
 use caudal_core::framing::Framing;
@@ -31,23 +32,6 @@ const MESSAGE_BYTES: u32 = 64;
 const MESSAGE_PERIOD: Duration = Duration::from_millis(20);
 /// The time allowed for a reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// What is asked for.
-#[derive(Debug, Clone)]
-pub struct EndsRequest {
-    /// `true` for capacities as far as the duplex mode takes them, and no round trips.
-    pub rough: bool,
-    /// `true` to measure the available bandwidth.
-    pub available: bool,
-    /// `true` to tell the duplex mode.
-    pub duplex: bool,
-    /// The throughput of TCP by window; `None` for none.
-    pub throughput: Option<ThroughputRequest>,
-    /// The confidence of intervals.
-    pub confidence: f64,
-    /// The seed of random gaps.
-    pub seed: u64,
-}
 
 /// What was measured between both ends.
 #[derive(Debug)]

@@ -5,10 +5,11 @@ mod latency;
 mod measure;
 mod peer;
 mod remaining;
+mod request;
 mod settings;
 mod throughput;
 
 pub(super) use ends_run::EndsRun;
-pub(super) use measure::{EndsRequest, measure, own_duplex};
+pub(super) use measure::{measure, own_duplex};
 pub(super) use peer::connect;
-pub(super) use throughput::ThroughputRequest;
+pub(super) use request::{EndsRequest, ThroughputRequest};

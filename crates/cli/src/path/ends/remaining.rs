@@ -1,6 +1,6 @@
 //! The time that a measurement between both ends still takes.
 
-use super::measure::EndsRequest;
+use super::request::EndsRequest;
 use caudal_core::path::WINDOW_SHARES;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl RemainingSteps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ThroughputRequest;
+    use super::super::request::ThroughputRequest;
     use super::*;
 
     const S: u64 = 1_000_000_000;

@@ -1,6 +1,7 @@
 //! The throughput of TCP by window (RFC 6349).
 
 use super::ends_run::EndsRun;
+use super::request::ThroughputRequest;
 use caudal_core::framing::Framing;
 use caudal_core::link::timestamps;
 use caudal_core::path::{
@@ -40,17 +41,6 @@ pub(super) struct ThroughputSettings {
     pub(super) baseline_rtt: Duration,
     /// The confidence of intervals.
     pub(super) confidence: f64,
-}
-
-/// What the user asks for.
-#[derive(Debug, Clone)]
-pub struct ThroughputRequest {
-    /// The measured part of each run.
-    pub run: Duration,
-    /// The flows of the runs with several.
-    pub flows: u32,
-    /// The congestion control asked for.
-    pub congestion: Option<String>,
 }
 
 /// Runs one flow and several in a direction of this capacity with windows of 25 to 125 % of the bandwidth-delay product.

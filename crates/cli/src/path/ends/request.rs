@@ -1,0 +1,31 @@
+//! What both ends are to measure.
+
+use std::time::Duration;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct EndsRequest {
+    /// `true` for capacities as far as the duplex mode takes them, and no round trips.
+    pub rough: bool,
+    /// `true` to measure the available bandwidth.
+    pub available: bool,
+    /// `true` to tell the duplex mode.
+    pub duplex: bool,
+    /// The throughput of TCP by window; `None` for none.
+    pub throughput: Option<ThroughputRequest>,
+    /// The confidence of intervals.
+    pub confidence: f64,
+    /// The seed of random gaps.
+    pub seed: u64,
+}
+
+/// The throughput of TCP that is asked for.
+#[derive(Debug, Clone)]
+pub struct ThroughputRequest {
+    /// The measured part of each run.
+    pub run: Duration,
+    /// The flows of the runs with several.
+    pub flows: u32,
+    /// The congestion control asked for.
+    pub congestion: Option<String>,
+}
