@@ -17,7 +17,8 @@ pub enum CapacityEvidence {
     Pairs,
     /// The first and the last packet of bulks.
     Bulks,
-    /// The rate at which trains arrived, which is less than the capacity beside other traffic: where the duplex mode alone was asked for.
+    /// The rate at which trains arrived, which is less than the capacity beside other traffic: where the duplex mode alone was asked for, or trains
+    /// arrive faster than pairs and bulks show.
     Trains,
 }
 
